@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SOURCE_H
+#define SOURCE_H
+/*
+ * Where events come from: the running kernel or a capture file.  Every
+ * command reads either through this and cannot tell them apart.
+ *
+ *	source_live or source_file, source_step until it returns 0,
+ *	source_stop from a signal or a time limit, source_free
+ *
+ * To add one: 1. fill a struct source_ops in a file of its own, 2. declare
+ * its constructor here, 3. name it in docs/capture.md; tests/unit/t_source.c
+ * runs the order rules of store/event.h on each.
+ *
+ * A source first delivers EV_META, then batches that end with EV_TICK.  The
+ * last batch holds pending waits, snapshots and losses of the whole run.
+ */
+#include <stdint.h>
+
+struct err;
+struct event_sink;
+struct select_opts;
+struct source;
+
+struct watch_opts {		/* a zero field means its default */
+	const struct select_opts *select;
+	const char *cmdline;	/* recorded in the capture; NULL: none */
+	uint64_t tick_ns;	/* default 1 s */
+	uint64_t duration_ns;	/* 0: until source_stop */
+	uint32_t max_peers;	/* counterpart processes drawn in; default 16 */
+	uint32_t max_threads;	/* tracked threads; default 16384 */
+	uint32_t ring_bytes;	/* default 4 MiB, a power of two */
+	uint32_t only_target;	/* 1: draw in no counterparts */
+};
+
+struct source_ops {
+	/* See source_step. */
+	int (*step)(void *ctx, struct event_sink *sink, struct err *err);
+	void (*stop)(void *ctx);
+	void (*free)(void *ctx);
+};
+
+/* -ESRCH no process matches, -EPERM rights, -ENOTSUP kernel lacks what is needed. */
+int source_live(const struct watch_opts *opts, struct source **ret_src, struct err *err);
+
+/* -EBADMSG not a capture; a truncated one opens and ends early with a note. "-" is stdin. */
+int source_file(const char *path, struct source **ret_src, struct err *err);
+
+/* For source implementations: takes ctx over. */
+struct source *source_new(const struct source_ops *ops, void *ctx);
+
+/*
+ * Waits for and delivers the next batch (live: at most about a tick).
+ * 1: call again, 0: the last batch was delivered, <0: failed; what was
+ * delivered before stays valid.
+ */
+int source_step(struct source *src, struct event_sink *sink, struct err *err);
+
+/* Async-signal-safe.  The next steps deliver what is left and the end batch. */
+void source_stop(struct source *src);
+
+/* NULL is fine.  Detaches everything. */
+void source_free(struct source *src);
+
+#endif /* SOURCE_H */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MODEL_H
+#define MODEL_H
+/*
+ * What was seen, as the engines need it: processes, threads with their
+ * states over time, resources, waits, conversations, disks, the host.
+ * Built from events; does no I/O and judges nothing.
+ *
+ *	model_new, model_add for each event (or model_sink), model_finish,
+ *	read the fields, model_free
+ *
+ * Between ticks of a live view: model_finish may be called again after more
+ * model_add; it re-sorts and recomputes, and earlier pointers die.
+ *
+ * Memory is bounded: opts.max_waits waits are kept in full, the newest win;
+ * older ones stay in the sums (thread slices, pair sums) and are counted in
+ * waits_dropped_cnt.  Arrays are indexed by the uint32_t "idx" fields below;
+ * NO_IDX is none.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/event.h"
+
+#define NO_IDX UINT32_MAX
+#define ST_RUN 0	    /* state numbers: run, runnable, then wait classes */
+#define ST_RUNQ 1
+#define ST_WAIT 2	    /* ST_WAIT + enum wait_class */
+#define ST_CNT (ST_WAIT + WAIT_CLASS_CNT)
+
+struct err;
+struct model;
+
+struct model_opts {	    /* zero fields mean defaults */
+	uint32_t max_waits; /* default 300000 (about 27 MiB), limit 1 << 24 */
+	uint32_t max_slices;/* ticks kept for timelines; default 600 */
+};
+
+/* One tick of one thread: exclusive states, their sum is the part of the tick it lived. */
+struct slice {
+	uint64_t begin_ns;
+	uint64_t ns[ST_CNT];
+	uint64_t iowait_ns;
+};
+
+struct wait {		    /* sorted by thread, then off_ns */
+	uint64_t off_ns, wake_ns, end_ns; /* wake_ns: became runnable; == off_ns when preempted */
+	uint32_t thread;    /* idx */
+	uint32_t res;	    /* idx, NO_IDX */
+	uint32_t first_io;  /* res idx of the first socket received from AFTER this wait, NO_IDX */
+	uint32_t waker;	    /* thread idx, NO_IDX when not a known task */
+	uint32_t waker_tid;
+	uint32_t owner_tid;
+	uint32_t kstack;    /* idx in kstacks, NO_IDX */
+	uint32_t proc_open;
+	uint16_t flags, own_open, cpu;
+	int16_t sysnr;
+	uint8_t cls, op, waker_ctx, pad;
+};
+
+struct thread {
+	uint32_t tid, tgid, proc; /* proc idx */
+	uint32_t ns_tid;
+	const char *comm;
+	uint32_t flags;	    /* enum task_flags */
+	uint64_t begin_ns, end_ns; /* life inside the window */
+	uint64_t start_ns;  /* of the thread itself, monotonic, may lie before the window */
+	uint8_t tracked;    /* its states are known; else it was only seen as a waker */
+	uint8_t exited;
+	uint64_t ns[ST_CNT];/* whole window, sum == end_ns - begin_ns */
+	uint64_t iowait_ns, unint_ns;
+	uint64_t wait_cnt;
+	uint64_t exec_ns, run_delay_ns;	/* kernel's own, over the window */
+	uint64_t klock_ns, klock_cnt, reclaim_ns, reclaim_cnt;
+	uint64_t stall_ns, stall_max_ns, stall_cnt;
+	uint64_t maj_flt, min_flt, nvcsw, nivcsw, read_bytes, write_bytes;
+	uint32_t first_wait, wait_len; /* run of waits[] kept in full */
+	uint32_t first_slice, slice_len; /* run of slices[] */
+	struct ev_thread first, last;/* raw cumulative, first and last seen */
+};
+
+struct proc {
+	uint32_t tgid, ppid;
+	const char *comm, *exe, *cgroup;
+	uint64_t cgroup_id;
+	uint8_t target, peer, kthread; /* chosen by the user; drawn in; kernel thread */
+	uint32_t thread_cnt;
+	/* over the window: */
+	uint64_t open_ns, out_ns, unread_ns; /* integrals: request-nanoseconds */
+	uint32_t open_last, out_last, unread_last;
+	uint64_t rss_bytes, swap_bytes;
+	struct ev_proc first, last;
+};
+
+struct res {
+	uint64_t id;
+	uint8_t kind, role;
+	uint16_t family, sotype, lport, rport;
+	uint32_t tgid, dev, fd_or_neg, magic, netns;
+	uint64_t ino, aux;
+	uint8_t laddr[16], raddr[16];
+	const char *name;   /* as a person knows it; never NULL; see model_res_label */
+	uint32_t peer_tgid; /* 0 unknown or on another host */
+	const char *peer_comm;
+	uint32_t peer;	    /* res idx of the other end, NO_IDX */
+	/* sums over the window, all threads: */
+	uint64_t wait_ns, wait_cnt, wake_cnt;
+	uint32_t waiter_cnt, waker_cnt; /* distinct threads */
+	uint32_t both_cnt;  /* threads that both waited and woke */
+};
+
+/* Sum of waits of one thread on one resource ended by one waker. */
+struct pair {
+	uint32_t thread, res, waker; /* idx; waker NO_IDX: see ctx */
+	uint8_t cls, ctx, op, pad;
+	uint64_t ns, max_ns, cnt;
+	uint64_t iowait_ns;
+};
+
+/* One tick of one pair's (thread, res, class): what `metrics` prints. */
+struct res_tick {
+	uint64_t begin_ns;
+	uint32_t thread, res;
+	uint8_t cls, op;
+	uint16_t pad;
+	uint64_t wait_ns, wait_cnt, wake_cnt; /* wake_cnt: wake-ups this thread did on res */
+};
+
+struct end {		    /* conversation, over the window */
+	uint32_t proc;
+	uint8_t role;
+	uint16_t family, lport, rport;
+	uint8_t raddr[16];
+	const char *name;   /* "127.0.0.1:6379", unix path, ... */
+	uint32_t peer_tgid;
+	const char *peer_comm;
+	uint64_t turns, service_ns, service_max_ns, queue_ns, queue_cnt, idle_ns;
+	uint64_t txblock_ns, txblock_cnt, rx_bytes, tx_bytes, partial_cnt, conns;
+	uint64_t open_now, open_oldest_ns, open_sum_ns;
+	uint64_t hist[EVENT_HIST_CNT];
+	struct ev_end first, last;
+};
+
+struct culprit { uint32_t victim, culprit; /* tgid */ const char *comm; uint32_t tid; uint64_t ns, cnt; };
+struct disk_use { uint32_t dev, tgid, op; const char *comm; uint64_t ios, sectors, lat_ns, lat_max_ns; };
+struct dev { uint32_t dev; const char *name; uint64_t busy_ns, inflight_ns; };
+struct cgroup {
+	uint64_t id;
+	const char *path;
+	uint64_t nr_periods, nr_throttled, throttled_ns; /* over the window */
+	uint64_t quota_us, period_us, io_rbps, io_wbps, io_riops, io_wiops;
+	uint64_t mem_limit_bytes, mem_used_bytes, mem_failcnt;
+};
+struct member { uint32_t set, file; /* res idx, file may be NO_IDX */ uint64_t ino; uint32_t tgid; int32_t fd; uint32_t events; const char *name; };
+struct kstack { uint32_t id; const char *frames; };
+struct sock { struct ev_sock e; uint32_t res; };
+
+struct model {
+	struct ev_meta meta;
+	const char *cmdline, *kernel, *hostname, *selection;
+	uint64_t begin_ns, end_ns; /* the window */
+	uint64_t waits_begin_ns;   /* waits[] is complete from here on */
+
+	struct thread *threads; size_t thread_cnt;
+	struct proc *procs; size_t proc_cnt;
+	struct res *res; size_t res_cnt;
+	struct wait *waits; size_t wait_cnt;
+	struct slice *slices; size_t slice_cnt;
+	struct pair *pairs; size_t pair_cnt;
+	struct res_tick *res_ticks; size_t res_tick_cnt;
+	struct end *ends; size_t end_cnt;
+	struct ev_turn *turns; size_t turn_cnt;
+	struct sock *socks; size_t sock_cnt;	/* last snapshot of each */
+	struct culprit *culprits; size_t culprit_cnt;
+	struct disk_use *disk_uses; size_t disk_use_cnt;
+	struct dev *devs; size_t dev_cnt;
+	struct cgroup *cgroups; size_t cgroup_cnt;
+	struct member *members; size_t member_cnt;
+	struct kstack *kstacks; size_t kstack_cnt;
+	struct ev_conn *conns_first, *conns_last; size_t conn_first_cnt, conn_last_cnt;
+	struct ev_listen *listens; size_t listen_cnt; /* largest backlog of each in the window */
+	struct ev_host host;	   /* over the window; memory and psi as last seen */
+	struct ev_self self;	   /* last */
+	struct ev_loss loss;	   /* last */
+	const char **notes; uint32_t *note_kinds; size_t note_cnt;
+
+	uint64_t waits_dropped_cnt, seq_gap_cnt, unknown_kind_cnt, bad_event_cnt;
+	struct model_priv *priv;
+};
+
+/* opts may be NULL. */
+struct model *model_new(const struct model_opts *opts);
+void model_free(struct model *m);
+
+/* Copies ev.  Cannot fail: what is malformed is counted in bad_event_cnt. */
+void model_add(struct model *m, const struct event_hdr *ev);
+
+/* A sink that feeds m; valid as long as m. */
+struct event_sink model_sink(struct model *m);
+
+/* Sorts and sums; call before reading. */
+void model_finish(struct model *m);
+
+/* String of an id from an event; "" when unknown. */
+const char *model_str(const struct model *m, uint32_t id);
+
+/* idx by kernel id, NO_IDX if never seen. */
+uint32_t model_thread_by_tid(const struct model *m, uint32_t tid);
+uint32_t model_proc_by_tgid(const struct model *m, uint32_t tgid);
+uint32_t model_res_by_id(const struct model *m, uint64_t id);
+
+/* Short stable names of enum values, for text and JSON: "futex", "epoll", "net", ... */
+const char *wait_class_name(unsigned cls);
+const char *state_name(unsigned st); /* ST_*: "run", "runq", else wait_class_name */
+const char *res_kind_name(unsigned kind);
+const char *waker_ctx_name(unsigned ctx);
+const char *sock_role_name(unsigned role);
+
+#endif /* MODEL_H */

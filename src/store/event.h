@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EVENT_H
+#define EVENT_H
+/*
+ * The stored event: what a source delivers, what a capture file holds and
+ * what the model is built from.  On disk as laid out here, little endian:
+ * fixed-width fields, kinds and values are append only.  A reader accepts
+ * a longer record of a known kind (newer writer) and a shorter one (older
+ * writer: the missing tail reads as zero), and skips and counts unknown kinds.
+ *
+ * Times: CLOCK_MONOTONIC ns unless the name says otherwise.  Ids of threads
+ * are those of the initial pid namespace.  Strings are interned: an event
+ * EV_STR gives a string its id before the first use; id 0 is the empty string.
+ *
+ * Order: EV_META first, then as they happened, batch by batch; inside a
+ * batch waits are ordered by their end only per CPU, so readers sort.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/kinds.h"
+
+#define EVENT_HIST_CNT 48
+#define EVENT_MAX_BYTES 8192 /* a longer record is a damaged file */
+
+enum event_kind {
+	EV_STR = 1,
+	EV_META = 2,
+	EV_TASK = 3,
+	EV_RES = 4,
+	EV_WAIT = 5,
+	EV_TURN = 6,
+	EV_TICK = 7,	/* ends the batch of one interval */
+	EV_THREAD = 8,
+	EV_END = 9,
+	EV_PROC = 10,
+	EV_SOCK = 11,
+	EV_CULPRIT = 12,
+	EV_DISK = 13,
+	EV_DEV = 14,
+	EV_CGROUP = 15,
+	EV_HOST = 16,
+	EV_LISTEN = 17,
+	EV_CONN = 18,
+	EV_LOSS = 19,
+	EV_SELF = 20,
+	EV_NOTE = 21,
+	EV_MEMBER = 22,
+	EV_KSTACK = 23,
+	EV_KIND_CNT
+};
+
+struct event_hdr {
+	uint16_t size;	/* whole record, a multiple of 8 */
+	uint8_t kind;
+	uint8_t pad;
+	uint32_t tid;	/* 0 where it has none */
+	uint64_t ts_ns;
+};
+
+struct ev_str { struct event_hdr h; uint32_t id; uint32_t len; /* then len bytes, padded to 8 */ };
+
+struct ev_meta {
+	struct event_hdr h;	/* ts_ns: start of the observation */
+	uint64_t real_ns;	/* wall clock at start */
+	uint64_t boot_off_ns;	/* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
+	uint64_t tick_ns;
+	uint32_t cpu_cnt;
+	uint32_t hz_user;
+	uint32_t cmdline;	/* string: how the capture was made */
+	uint32_t kernel;	/* string: uname -r */
+	uint32_t hostname;
+	uint32_t version;	/* of heldup */
+	uint32_t selection;	/* string: what was asked for */
+	uint32_t self_pid;
+};
+
+struct ev_task {
+	struct event_hdr h;
+	uint64_t start_boot_ns;
+	uint64_t cgroup_id;
+	uint32_t tgid;
+	uint32_t ppid;
+	uint32_t op;		/* enum task_op */
+	uint32_t flags;		/* enum task_flags */
+	uint32_t comm;		/* string */
+	uint32_t cgroup;	/* string: path, 0 unknown */
+	uint32_t ns_tid;	/* in its own pid namespace, 0 the same */
+	uint32_t exe;		/* string: base name of the executable, 0 unknown */
+};
+
+struct ev_res {
+	struct event_hdr h;
+	uint64_t res;
+	uint64_t ino, aux;
+	uint32_t tgid, dev;
+	int32_t fd;
+	uint32_t magic;
+	uint8_t kind, role;	/* enum res_kind, enum sock_role */
+	uint16_t family, sotype;
+	uint16_t lport, rport;
+	uint16_t pad;
+	uint32_t netns;
+	uint8_t laddr[16], raddr[16];
+	uint32_t name;		/* string: path, device, unix path, anon inode label */
+	uint32_t peer_tgid;	/* process at the other end on this host, 0 unknown or remote */
+	uint32_t peer_comm;	/* string */
+	uint32_t pad2;
+	uint64_t peer_res;	/* resource id of the other end, 0 unknown */
+};
+
+struct ev_wait {
+	struct event_hdr h;	/* ts_ns: runs again, or end of the observation when pending */
+	uint64_t off_ns;
+	uint64_t wake_ns;	/* 0: preempted, or still asleep */
+	uint64_t res;
+	uint64_t first_io;
+	uint32_t tgid, seq;
+	uint32_t waker_tid, waker_tgid;
+	uint32_t owner_tid;
+	uint32_t kstack;	/* EV_KSTACK id, 0 none */
+	int16_t sysnr;
+	uint8_t cls, op, waker_ctx, pad;
+	uint16_t flags, cpu, own_open;
+	uint32_t proc_open;
+};
+
+struct ev_kstack {		/* kernel functions of an uninterruptible sleep */
+	struct event_hdr h;
+	uint32_t id;
+	uint32_t frames;	/* string: names joined by ';', innermost first */
+};
+
+struct ev_turn {
+	struct event_hdr h;
+	uint64_t res, queue_ns, service_ns;
+	uint32_t tgid, first_tid;
+	uint32_t role, pad;
+};
+
+struct ev_tick { struct event_hdr h; uint64_t begin_ns; };
+
+struct ev_thread {		/* cumulative, at ts_ns */
+	struct event_hdr h;
+	uint64_t since_ns;
+	uint64_t run_ns, runq_ns, wait_ns[32]; /* by wait_class */
+	uint64_t iowait_ns, unint_ns, wait_cnt;
+	uint64_t exec_ns, run_delay_ns;
+	uint64_t klock_ns, klock_cnt, reclaim_ns, reclaim_cnt;
+	uint64_t stall_ns, stall_max_ns;
+	uint64_t maj_flt, min_flt, read_bytes, write_bytes;
+	uint32_t tgid, stall_cnt, nvcsw, nivcsw;
+};
+
+struct ev_end {			/* a conversation's sums; cumulative */
+	struct event_hdr h;
+	uint32_t tgid;
+	uint16_t family;
+	uint8_t role, pad;
+	uint16_t lport, rport;
+	uint32_t name;		/* string: unix path or service name */
+	uint8_t raddr[16];
+	uint64_t uid;
+	uint32_t peer_tgid, peer_comm;
+	uint64_t turns, service_ns, service_max_ns, queue_ns, queue_cnt, idle_ns;
+	uint64_t txblock_ns, txblock_cnt, rx_bytes, tx_bytes, partial_cnt, conns;
+	uint64_t open_now, open_oldest_ns; /* requests open at ts_ns, age of the oldest */
+	uint64_t open_sum_ns;	/* ages of the open ones, summed */
+	uint64_t hist[EVENT_HIST_CNT];
+};
+
+struct ev_proc {		/* cumulative */
+	struct event_hdr h;
+	uint32_t tgid, open, out, unread;
+	uint64_t open_ns, out_ns, unread_ns;
+	uint64_t rss_bytes, vm_swap_bytes;
+};
+
+struct ev_sock {		/* snapshot of a socket in use */
+	struct event_hdr h;
+	uint64_t res;
+	uint64_t open_since_ns, unread_since_ns, last_rx_ns, last_tx_ns;
+	uint64_t notready_ns, poll_wake_cnt;
+	uint32_t tgid, last_tid, role, pad;
+};
+
+struct ev_culprit {		/* cumulative */
+	struct event_hdr h;	/* tid: one of its threads */
+	uint32_t victim_tgid, culprit_tgid;
+	uint64_t ns, cnt;
+	uint32_t comm, pad;
+};
+
+struct ev_disk {		/* cumulative */
+	struct event_hdr h;
+	uint32_t dev, tgid, op, comm;
+	uint64_t ios, sectors, lat_ns, lat_max_ns;
+};
+
+struct ev_dev {			/* cumulative */
+	struct event_hdr h;
+	uint32_t dev, name;	/* string: sda, vda1 */
+	uint64_t busy_ns, inflight_ns;
+};
+
+struct ev_cgroup {		/* cumulative, of a cgroup that watched threads are in */
+	struct event_hdr h;
+	uint64_t id;
+	uint32_t path, pad;
+	uint64_t nr_periods, nr_throttled, throttled_ns;
+	uint64_t quota_us, period_us;	/* quota 0: none */
+	uint64_t io_rbps, io_wbps, io_riops, io_wiops; /* limits, 0 none */
+	uint64_t mem_limit_bytes, mem_used_bytes, mem_failcnt; /* limit 0: none */
+};
+
+struct ev_host {		/* cumulative where a sum */
+	struct event_hdr h;
+	uint64_t cpu_busy_ns, cpu_idle_ns, cpu_iowait_ns, cpu_steal_ns, cpu_irq_ns;
+	uint64_t mem_avail_bytes, swap_in, swap_out, maj_flt, direct_scan;
+	uint64_t psi_cpu_us, psi_io_us, psi_mem_us; /* "some" totals, 0 if none */
+	uint64_t listen_overflows, listen_drops, tcp_retrans;
+};
+
+struct ev_listen {		/* snapshot */
+	struct event_hdr h;
+	uint32_t tgid, backlog, backlog_max, name;
+	uint16_t family, lport;
+	uint32_t pad;
+	uint64_t res;
+};
+
+struct ev_conn {		/* snapshot of connections, grouped, at start and end */
+	struct event_hdr h;
+	uint32_t tgid;
+	uint16_t family;
+	uint8_t role, pad;
+	uint16_t lport, rport;
+	uint32_t conns;		/* established in this group */
+	uint32_t unread_conns, unread_bytes; /* data waiting to be read by us */
+	uint32_t unsent_conns, unsent_bytes; /* data the peer has not taken */
+	uint32_t owe_reply;	/* last received later than last sent */
+	uint32_t await_reply;	/* last sent later than last received */
+	uint8_t raddr[16];
+	uint32_t oldest_owe_ms, oldest_await_ms;
+	uint32_t peer_tgid, peer_comm;
+};
+
+enum event_loss {
+	LOSS_RING = 0,		/* ring buffer full */
+	LOSS_TASK_STORAGE = 1,	/* a thread could not be tracked */
+	LOSS_RES_MAP = 2,
+	LOSS_END_MAP = 3,
+	LOSS_CULPRIT_MAP = 4,
+	LOSS_DISK_MAP = 5,
+	LOSS_SEQ = 6,		/* gaps in a thread's sequence */
+	LOSS_STRINGS = 7,	/* string table bound */
+	LOSS_PEERS = 8,		/* counterpart processes over the bound */
+	LOSS_MEMBERS = 9,	/* epoll members not listed */
+	LOSS_SOCK_STORAGE = 10,
+	LOSS_KSTACK = 11,
+	LOSS_CNT
+};
+struct ev_loss { struct event_hdr h; uint64_t cnt[32]; };
+
+struct ev_self {		/* cumulative own cost */
+	struct event_hdr h;
+	uint64_t cpu_ns, rss_bytes, rss_max_bytes, events, bytes;
+	uint64_t bpf_runs, bpf_ns;	/* bpf_ns estimated where the kernel does not measure */
+	uint64_t map_bytes;
+};
+
+enum note_kind { NOTE_MISSING_HOOK = 1, NOTE_LIMIT = 2, NOTE_INFO = 3 };
+struct ev_note { struct event_hdr h; uint32_t what; uint32_t text; /* string */ };
+
+struct ev_member {		/* file inside an epoll or poll set */
+	struct event_hdr h;
+	uint64_t set_res, file_res; /* file_res 0: never blocked on, see name */
+	uint64_t ino;
+	uint32_t tgid, name;
+	int32_t fd;
+	uint32_t events;
+};
+
+/* A place events go to: a capture writer, the model, or both. */
+struct event_sink {
+	/* ev is valid during the call only.  <0 stops the source with that error. */
+	int (*put)(void *ctx, const struct event_hdr *ev);
+	void *ctx;
+};
+
+#endif /* EVENT_H */
