@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ANSWER_H
+#define ANSWER_H
+/*
+ * All that a report of `why` renders.  Renderers compute nothing; they write
+ * the same numbers as text, JSON and HTML because they read this one struct.
+ */
+#include <stdio.h>
+
+struct buf;
+struct model;
+struct verdict;
+struct waits_result;
+
+struct answer {
+	const struct model *model;
+	const struct waits_result *waits;
+	const struct verdict *verdict;
+};
+
+struct text_opts {
+	int colour;	/* 1: SGR sequences */
+	int columns;	/* width to fit, 0: 80 */
+	int verbose;	/* 1: also the tables behind the verdict */
+};
+
+/* Under one screen (24 to 40 lines) unless verbose. */
+void answer_text(const struct answer *a, const struct text_opts *opts, struct buf *out);
+
+/* One object, schema "heldup/why/1", described in docs/why.schema.json. */
+void answer_json(const struct answer *a, struct buf *out);
+
+/* One self-contained page: no network, opens from disk. */
+void answer_html(const struct answer *a, struct buf *out);
+
+/* The embedded JSON schema. */
+extern const char answer_schema[];
+
+#endif /* ANSWER_H */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef VERDICT_H
+#define VERDICT_H
+/*
+ * The verdict: findings from the engines' results, each with what was seen,
+ * what would refute it and how sure it is.  Says "unknown" and gives two
+ * candidates when the evidence does not decide.
+ *
+ *	verdict_make: results in, struct verdict in the caller's arena
+ *
+ * All text is plain UTF-8 without colour or layout; report/ renders it.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct model;
+struct waits_result;
+
+enum finding_class {
+	FIND_HEALTHY = 0,
+	FIND_CPU_OWN = 1,
+	FIND_CPU_NEIGHBOUR = 2,
+	FIND_CPU_QUOTA = 3,
+	FIND_LOCK_HELD = 4,
+	FIND_LOCK_CONVOY = 5,
+	FIND_DEADLOCK = 6,
+	FIND_WORKERS = 7,
+	FIND_CONN_LIMIT = 8,
+	FIND_DISK_OWN = 9,
+	FIND_DISK_NEIGHBOUR = 10,
+	FIND_DISK_LIMIT = 11,
+	FIND_FSYNC = 12,
+	FIND_MEMORY = 13,
+	FIND_EXTERNAL = 14,
+	FIND_PEER = 15,
+	FIND_LOOP_BLOCKED = 16,
+	FIND_CLIENTS = 17,
+	FIND_UNKNOWN = 18,
+	FIND_CNT
+};
+
+enum confidence { CONF_LOW = 1, CONF_MEDIUM = 2, CONF_HIGH = 3 };
+
+struct party {			/* a thread or process blamed or named */
+	uint32_t pid, tid;	/* tid 0: the process as a whole; pid 0: none */
+	const char *comm;	/* "" when none */
+};
+
+struct step {			/* of the chain, from the client-facing thread on */
+	uint32_t thread;	/* model idx, NO_IDX: outside (a client, a remote host, a disk) */
+	struct party who;
+	const char *role;	/* "event loop", "worker", "disk", "remote host", ... */
+	uint32_t like_cnt;	/* threads that behave like this one, itself included */
+	const char *doing;	/* "waits for futex 0x7f.. (lock)", "runs", ... */
+	const char *resource;	/* "" when it runs */
+	const char *res_kind;	/* res_kind_name, "" none */
+	double share;		/* of the demand that passes through this step, 0..1 */
+	uint64_t per_request_ns;/* 0: no requests were seen */
+	uint64_t cnt;		/* waits */
+};
+
+struct finding {
+	uint8_t cls;		/* enum finding_class */
+	uint8_t conf;		/* enum confidence */
+	double share;		/* of the demand it explains, 0..1 */
+	const char *summary;	/* one sentence */
+	const char *resource;	/* name a person knows; "" none */
+	const char *res_kind;
+	struct party culprit;
+	const char **evidence; size_t evidence_cnt;
+	const char **refute; size_t refute_cnt; /* "would be wrong if ..." */
+	struct step *chain; size_t chain_len;
+};
+
+struct change {			/* against a baseline; largest first */
+	const char *what;	/* "lock wait of mariadbd per request" */
+	const char *unit;
+	double was, is;
+	double score;		/* see verdict_compare */
+};
+
+struct verdict {
+	struct finding *findings; /* [0] is the verdict; HEALTHY, CLIENTS or UNKNOWN alone are there too */
+	size_t finding_cnt;
+	struct finding *candidates; /* two, when findings[0].cls is UNKNOWN; else none */
+	size_t candidate_cnt;
+	const char **unseen; size_t unseen_cnt; /* drops, missing hooks, limits, short window */
+	const char *subject;	/* "redis-server (pid 1234), 5 threads" */
+	double seconds;
+	struct change *changes; size_t change_cnt; /* only with a baseline */
+};
+
+/* base/base_waits: a good run to compare with, or NULL both. */
+struct verdict *verdict_make(const struct model *m, const struct waits_result *w,
+			     const struct model *base, const struct waits_result *base_waits,
+			     struct arena *arena);
+
+/* "lock-held": stable, used in JSON.  "lock held too long": for people. */
+const char *finding_name(unsigned cls);
+const char *finding_title(unsigned cls);
+const char *confidence_name(unsigned conf);
+
+#endif /* VERDICT_H */

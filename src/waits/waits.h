@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WAITS_H
+#define WAITS_H
+/*
+ * The waits engine: whose time goes where, and who is waited for.
+ *
+ * Its unit is demand: nanoseconds that something outside wanted an answer
+ * and had none.  For a server that is the sum of its open requests over time
+ * (Little's law: requests x time each is open), for a program without
+ * conversations the lives of its threads.  Demand is laid on causes by
+ * cascading each wait to what its waker did meanwhile (wPerf, OSDI'18,
+ * section 3.3, here with exact intervals and over processes).
+ *
+ *	waits_analyse: model in, result in the caller's arena.
+ *
+ * Judges nothing: that is verdict/.  Bounded: at most WAITS_MAX_DEPTH hops
+ * and opts.max_visits interval visits; what that leaves is CAUSE_UNSEEN.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#define WAITS_MAX_DEPTH 12
+
+struct arena;
+struct model;
+
+/* What a thread is for, told from what it waits on when nobody wants anything. */
+enum role {
+	ROLE_T_NONE = 0,
+	ROLE_T_ENTRY = 1,   /* reads requests and answers them itself */
+	ROLE_T_LOOP = 2,    /* event loop that serves many connections */
+	ROLE_T_WORKER = 3,  /* one of several that take work from the same place */
+	ROLE_T_HELPER = 4,  /* a single thread others wait for (log writer, ...) */
+	ROLE_T_ACCEPT = 5,
+	ROLE_T_KERNEL = 6,
+	ROLE_T_IDLE = 7,    /* did nothing in the window */
+	ROLE_T_OTHER = 8,
+};
+
+/* Ends of the cascade. */
+enum cause_kind {
+	CAUSE_UNSEEN = 0,   /* not known: lost, too deep, or no waker recorded */
+	CAUSE_RUN = 1,	    /* a thread computing */
+	CAUSE_RUNQ_SELF = 2,/* waiting for a CPU that the watched processes use */
+	CAUSE_RUNQ_OTHER = 3, /* ... that others use, or the hypervisor */
+	CAUSE_RUNQ_QUOTA = 4, /* ... held back by a cgroup's quota */
+	CAUSE_LOCK = 5,	    /* a lock whose holder is not seen doing anything else */
+	CAUSE_DISK = 6,
+	CAUSE_FSYNC = 7,
+	CAUSE_MEMORY = 8,   /* faults, reclaim, swap */
+	CAUSE_EXTERNAL = 9, /* a peer on another host, or one that is not tracked */
+	CAUSE_TIMER = 10,   /* sleeps on purpose */
+	CAUSE_CLIENT = 11,  /* waiting for the client itself */
+	CAUSE_IDLE = 12,    /* nothing to do */
+	CAUSE_KLOCK = 13,
+	CAUSE_QUEUE = 14,   /* request is open or unread and no thread works on it */
+	CAUSE_CYCLE = 15,   /* waits for one that waits for it */
+	CAUSE_CHILD = 16,
+	CAUSE_OTHER = 17,
+	CAUSE_CNT
+};
+
+struct cause {		    /* demand that ends here; by ns, largest first */
+	uint8_t kind;
+	uint32_t thread;    /* model idx where it ends, NO_IDX */
+	uint32_t res;	    /* model idx, NO_IDX */
+	uint32_t entry_proc;/* whose requests paid; model idx */
+	uint64_t ns;
+	uint64_t cnt;	    /* intervals */
+	uint64_t max_ns;
+	uint32_t via;	    /* thread idx one hop before, NO_IDX */
+	uint32_t via_res;   /* resource that hop waited on, NO_IDX */
+	uint32_t depth;	    /* mean hops, rounded */
+};
+
+struct wedge {		    /* waiter -> waker on a resource, in demand time; by ns */
+	uint32_t from, to;  /* thread idx; to NO_IDX: see ctx */
+	uint32_t res;
+	uint8_t ctx;	    /* enum waker_ctx */
+	uint8_t cls;	    /* enum wait_class */
+	uint64_t ns, cnt, max_ns;
+};
+
+enum lock_class { LOCK_NONE = 0, LOCK_HANDOFF = 1, LOCK_LOCK = 2, LOCK_RESULT = 3 };
+
+struct lock {		    /* a resource, or several that behave as one */
+	uint32_t res;	    /* the busiest of them */
+	uint32_t res_cnt;
+	uint8_t cls;	    /* enum lock_class */
+	uint8_t virt;	    /* 1: told from who wakes whom, not from one futex */
+	uint32_t waiter_cnt, holder_cnt; /* distinct threads */
+	uint32_t holder;    /* thread idx that held it longest, NO_IDX */
+	uint64_t wait_ns, wait_cnt, max_ns;
+	uint64_t busy_ns;   /* at least one waiter */
+	double avg_waiters; /* while busy */
+	uint64_t hold_ns;   /* busy_ns per hand-over: how long each holder keeps it */
+	uint64_t holder_ns; /* busy time that ended with this holder's wake-up */
+	uint64_t holder_st[32]; /* what the holders did meanwhile, by ST_* */
+	uint32_t pending_cnt; /* still waiting at the end */
+};
+
+struct wthread {	    /* index as model threads */
+	uint8_t role;
+	uint32_t home_res;  /* where it waits for work, NO_IDX */
+	uint64_t idle_ns;   /* waits that nobody's request depends on */
+	uint64_t demand_ns; /* its time with a request open in it */
+	uint64_t blocked_ns;/* waits that are not idle */
+	uint32_t group;	    /* threads of a process with the same role and comm */
+	uint64_t turn_max_ns; /* loop: longest time away from its home wait */
+	uint64_t turn_cnt;
+};
+
+struct wgroup { uint32_t proc; uint8_t role; const char *comm; uint32_t thread_cnt, busy_cnt;
+	uint64_t life_ns, idle_ns, run_ns, runq_ns, blocked_ns; uint32_t home_res; };
+
+struct wreq {		    /* requests of one process */
+	uint32_t proc;
+	uint64_t turns;
+	uint64_t demand_ns; /* open requests x time, plus unread */
+	uint64_t queue_ns;  /* arrived and not yet read */
+	uint64_t service_ns, service_max_ns;
+	uint64_t p50_ns, p99_ns;
+	double open_avg;    /* requests open, mean over the window */
+	double out_avg;	    /* requests of ours to others that were open */
+	double unread_avg;
+	uint64_t open_now, open_oldest_ns;
+	uint32_t conns;
+	uint64_t txblock_ns;/* clients slow to read */
+	uint64_t partial_cnt;
+	uint64_t idle_ns;   /* connections with nothing asked */
+};
+
+struct wcycle { uint32_t thread[16]; uint32_t res[16]; uint32_t len; uint64_t ns; uint8_t pending; };
+
+struct waits_opts { uint64_t max_visits; /* default 4 million */ };
+
+struct waits_result {
+	struct wthread *threads;	/* model->thread_cnt */
+	struct wgroup *groups; size_t group_cnt;
+	struct cause *causes; size_t cause_cnt;
+	uint64_t demand_ns;		/* laid on causes, sum of causes[].ns */
+	uint8_t demand_kind;		/* 1 requests, 2 threads' lives */
+	struct wedge *edges; size_t edge_cnt;
+	struct lock *locks; size_t lock_cnt; /* by wait_ns */
+	struct wreq *reqs; size_t req_cnt;   /* by demand_ns */
+	struct wcycle *cycles; size_t cycle_cnt;
+	uint64_t visits, cut_cnt;	/* interval visits, cascades cut by a bound */
+};
+
+/* opts may be NULL.  Arrays live in arena. */
+struct waits_result *waits_analyse(const struct model *m, const struct waits_opts *opts,
+				   struct arena *arena);
+
+const char *role_name(unsigned role);
+const char *cause_name(unsigned kind);
+
+#endif /* WAITS_H */
