@@ -206,7 +206,8 @@ struct ev_dev {			/* cumulative */
 struct ev_cgroup {		/* cumulative, of a cgroup that watched threads are in */
 	struct event_hdr h;
 	uint64_t id;
-	uint32_t path, pad;
+	uint32_t path;
+	uint32_t tgid;		/* a watched process inside, or 0 */
 	uint64_t nr_periods, nr_throttled, throttled_ns;
 	uint64_t quota_us, period_us;	/* quota 0: none */
 	uint64_t io_rbps, io_wbps, io_riops, io_wiops; /* limits, 0 none */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOOKS_H
+#define HOOKS_H
+/*
+ * The kernel hooks that heldup uses, in one table that the loader and
+ * `heldup doctor` share: what each is for and what is lost without it.
+ *
+ * To add one: 1. give it a row in hooks.c, 2. give the program in src/bpf a
+ * name that starts with HOOKS_PREFIX, 3. name the program in the row;
+ * tests/unit/t_hooks.c tells if the two do not match.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+/*
+ * Every BPF program and map of heldup has a name that begins so (the kernel
+ * keeps 15 characters).  By it doctor finds what is still attached.
+ */
+#define HOOKS_PREFIX "hu_"
+
+enum hook_kind {
+	HOOK_TP_BTF = 1,     /* typed raw tracepoint: bpf_link, needs BTF */
+	HOOK_TRACEPOINT = 2, /* category:name, by perf event */
+	HOOK_ITER = 3,	     /* iterator: task, task_file, bpf_map, bpf_sk_storage_map */
+	HOOK_MAP = 4,	     /* map type: task storage, ring buffer, ... */
+	HOOK_HELPER = 5,     /* helper function of the kernel */
+};
+
+struct hook {
+	const char *name;    /* "sched_switch", "block_io_start", "task" */
+	enum hook_kind kind;
+	bool required;	     /* without it heldup cannot answer */
+	const char *instead; /* name of a hook that replaces it, NULL none */
+	const char *cost;    /* what is not seen without it: "disk metrics (sector_count)" */
+	const char *mend;    /* command or kernel option that brings it, NULL: newer kernel */
+};
+
+extern const struct hook hooks_table[];
+extern const size_t hooks_cnt;
+
+/* NULL when there is no such row. */
+const struct hook *hooks_find(const char *name);
+
+/*
+ * Loads the smallest program or map of that kind on that hook and drops it
+ * again: 0 works, -ENOENT the kernel has no such hook, -EPERM rights or
+ * lockdown, -ENOTSUP otherwise refused.  Nothing stays attached.
+ */
+int hooks_probe(const struct hook *h);
+
+#endif /* HOOKS_H */

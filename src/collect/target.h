@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARGET_H
+#define TARGET_H
+/*
+ * Which processes the user means: resolves -p, --comm, -g, -u, --port and -a
+ * to process ids, and starts -- CMD.  Reads /proc and cgroup files only;
+ * following new children afterwards is the kernel side's work.
+ *
+ *	struct target t = {0};
+ *	target_resolve(&opts, &t, &err) ... target_go(&t) ... target_release(&t)
+ *
+ * With -- CMD the command exists after target_resolve but has not been
+ * executed: it waits until target_go, so that its first instruction is seen.
+ *
+ * Bounds: TARGET_MAX processes; more are left out and counted.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct select_opts;
+
+#define TARGET_MAX 8192
+
+struct target {
+	uint32_t *tgids;	/* ascending, without duplicates, no kernel threads unless by -p */
+	size_t cnt;
+	uint32_t *chosen;	/* those that were meant; the rest are their descendants */
+	size_t chosen_cnt;
+	uint32_t kthread_cnt;	/* among tgids */
+	uint32_t dropped_cnt;	/* over TARGET_MAX */
+	char *selection;	/* for a person: "pid 1234 (redis-server)", "port 80: nginx, 3 processes" */
+	char *note;		/* what else to tell (threads, descendants, pid 1); "" when nothing */
+	pid_t child;		/* -- CMD: its pid, 0 otherwise */
+	int go_fd;		/* own */
+};
+
+/*
+ * -ESRCH no such process or nothing matches, -EINVAL (ERR_USAGE) a selection
+ * that makes no sense, such as heldup itself, -EPERM rights, -ENOENT no such
+ * cgroup, unit or command, -E2BIG too many ids given.
+ * *ret_target is filled only on success and released with target_release.
+ */
+int target_resolve(const struct select_opts *opts, struct target *ret_target, struct err *err);
+
+/* -- CMD: lets it run.  -errno of its exec, with a message.  0 where there is no command. */
+int target_go(struct target *t, struct err *err);
+
+/*
+ * -- CMD: true once it ended, *ret_status as from waitpid; does not block.
+ * False where there is no command.
+ */
+bool target_ended(struct target *t, int *ret_status);
+
+/* A command not let go yet is killed; one that runs is left alone.  All-zero is fine. */
+void target_release(struct target *t);
+
+#endif /* TARGET_H */
