@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One session locks the table and sleeps; all others wait for it."""
+from kit import load, servers
+from kit.case import CALM, CLOSED_LOOP, Case, Expect
+
+
+class TheCase(Case):
+    name = 'maria-table-lock'
+    about = 'lock tables write; select sleep(5) beside sysbench oltp_point_select'
+    tools = ('mariadbd', 'sysbench')
+    # The table lock is held by a session that does nothing.
+    expect = {
+        'degraded': Expect('lock-held', culprit='mariadb'),
+        'healthy': CLOSED_LOOP,
+        'calm': CALM,
+    }
+
+    def setup(self):
+        self.server = servers.mariadb(self.lab)
+        self.lab.call(servers.sysbench_args(self.server.port, 'oltp_point_select',
+                                            '--table-size=20000', 'prepare'))
+
+    def load(self):
+        rate = ['--threads=2', '--rate=200'] if self.calm else ['--threads=8']
+        self.loads[''] = load.sysbench(self.lab, self.server.port, 'oltp_point_select',
+                                       '--table-size=20000', *rate)
+        if self.degraded:
+            script = self.lab.write('lock.sql', 'lock tables sbtest1 write; select sleep(5);'
+                                    ' unlock tables;\n' * 60)
+            self.lab.spawn(['mariadb', *servers.maria_args(self.server.port), 'sbtest'],
+                           stdin=open(script))
+
+    def select(self):
+        return ['-p', str(self.server.pid)]

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tomcat has four connector threads, all inside a JSP that sleeps."""
+from kit import load, servers
+from kit.case import CALM, CLOSED_LOOP, Case, Expect
+
+PAGES = {
+    'slow.jsp': '<%@ page session="false" %><% Thread.sleep(400); %>done\n',
+    'file.txt': 'hello\n',
+}
+
+
+class TheCase(Case):
+    name = 'tomcat-threads'
+    about = 'maxThreads=4, 8 clients on a JSP that sleeps 400 ms'
+    tools = ('java', 'wrk')
+    expect = {
+        'degraded': Expect('workers', culprit='exec|http|java'),
+        'healthy': CLOSED_LOOP,
+        'calm': CALM,
+    }
+
+    def setup(self):
+        self.server = servers.tomcat(self.lab, 4, PAGES)
+
+    def load(self):
+        port = self.server.port
+        if self.degraded:
+            self.loads['jsp'] = load.Wrk(self.lab, port, '/slow.jsp', 8)
+        elif not self.calm:
+            self.loads['closed loop'] = load.Wrk(self.lab, port, '/file.txt', 3)
+        rate = 20 if self.degraded else 100
+        self.loads['file'] = load.Client(self.lab, 'http', port, 1, rate=rate,
+                                         path='/file.txt')
+
+    def select(self):
+        return ['-p', str(self.server.pid)]
