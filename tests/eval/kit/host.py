@@ -16,10 +16,10 @@ def free_port():
         return s.getsockname()[1]
 
 
-def port_open(port):
+def port_open(port, address='127.0.0.1'):
     with socket.socket() as s:
         s.settimeout(0.5)
-        return s.connect_ex(('127.0.0.1', port)) == 0
+        return s.connect_ex((address, port)) == 0
 
 
 def cpu_for_load():

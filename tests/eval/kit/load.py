@@ -119,24 +119,32 @@ def sysbench(lab, port, test, *options):
     return Progress(lab, argv, r'\[ (\d+)s \].*? tps: ([\d.]+).*?lat \(ms,95%\): ([\d.]+)')
 
 
-class RedisBench:
+class Counter:
+    """No load of its own: the growth of a counter that read() gives."""
+
+    def __init__(self, name, read):
+        self.name = name
+        self.read = read
+        self.seen = []
+
+    def mark(self):
+        self.seen.append((time.monotonic(), self.read()))
+
+    def stop(self):
+        pass
+
+    def measure(self, _t0, _t1):
+        (t0, n0), (t1, n1) = self.seen[0], self.seen[-1]
+        return {self.name: (n1 - n0) / (t1 - t0)}
+
+
+class RedisBench(Counter):
     """redis-benchmark in a loop for ever; the rate is read from the server."""
 
     def __init__(self, lab, port, conns, *test, cpu=None):
-        self.port = port
-        self.rates = []
+        super().__init__('cmd/s', lambda: servers.redis_info(port, 'total_commands_processed'))
         self.proc = lab.spawn(['redis-benchmark', '-p', port, '-c', conns, '-l', '-q', *test],
                               cpu=host.cpu_for_load() if cpu is None else cpu)
 
-    def mark(self):
-        done = servers.redis_info(self.port, 'total_commands_processed')
-        self.rates.append((time.monotonic(), done))
-
     def stop(self):
         self.proc.stop()
-
-    def measure(self, _t0, _t1):
-        if len(self.rates) < 2:
-            return {}
-        (t0, n0), (t1, n1) = self.rates[0], self.rates[-1]
-        return {'cmd/s': (n1 - n0) / (t1 - t0)}
