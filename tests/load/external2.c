@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * external, second shape: a thread a connection; each holds a connection of
+ * its own to the upstream and blocks in recv for 120 ms of each request, with
+ * some work of its own before and after.  The upstream lives in another
+ * network namespace, so that its address is not one of this host's.
+ * Truth: the upstream's address.
+ */
+#include "load_net.h"
+#include "load_netns.h"
+
+static struct load_addr upstream_addr;
+
+static void answer_late(struct load_msg *m)
+{
+	load_sleep_us(120000);
+	m->pad[1]++;
+}
+
+static void upstream(void *arg)
+{
+	load_netns_enter();
+	load_serve_threads(load_listen(arg, 128, &load.page->upstream_port), answer_late);
+}
+
+static void handle(struct load_msg *m)
+{
+	static _Thread_local int up;
+	struct load_msg q = { .kind = 1 };
+
+	if (!up)
+		up = load_connect(&upstream_addr);
+	load_burn_us(200);
+	if (send(up, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q) ||
+	    recv(up, &q, sizeof(q), MSG_WAITALL) != sizeof(q))
+		load_fail("upstream");
+	load_burn_us(200);
+	m->pad[0]++;
+}
+
+static void serve(void *arg)
+{
+	load_serve_threads(load_listen(arg, 128, &load.page->port), handle);
+}
+
+int main(int argc, char **argv)
+{
+	struct load_clients c = { .conn_cnt = 16, .think_us = 5000 };
+	pid_t pid;
+
+	load_init(argc, argv, "");
+	upstream_addr.ip = load_netns();
+	load_fork("upstream", upstream, &upstream_addr);
+	upstream_addr.port = load_await(&load.page->upstream_port);
+	pid = load_fork("external2", serve, &c.to);
+	c.to.port = load_await(&load.page->port);
+	load_fork("client", load_clients_main, &c);
+	load_settle(1000);
+	load_ready("pid=%d class=external resource=%s:%d", pid, upstream_addr.ip,
+		   upstream_addr.port);
+	load_run();
+}
