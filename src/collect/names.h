@@ -9,8 +9,9 @@
  *	names_new, names_res for each WIRE_RES, names_free
  *
  * Names are read while the process lives: call soon after the record came.
- * All caches are bounded; at a bound the oldest half is dropped.  Not for
- * use by two threads at a time.
+ * Kept: device names and services, both bounded.  Names come from other
+ * programs, so control characters in them are shown as '?'.  Not for use by
+ * two threads at a time.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,9 @@ const char *names_exe(struct names *n, uint32_t tgid);
 
 /* comm of a process or thread id, "" when it is gone. */
 const char *names_comm(struct names *n, uint32_t tid);
+
+/* Somebody else's text made fit to be shown: cut at PATH_MAX, control characters as '?'. */
+const char *names_clean(struct names *n, const char *text);
 
 /* "127.0.0.1:80", "[::1]:80"; IPv4 inside IPv6 is shown as IPv4.  addr: 4 or 16 bytes. */
 char *names_addr(char out[NAMES_ADDR_LEN], uint16_t family, const uint8_t *addr, uint16_t port);

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every name here was chosen by somebody else: a path, a comm, an abstract
+ * socket.  They are bounded, cleaned of control characters and never used
+ * to open anything.
+ */
+#include "collect/names.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/procfs.h"
+#include "wire/wire.h"
+
+#define DEV_CACHE_MAX 4096
+#define SERVICE_MAX 8192
+#define SERVICES_FILE_MAX (1024 * 1024)
+#define MOUNTINFO_MAX (4 * 1024 * 1024)
+#define MAPS_MAX (1024 * 1024)
+#define KERNEL_MAJOR(dev) ((dev) >> 20)
+#define KERNEL_MINOR(dev) ((dev) & 0xfffffu)
+
+struct service {
+	uint16_t port;
+	bool udp;
+	char name[24];
+};
+
+struct names {
+	struct buf out;
+	struct hmap dev_names; /* dev to id in strs */
+	struct strtab strs;
+	VEC(struct service) services;
+	bool services_read;
+};
+
+struct names *names_new(void)
+{
+	return xcalloc(1, sizeof(struct names));
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	buf_release(&n->out);
+	hmap_release(&n->dev_names);
+	strtab_release(&n->strs);
+	vec_release(&n->services);
+	free(n);
+}
+
+/* Becomes the answer of the running call. */
+static const char *answer(struct names *n, const char *text, size_t len)
+{
+	buf_clear(&n->out);
+	for (size_t i = 0; i < len && text[i]; i++) {
+		unsigned char c = (unsigned char)text[i];
+		buf_addch(&n->out, c < 0x20 || c == 0x7f ? '?' : (char)c);
+	}
+	return buf_str(&n->out);
+}
+
+const char *names_clean(struct names *n, const char *text)
+{
+	return answer(n, text, PATH_MAX);
+}
+
+/* Link text of the descriptor if it still is this inode; false otherwise. */
+static bool fd_link(const struct wire_res *w, char *out, size_t cap)
+{
+	char path[64];
+	struct stat st;
+
+	if (w->fd < 0 || !w->tgid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", w->tgid, w->fd);
+	ssize_t len = readlink(path, out, cap - 1);
+	if (len <= 0)
+		return false;
+	out[len] = '\0';
+	/*
+	 * The device is not compared: overlayfs and btrfs show another one to
+	 * stat than the superblock has.
+	 */
+	return stat(path, &st) == 0 && (w->ino == 0 || st.st_ino == w->ino);
+}
+
+/*
+ * Line "start-end perms offset major:minor inode   path": the path, when
+ * device and inode are those wanted; NULL otherwise.
+ */
+static const char *maps_path(const char *line, uint32_t dev, uint64_t ino)
+{
+	char perms[8];
+	unsigned long start, end, off, inode;
+	unsigned major, minor;
+	int used = 0;
+
+	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &off, &major, &minor,
+		   &inode, &used) != 7 || !used)
+		return NULL;
+	return inode == ino && major == KERNEL_MAJOR(dev) && minor == KERNEL_MINOR(dev) ? line + used
+											: NULL;
+}
+
+static const char *mapped_file(struct names *n, const struct wire_res *w)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	char path[64];
+
+	if (!w->tgid || !w->ino)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%u/maps", w->tgid);
+	int ret = file_read(path, MAPS_MAX, &b, NULL);
+	if (ret < 0 && ret != -E2BIG)
+		return NULL;
+	for (const char *line = buf_str(&b); line && *line;) {
+		const char *found = maps_path(line, w->dev, w->ino);
+		if (found && *found && *found != '\n')
+			return answer(n, found, strcspn(found, "\n"));
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	return NULL;
+}
+
+static const char *file_name(struct names *n, const struct wire_res *w)
+{
+	char link[PATH_MAX];
+
+	if (fd_link(w, link, sizeof(link)))
+		return names_clean(n, link);
+	const char *mapped = w->fd < 0 ? mapped_file(n, w) : NULL;
+	return mapped ? mapped : answer(n, w->name, sizeof(w->name));
+}
+
+/* "anon_inode:[eventpoll]" becomes "eventpoll"; "anon_inode:bpf-map" "bpf-map". */
+static const char *anon_name(struct names *n, const struct wire_res *w)
+{
+	char link[PATH_MAX];
+	const char *text = w->name;
+	size_t len = strnlen(w->name, sizeof(w->name));
+
+	if (fd_link(w, link, sizeof(link))) {
+		text = link;
+		len = strlen(link);
+	}
+	if (len > 11 && strncmp(text, "anon_inode:", 11) == 0) {
+		text += 11;
+		len -= 11;
+	}
+	if (len >= 2 && text[0] == '[' && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	return answer(n, text, len);
+}
+
+static const char *pipe_name(struct names *n, const struct wire_res *w)
+{
+	char link[PATH_MAX];
+
+	if (fd_link(w, link, sizeof(link)) && strncmp(link, "pipe:[", 6) != 0)
+		return names_clean(n, link);
+	return w->name[0] ? answer(n, w->name, sizeof(w->name)) : names_clean(n, "pipe");
+}
+
+static const char *socket_name(struct names *n, const struct wire_res *w)
+{
+	char text[NAMES_ADDR_LEN];
+
+	if (w->family == AF_UNIX) {
+		if (w->name[0])
+			return answer(n, w->name, sizeof(w->name));
+		return names_clean(n, w->role == ROLE_PAIR ? "socketpair" : "unix socket");
+	}
+	if (w->family == AF_INET || w->family == AF_INET6) {
+		bool remote = w->rport && w->role != ROLE_SERVER && w->role != ROLE_LISTEN;
+		return names_clean(n, names_addr(text, w->family, remote ? w->raddr : w->laddr,
+						remote ? w->rport : w->lport));
+	}
+	return names_clean(n, w->family == AF_NETLINK ? "netlink socket" : "socket");
+}
+
+const char *names_res(struct names *n, const struct wire_res *w)
+{
+	switch (w->kind) {
+	case RES_FILE:
+	case RES_CHARDEV:
+		return file_name(n, w);
+	case RES_PIPE:
+		return pipe_name(n, w);
+	case RES_SOCKET:
+		return socket_name(n, w);
+	case RES_EPOLL:
+	case RES_EVENTFD:
+	case RES_IOURING:
+		return anon_name(n, w);
+	case RES_DISK:
+		return names_clean(n, names_dev(n, w->dev));
+	default:
+		return answer(n, w->name, sizeof(w->name));
+	}
+}
+
+const char *names_dev(struct names *n, uint32_t dev)
+{
+	char path[64], link[PATH_MAX], plain[32];
+	uint64_t id;
+
+	if (hmap_get(&n->dev_names, dev, &id))
+		return strtab_str(&n->strs, (uint32_t)id);
+	snprintf(plain, sizeof(plain), "%u:%u", KERNEL_MAJOR(dev), KERNEL_MINOR(dev));
+	snprintf(path, sizeof(path), "/sys/dev/block/%s", plain);
+	ssize_t len = readlink(path, link, sizeof(link) - 1);
+	const char *name = plain;
+	if (len > 0) {
+		link[len] = '\0';
+		const char *slash = strrchr(link, '/');
+		name = slash ? slash + 1 : link;
+	}
+	if (n->dev_names.cnt >= DEV_CACHE_MAX) {
+		hmap_clear(&n->dev_names);
+		strtab_release(&n->strs);
+		n->strs = (struct strtab){0};
+	}
+	uint32_t str = strtab_add(&n->strs, name);
+	hmap_put(&n->dev_names, dev, str);
+	return strtab_str(&n->strs, str);
+}
+
+/*
+ * Mounts of tgid (0: our own) with that device: calls back with the mount
+ * point, root and source of each until one is taken.
+ */
+struct mount_fields {
+	char root[PATH_MAX], dir[PATH_MAX], source[PATH_MAX];
+};
+
+static bool mount_parse(const char *line, uint32_t dev, struct mount_fields *ret)
+{
+	unsigned major, minor;
+	char whole[3 * PATH_MAX];
+	size_t len = strcspn(line, "\n");
+
+	if (len >= sizeof(whole))
+		return false;
+	memcpy(whole, line, len);
+	whole[len] = '\0';
+	const char *dash = strstr(whole, " - ");
+	_Static_assert(PATH_MAX == 4096, "widths below");
+	return dash &&
+	       sscanf(whole, "%*u %*u %u:%u %4095s %4095s", &major, &minor, ret->root, ret->dir) == 4 &&
+	       sscanf(dash + 3, "%*s %4095s", ret->source) == 1 && major == KERNEL_MAJOR(dev) &&
+	       minor == KERNEL_MINOR(dev);
+}
+
+/* The mount of the whole filesystem wins over one of a part. */
+static bool mount_find(uint32_t tgid, uint32_t dev, struct mount_fields *ret)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	CLEANUP_FREE struct mount_fields *m = xmalloc(sizeof(*m));
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), tgid ? "/proc/%u/mountinfo" : "/proc/self/mountinfo", tgid);
+	int err = file_read(path, MOUNTINFO_MAX, &b, NULL);
+	if (err < 0 && err != -E2BIG)
+		return false;
+	for (const char *line = buf_str(&b); line && *line;) {
+		if (mount_parse(line, dev, m) && (!found || strcmp(m->root, "/") == 0)) {
+			bool whole = strcmp(m->root, "/") == 0;
+			*ret = *m;
+			found = true;
+			if (whole)
+				break;
+		}
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	return found;
+}
+
+const char *names_dev_of_fs(struct names *n, uint32_t dev)
+{
+	if (KERNEL_MAJOR(dev))
+		return names_dev(n, dev);
+	/* btrfs and others have a number of their own; the mount tells the device */
+	CLEANUP_FREE struct mount_fields *m = xmalloc(sizeof(*m));
+	if (!mount_find(0, dev, m) || strncmp(m->source, "/dev/", 5) != 0)
+		return "";
+	const char *slash = strrchr(m->source, '/');
+	return names_clean(n, slash + 1);
+}
+
+const char *names_mount(struct names *n, uint32_t tgid, uint32_t dev)
+{
+	CLEANUP_FREE struct mount_fields *m = xmalloc(sizeof(*m));
+
+	return mount_find(tgid, dev, m) ? names_clean(n, m->dir) : "";
+}
+
+int names_parse_service(const char *line, char *ret_name, size_t name_len, uint16_t *ret_port,
+			char *ret_proto, size_t proto_len)
+{
+	size_t len = strcspn(line, " \t\n#");
+	const char *port = line + len;
+	const char *end;
+	uint64_t value;
+
+	port += strspn(port, " \t");
+	if (len == 0 || procfs_parse_u64(port, UINT16_MAX, &value, &end) < 0 || *end != '/')
+		return 0;
+	size_t plen = strcspn(++end, " \t\n#");
+	if (!value || !plen || len >= name_len || plen >= proto_len)
+		return 0;
+	snprintf(ret_name, name_len, "%.*s", (int)len, line);
+	snprintf(ret_proto, proto_len, "%.*s", (int)plen, end);
+	*ret_port = (uint16_t)value;
+	return 1;
+}
+
+static void services_read(struct names *n)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	n->services_read = true;
+	if (file_read("/etc/services", SERVICES_FILE_MAX, &b, NULL) < 0)
+		return; /* minimal systems have none: ports stay numbers */
+	for (const char *line = buf_str(&b); line && *line && n->services.cnt < SERVICE_MAX;) {
+		struct service s = {0};
+		char proto[8];
+		if (names_parse_service(line, s.name, sizeof(s.name), &s.port, proto,
+					sizeof(proto))) {
+			s.udp = strcmp(proto, "udp") == 0;
+			if (s.udp || strcmp(proto, "tcp") == 0)
+				vec_push(&n->services, s);
+		}
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+}
+
+const char *names_service(struct names *n, uint16_t port, const char *proto)
+{
+	bool udp = strcmp(proto, "udp") == 0;
+
+	if (!n->services_read)
+		services_read(n);
+	VEC_FOREACH(&n->services, s) {
+		if (s->port == port && s->udp == udp)
+			return names_clean(n, s->name);
+	}
+	return "";
+}
+
+const char *names_exe(struct names *n, uint32_t tgid)
+{
+	char exe[PATH_MAX];
+
+	return names_clean(n, procfs_exe(tgid, exe, sizeof(exe)));
+}
+
+const char *names_comm(struct names *n, uint32_t tid)
+{
+	char comm[PROCFS_COMM_LEN];
+
+	procfs_comm(tid, comm);
+	return names_clean(n, comm);
+}
+
+char *names_addr(char out[NAMES_ADDR_LEN], uint16_t family, const uint8_t *addr, uint16_t port)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	if (family == AF_INET6 && memcmp(addr, mapped, sizeof(mapped)) == 0) {
+		family = AF_INET;
+		addr += sizeof(mapped);
+	}
+	if (family != AF_INET && family != AF_INET6) {
+		snprintf(out, NAMES_ADDR_LEN, "?");
+		return out;
+	}
+	inet_ntop(family, addr, text, sizeof(text));
+	snprintf(out, NAMES_ADDR_LEN, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+	return out;
+}
