@@ -5,7 +5,8 @@
  * Who is at the other end of a socket or pipe on this host.  Works from the
  * inode numbers that netlink names and from the descriptors of processes
  * (/proc/PID/fd), which are read lazily: watched processes first, all others
- * only when an end was not found, at most once a second.
+ * only when an end was not found.  A pass that took t is not repeated before
+ * 100 t have gone by, and not within PEERS_PASS_NS: about 1 % of a core.
  *
  *	peers_new, peers_find for each socket or pipe, peers_free
  *
@@ -21,6 +22,8 @@ struct wire_res;
 
 #define PEERS_FD_MAX 200000
 #define PEERS_INODE_MAX 131072
+#define PEERS_NETNS_MAX 16
+#define PEERS_PASS_NS 500000000u
 
 struct peer {
 	uint32_t tgid;		/* 0: not on this host, or not found */
@@ -47,9 +50,23 @@ int peers_find(struct peers *p, const struct wire_res *w, struct peer *ret_peer)
 /* Who holds this socket inode; a watched process before any other; 0 nobody found. */
 uint32_t peers_sock_owner(struct peers *p, uint64_t ino);
 
+/* The same among the watched processes only: reads no others. */
+uint32_t peers_watched_owner(struct peers *p, uint64_t ino);
+
 /* The process that listens on this local address (a peer of a client socket), 0 none. */
 uint32_t peers_listener(struct peers *p, uint32_t tgid, uint16_t family, const uint8_t *addr,
 			uint16_t port);
+
+/*
+ * Netlink descriptor (collect/diag.h) in the network namespace of tgid,
+ * borrowed until the next call; -errno.
+ */
+int peers_diag(struct peers *p, uint32_t tgid);
+
+/* After a failure on it: closes it, so that the next call opens a new one. */
+void peers_diag_drop(struct peers *p, int fd);
+
+const struct resindex *peers_index(const struct peers *p);
 
 /* Descriptors that bounds or rights kept from being read. */
 uint64_t peers_skipped_cnt(const struct peers *p);
