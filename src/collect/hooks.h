@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct err;
+struct btf;
 
 /*
  * Every BPF program and map of heldup has a name that begins so (the kernel
@@ -22,14 +22,14 @@ struct err;
 
 enum hook_kind {
 	HOOK_TP_BTF = 1,     /* typed raw tracepoint: bpf_link, needs BTF */
-	HOOK_TRACEPOINT = 2, /* category:name, by perf event */
-	HOOK_ITER = 3,	     /* iterator: task, task_file, bpf_map, bpf_sk_storage_map */
-	HOOK_MAP = 4,	     /* map type: task storage, ring buffer, ... */
-	HOOK_HELPER = 5,     /* helper function of the kernel */
+	HOOK_ITER = 2,	     /* iterator: task, bpf_sk_storage_map, ... */
+	HOOK_MAP = 3,	     /* map type: task storage, ring buffer, ... */
+	HOOK_HELPER = 4,     /* helper function of the kernel */
 };
 
 struct hook {
 	const char *name;    /* "sched_switch", "block_io_start", "task" */
+	int nr;		     /* map type or helper number, else 0 */
 	enum hook_kind kind;
 	bool required;	     /* without it heldup cannot answer */
 	const char *instead; /* name of a hook that replaces it, NULL none */
@@ -43,11 +43,15 @@ extern const size_t hooks_cnt;
 /* NULL when there is no such row. */
 const struct hook *hooks_find(const char *name);
 
+/* "tracepoint", "iterator", "map type", "helper" */
+const char *hooks_kind_name(enum hook_kind kind);
+
 /*
- * Loads the smallest program or map of that kind on that hook and drops it
- * again: 0 works, -ENOENT the kernel has no such hook, -EPERM rights or
- * lockdown, -ENOTSUP otherwise refused.  Nothing stays attached.
+ * Loads the smallest program or map of that kind, attaches it where that is
+ * possible and drops it again: 0 works, -ENOENT the kernel has no such hook,
+ * -EPERM rights or lockdown, -ENOTSUP otherwise refused.  vmlinux is the
+ * kernel's BTF; NULL makes all but maps -ENOENT.
  */
-int hooks_probe(const struct hook *h);
+int hooks_probe(const struct hook *h, const struct btf *vmlinux);
 
 #endif /* HOOKS_H */

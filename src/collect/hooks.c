@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/hooks.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define LOG_BYTES 4096
+
+const struct hook hooks_table[] = {
+	{"sched_switch", 0, HOOK_TP_BTF, true, NULL,
+	 "everything: states and waits of threads (runtime, rq_time, all wait times)", NULL},
+	{"sched_waking", 0, HOOK_TP_BTF, true, NULL,
+	 "wakers and run-queue time (rq_time, futex_wake_count)", NULL},
+	{"sched_wakeup_new", 0, HOOK_TP_BTF, false, NULL,
+	 "run-queue time of a thread before its first run", NULL},
+	{"sched_process_fork", 0, HOOK_TP_BTF, true, NULL,
+	 "threads and children that start during the observation", NULL},
+	{"sched_process_exec", 0, HOOK_TP_BTF, false, NULL, "new names of processes after exec",
+	 NULL},
+	{"sched_process_exit", 0, HOOK_TP_BTF, true, NULL, "the end of threads", NULL},
+	{"contention_begin", 0, HOOK_TP_BTF, false, NULL,
+	 "waits for kernel locks (Linux 5.19 and later)", NULL},
+	{"contention_end", 0, HOOK_TP_BTF, false, NULL,
+	 "waits for kernel locks (Linux 5.19 and later)", NULL},
+	{"block_io_start", 0, HOOK_TP_BTF, false, "block_rq_issue",
+	 "block I/O by process (sector_count) with its submitter (Linux 6.5 and later)", NULL},
+	{"block_io_done", 0, HOOK_TP_BTF, false, "block_rq_complete",
+	 "disk latency (Linux 6.5 and later)", NULL},
+	{"block_rq_issue", 0, HOOK_TP_BTF, false, NULL, "block I/O on older kernels", NULL},
+	{"block_rq_complete", 0, HOOK_TP_BTF, false, NULL, "disk latency on older kernels", NULL},
+	{"mm_vmscan_direct_reclaim_begin", 0, HOOK_TP_BTF, false, NULL, "direct reclaim", NULL},
+	{"mm_vmscan_direct_reclaim_end", 0, HOOK_TP_BTF, false, NULL, "direct reclaim", NULL},
+	{"task", 0, HOOK_ITER, true, NULL, "threads that already sleep, and counters once a second",
+	 NULL},
+	{"ring buffer", BPF_MAP_TYPE_RINGBUF, HOOK_MAP, true, NULL,
+	 "all records (Linux 5.8 and later)", NULL},
+	{"task storage", BPF_MAP_TYPE_TASK_STORAGE, HOOK_MAP, true, NULL,
+	 "states of threads (Linux 5.11 and later)", NULL},
+	{"stack trace", BPF_MAP_TYPE_STACK_TRACE, HOOK_MAP, false, NULL,
+	 "kernel functions of uninterruptible sleeps", NULL},
+	{"bpf_task_pt_regs", BPF_FUNC_task_pt_regs, HOOK_HELPER, true, NULL,
+	 "what a thread waits for: its system call (Linux 5.15 and later)", NULL},
+	{"bpf_get_current_task_btf", BPF_FUNC_get_current_task_btf, HOOK_HELPER, true, NULL,
+	 "the waker of a thread (Linux 5.11 and later)", NULL},
+};
+const size_t hooks_cnt = sizeof(hooks_table) / sizeof(hooks_table[0]);
+
+const struct hook *hooks_find(const char *name)
+{
+	for (size_t i = 0; i < hooks_cnt; i++) {
+		if (strcmp(hooks_table[i].name, name) == 0)
+			return &hooks_table[i];
+	}
+	return NULL;
+}
+
+const char *hooks_kind_name(enum hook_kind kind)
+{
+	switch (kind) {
+	case HOOK_TP_BTF:
+		return "tracepoint";
+	case HOOK_ITER:
+		return "iterator";
+	case HOOK_MAP:
+		return "map type";
+	case HOOK_HELPER:
+		return "helper";
+	}
+	return "?";
+}
+
+/* What the person can act on; everything else is "refused". */
+static int probe_error(int err)
+{
+	return err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP;
+}
+
+struct probe_prog {
+	enum bpf_attach_type attach_type;
+	uint32_t btf_id;
+	const struct bpf_insn *insns;
+	size_t insn_cnt;
+	char *log;
+};
+
+/* Descriptor of the program or -errno. */
+static int load(const struct probe_prog *p)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = p->attach_type,
+		    .attach_btf_id = p->btf_id, .log_level = p->log ? 1 : 0, .log_buf = p->log,
+		    .log_size = p->log ? LOG_BYTES : 0);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, HOOKS_PREFIX "probe", "Dual BSD/GPL",
+			       p->insns, p->insn_cnt, &opts);
+	return fd < 0 ? -errno : fd;
+}
+
+static const struct bpf_insn return_0[] = {
+	{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
+	{.code = BPF_JMP | BPF_EXIT},
+};
+
+static int probe_tp_btf(const struct hook *h, const struct btf *vmlinux)
+{
+	char type[128];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", h->name);
+	int id = btf__find_by_name_kind(vmlinux, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -ENOENT;
+	struct probe_prog p = {.attach_type = BPF_TRACE_RAW_TP,
+			       .btf_id = (uint32_t)id,
+			       .insns = return_0,
+			       .insn_cnt = 2};
+	CLEANUP_CLOSE int prog = load(&p);
+	if (prog < 0)
+		return probe_error(prog);
+	CLEANUP_CLOSE int link = bpf_raw_tracepoint_open(NULL, prog);
+	return link < 0 ? probe_error(-errno) : 0;
+}
+
+static int probe_iter(const struct hook *h, const struct btf *vmlinux)
+{
+	char func[128];
+
+	snprintf(func, sizeof(func), "bpf_iter_%s", h->name);
+	int id = btf__find_by_name_kind(vmlinux, func, BTF_KIND_FUNC);
+	if (id < 0)
+		return -ENOENT;
+	struct probe_prog p = {.attach_type = BPF_TRACE_ITER,
+			       .btf_id = (uint32_t)id,
+			       .insns = return_0,
+			       .insn_cnt = 2};
+	CLEANUP_CLOSE int prog = load(&p);
+	return prog < 0 ? probe_error(prog) : 0;
+}
+
+/*
+ * A call with no arguments set is always refused; whether for its arguments
+ * or because the helper is unknown, the verifier's words tell.
+ */
+static int probe_helper(const struct hook *h, const struct btf *vmlinux)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_JMP | BPF_CALL, .imm = h->nr},
+		return_0[0],
+		return_0[1],
+	};
+	int id = btf__find_by_name_kind(vmlinux, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	CLEANUP_FREE char *log = calloc(1, LOG_BYTES);
+	if (id < 0 || !log)
+		return -ENOENT;
+	struct probe_prog p = {.attach_type = BPF_TRACE_RAW_TP,
+			       .btf_id = (uint32_t)id,
+			       .insns = insns,
+			       .insn_cnt = 3,
+			       .log = log};
+	CLEANUP_CLOSE int prog = load(&p);
+	if (prog >= 0)
+		return 0;
+	if (!log[0]) /* the verifier was not reached */
+		return probe_error(prog);
+	return strstr(log, "invalid func") || strstr(log, "unknown func") ? -ENOENT : 0;
+}
+
+static int probe_map(const struct hook *h)
+{
+	/* without rights each type seems missing: ask for one that every kernel has */
+	CLEANUP_CLOSE int plain =
+		bpf_map_create(BPF_MAP_TYPE_HASH, HOOKS_PREFIX "probe", 4, 4, 1, NULL);
+	if (plain < 0)
+		return probe_error(-errno);
+	int ret = libbpf_probe_bpf_map_type((enum bpf_map_type)h->nr, NULL);
+	return ret > 0 ? 0 : ret == 0 ? -ENOENT : probe_error(ret);
+}
+
+int hooks_probe(const struct hook *h, const struct btf *vmlinux)
+{
+	if (h->kind == HOOK_MAP)
+		return probe_map(h);
+	if (!vmlinux)
+		return -ENOENT;
+	switch (h->kind) {
+	case HOOK_TP_BTF:
+		return probe_tp_btf(h, vmlinux);
+	case HOOK_ITER:
+		return probe_iter(h, vmlinux);
+	case HOOK_HELPER:
+		return probe_helper(h, vmlinux);
+	case HOOK_MAP:
+		break;
+	}
+	return -ENOTSUP;
+}
