@@ -40,7 +40,7 @@ struct model_opts {	    /* zero fields mean defaults */
 struct slice {
 	uint64_t begin_ns;
 	uint64_t ns[ST_CNT];
-	uint64_t iowait_ns;
+	uint64_t iowait_ns, unint_ns;
 };
 
 struct wait {		    /* sorted by thread, then off_ns */
@@ -53,6 +53,7 @@ struct wait {		    /* sorted by thread, then off_ns */
 	uint32_t owner_tid;
 	uint32_t kstack;    /* idx in kstacks, NO_IDX */
 	uint32_t proc_open;
+	uint32_t prev_io;   /* as recorded: res idx received from after the wait before this one */
 	uint16_t flags, own_open, cpu;
 	int16_t sysnr;
 	uint8_t cls, op, waker_ctx, pad;
@@ -99,9 +100,10 @@ struct res {
 	uint32_t tgid, dev, fd_or_neg, magic, netns;
 	uint64_t ino, aux;
 	uint8_t laddr[16], raddr[16];
-	const char *name;   /* as a person knows it; never NULL; see model_res_label */
+	const char *name;   /* as a person knows it; never NULL: made up where the source had none */
 	uint32_t peer_tgid; /* 0 unknown or on another host */
 	const char *peer_comm;
+	uint64_t peer_res;  /* id of the other end, 0 unknown */
 	uint32_t peer;	    /* res idx of the other end, NO_IDX */
 	/* sums over the window, all threads: */
 	uint64_t wait_ns, wait_cnt, wake_cnt;
@@ -142,7 +144,7 @@ struct end {		    /* conversation, over the window */
 };
 
 struct culprit { uint32_t victim, culprit; /* tgid */ const char *comm; uint32_t tid; uint64_t ns, cnt; };
-struct disk_use { uint32_t dev, tgid, op; const char *comm; uint64_t ios, sectors, lat_ns, lat_max_ns; };
+struct disk_use { uint32_t dev, tgid, tid, op; /* tid 0: not one of the watched */ const char *comm; uint64_t ios, sectors, lat_ns, lat_max_ns; };
 struct dev { uint32_t dev; const char *name; uint64_t busy_ns, inflight_ns; };
 struct cgroup {
 	uint64_t id;
@@ -152,7 +154,7 @@ struct cgroup {
 	uint64_t mem_limit_bytes, mem_used_bytes, mem_failcnt;
 };
 struct member { uint32_t set, file; /* res idx, file may be NO_IDX */ uint64_t ino; uint32_t tgid; int32_t fd; uint32_t events; const char *name; };
-struct kstack { uint32_t id; const char *frames; };
+struct kstack { uint32_t id; const char *frames; /* "fn;fn;...", innermost first */ };
 struct sock { struct ev_sock e; uint32_t res; };
 
 struct model {
@@ -179,12 +181,14 @@ struct model {
 	struct kstack *kstacks; size_t kstack_cnt;
 	struct ev_conn *conns_first, *conns_last; size_t conn_first_cnt, conn_last_cnt;
 	struct ev_listen *listens; size_t listen_cnt; /* largest backlog of each in the window */
-	struct ev_host host;	   /* over the window; memory and psi as last seen */
+	struct ev_host host;	   /* over the window, psi too; memory as last seen */
 	struct ev_self self;	   /* last */
 	struct ev_loss loss;	   /* last */
 	const char **notes; uint32_t *note_kinds; size_t note_cnt;
 
 	uint64_t waits_dropped_cnt, seq_gap_cnt, unknown_kind_cnt, bad_event_cnt;
+	uint64_t limit_cnt;	   /* things not kept since a table of the model was full */
+	uint64_t mem_bytes;	   /* held by the model */
 	struct model_priv *priv;
 };
 

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model's front: life cycle, strings, and the records that name
+ * processes, threads and resources.  See priv.h for the way of the rest.
+ */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "model/priv.h"
+
+struct model *model_new(const struct model_opts *opts)
+{
+	struct model *m = xcalloc(1, sizeof(*m));
+	struct model_priv *p = m->priv = xcalloc(1, sizeof(*p));
+	uint32_t max_waits = opts && opts->max_waits ? opts->max_waits : MODEL_WAITS_DEFAULT;
+
+	p->max_waits = max_waits < MODEL_WAITS_LIMIT ? max_waits : MODEL_WAITS_LIMIT;
+	p->slices.width_max = opts && opts->max_slices ? opts->max_slices : MODEL_SLICES_DEFAULT;
+	if (p->slices.width_max < 2)
+		p->slices.width_max = 2; /* a closed tick and the open one */
+	m->cmdline = m->kernel = m->hostname = m->selection = "";
+	vec_push(&p->strs, ""); /* id 0 */
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	struct model_priv *p;
+
+	if (!m)
+		return;
+	p = m->priv;
+	VEC_FOREACH(&p->tracks, t)
+		free(t->base);
+	vec_release(&p->strs);
+	vec_release(&p->threads);
+	vec_release(&p->mthreads);
+	vec_release(&p->tracks);
+	vec_release(&p->procs);
+	vec_release(&p->mprocs);
+	vec_release(&p->res);
+	vec_release(&p->batch);
+	vec_release(&p->order);
+	vec_release(&p->starts);
+	vec_release(&p->waits);
+	vec_release(&p->pairs);
+	vec_release(&p->res_ticks);
+	vec_release(&p->kstacks);
+	hmap_release(&p->by_tid);
+	hmap_release(&p->by_tgid);
+	hmap_release(&p->by_res);
+	hmap_release(&p->by_pair);
+	hmap_release(&p->by_res_tick);
+	hmap_release(&p->by_kstack);
+	hmap_release(&p->kstack_idx);
+	slices_release(&p->slices);
+	tables_release(p);
+	arena_release(&p->str_arena);
+	arena_release(&p->labels);
+	arena_release(&p->pub);
+	free(p);
+	free(m);
+}
+
+void model_load(const struct event_hdr *ev, void *to, size_t to_size)
+{
+	size_t size = ev->size < to_size ? ev->size : to_size;
+
+	memcpy(to, ev, size);
+	memset((char *)to + size, 0, to_size - size);
+}
+
+const char *model_str(const struct model *m, uint32_t id)
+{
+	const struct model_priv *p = m->priv;
+
+	return id < p->strs.cnt && p->strs.items[id] ? p->strs.items[id] : "";
+}
+
+static bool add_str(struct model *m, const struct event_hdr *ev)
+{
+	struct model_priv *p = m->priv;
+	struct ev_str s;
+
+	EV_LOAD(ev, &s);
+	if (ev->size < sizeof(s) || s.len > ev->size - sizeof(s) || s.id == 0)
+		return false;
+	if (s.id > STR_ID_MAX || p->str_arena.used_bytes + s.len > STR_BYTES_MAX) {
+		m->limit_cnt++;
+		return true;
+	}
+	if (s.id < p->strs.cnt && p->strs.items[s.id])
+		return false; /* an id is given once */
+	while (p->strs.cnt <= s.id)
+		vec_push(&p->strs, NULL);
+	p->strs.items[s.id] =
+		arena_strndup(&p->str_arena, (const char *)ev + sizeof(s), s.len);
+	return true;
+}
+
+bool model_is_base(const struct model *m, uint64_t first_ns)
+{
+	return first_ns <= m->begin_ns + m->priv->tick_ns / 4;
+}
+
+uint32_t model_proc_get(struct model *m, uint32_t tgid)
+{
+	struct model_priv *p = m->priv;
+	struct proc *proc;
+	uint64_t at;
+
+	if (hmap_get(&p->by_tgid, tgid, &at))
+		return (uint32_t)at;
+	if (tgid == 0)
+		return NO_IDX;
+	if (p->procs.cnt >= PROCS_MAX) {
+		m->limit_cnt++;
+		return NO_IDX;
+	}
+	hmap_put(&p->by_tgid, tgid, p->procs.cnt);
+	proc = vec_add(&p->procs);
+	proc->tgid = tgid;
+	proc->comm = proc->exe = proc->cgroup = "";
+	(void)vec_add(&p->mprocs);
+	return (uint32_t)p->procs.cnt - 1;
+}
+
+static uint32_t thread_new(struct model *m, uint32_t tid, uint32_t tgid)
+{
+	struct model_priv *p = m->priv;
+	struct thread *t;
+
+	if (p->threads.cnt >= THREADS_MAX) {
+		m->limit_cnt++;
+		return NO_IDX;
+	}
+	hmap_put(&p->by_tid, tid, p->threads.cnt);
+	t = vec_add(&p->threads);
+	t->tid = tid;
+	t->tgid = tgid ? tgid : tid;
+	t->comm = "";
+	t->proc = NO_IDX;
+	vec_add(&p->mthreads)->track = NO_IDX;
+	model_proc_get(m, t->tgid);
+	return (uint32_t)p->threads.cnt - 1;
+}
+
+uint32_t model_thread_get(struct model *m, uint32_t tid, uint32_t tgid)
+{
+	uint64_t at;
+
+	if (tid == 0)
+		return NO_IDX;
+	if (hmap_get(&m->priv->by_tid, tid, &at))
+		return (uint32_t)at;
+	return thread_new(m, tid, tgid);
+}
+
+struct track *model_track_get(struct model *m, uint32_t thread)
+{
+	struct model_priv *p = m->priv;
+	struct mthread *mt = &p->mthreads.items[thread];
+	struct track *t;
+
+	if (mt->track != NO_IDX)
+		return &p->tracks.items[mt->track];
+	mt->track = (uint32_t)p->tracks.cnt;
+	t = vec_add(&p->tracks);
+	t->thread = thread;
+	t->row = NO_IDX;
+	return t;
+}
+
+static uint8_t kind_of_class(unsigned cls)
+{
+	static const uint8_t kinds[WAIT_CLASS_CNT] = {
+		[WAIT_FUTEX] = RES_FUTEX,   [WAIT_PIPE] = RES_PIPE,	[WAIT_SOCKET] = RES_SOCKET,
+		[WAIT_EPOLL] = RES_EPOLL,   [WAIT_POLL] = RES_POLLSET,	[WAIT_TIMER] = RES_TIMER,
+		[WAIT_CHILD] = RES_CHILD,   [WAIT_FILE] = RES_FILE,	[WAIT_FSYNC] = RES_FILE,
+		[WAIT_FAULT] = RES_MEMORY,  [WAIT_RECLAIM] = RES_MEMORY, [WAIT_KLOCK] = RES_KLOCK,
+		[WAIT_IOURING] = RES_IOURING, [WAIT_FLOCK] = RES_FILE,	[WAIT_SYSV] = RES_SYSV,
+		[WAIT_EVENT] = RES_EVENTFD, [WAIT_THROTTLE] = RES_CPU,
+	};
+
+	return cls < WAIT_CLASS_CNT ? kinds[cls] : RES_NONE;
+}
+
+uint32_t model_res_get(struct model *m, uint64_t id, unsigned cls)
+{
+	struct model_priv *p = m->priv;
+	struct res *r;
+	uint64_t at;
+
+	if (id == 0)
+		return NO_IDX;
+	if (hmap_get(&p->by_res, id, &at))
+		return (uint32_t)at;
+	if (p->res.cnt >= RES_MAX) {
+		m->limit_cnt++;
+		return NO_IDX;
+	}
+	hmap_put(&p->by_res, id, p->res.cnt);
+	r = vec_add(&p->res);
+	r->id = id;
+	r->kind = kind_of_class(cls);
+	r->peer = NO_IDX;
+	r->peer_comm = "";
+	return (uint32_t)p->res.cnt - 1;
+}
+
+static bool add_meta(struct model *m, const struct event_hdr *ev)
+{
+	struct model_priv *p = m->priv;
+
+	if (p->has_meta)
+		return false; /* a stream has one beginning */
+	p->has_meta = true;
+	EV_LOAD(ev, &m->meta);
+	p->tick_ns = m->meta.tick_ns ? m->meta.tick_ns : NS_PER_SEC;
+	if (m->begin_ns == 0 && ev->ts_ns) {
+		m->begin_ns = ev->ts_ns;
+		slices_tick(&p->slices, m->begin_ns);
+	}
+	return true;
+}
+
+/* A tid that was given anew is another thread. */
+static uint32_t thread_of_task(struct model *m, const struct ev_task *e)
+{
+	uint32_t at = model_thread_get(m, e->h.tid, e->tgid);
+	const struct mthread *mt;
+
+	if (at == NO_IDX)
+		return at;
+	mt = &m->priv->mthreads.items[at];
+	if (mt->exit_ns && e->op != TASK_EXIT && e->start_boot_ns != mt->start_boot_ns)
+		return thread_new(m, e->h.tid, e->tgid);
+	return at;
+}
+
+static void task_to_proc(struct model *m, const struct ev_task *e)
+{
+	uint32_t at = model_proc_get(m, e->tgid ? e->tgid : e->h.tid);
+	struct mproc *mp;
+	struct proc *proc;
+
+	if (at == NO_IDX)
+		return;
+	proc = &m->priv->procs.items[at];
+	mp = &m->priv->mprocs.items[at];
+	if (e->ppid)
+		proc->ppid = e->ppid;
+	if (e->comm && (e->h.tid == proc->tgid || !mp->comm_main)) {
+		mp->comm = e->comm;
+		mp->comm_main = e->h.tid == proc->tgid;
+	}
+	mp->exe = e->exe ? e->exe : mp->exe;
+	mp->cgroup = e->cgroup ? e->cgroup : mp->cgroup;
+	if (e->cgroup_id)
+		proc->cgroup_id = e->cgroup_id;
+	proc->target |= !!(e->flags & TASKF_TARGET);
+	proc->peer |= !!(e->flags & TASKF_PEER);
+	proc->kthread |= !!(e->flags & TASKF_KTHREAD);
+}
+
+static bool add_task(struct model *m, const struct event_hdr *ev)
+{
+	struct mthread *mt;
+	struct thread *t;
+	struct ev_task e;
+	uint32_t at;
+
+	EV_LOAD(ev, &e);
+	if (e.h.tid == 0)
+		return false;
+	at = thread_of_task(m, &e);
+	task_to_proc(m, &e);
+	if (at == NO_IDX)
+		return true;
+	t = &m->priv->threads.items[at];
+	mt = &m->priv->mthreads.items[at];
+	t->tgid = e.tgid ? e.tgid : t->tgid;
+	t->flags |= e.flags;
+	t->ns_tid = e.ns_tid ? e.ns_tid : t->ns_tid;
+	mt->comm = e.comm ? e.comm : mt->comm;
+	if (e.start_boot_ns)
+		mt->start_boot_ns = e.start_boot_ns;
+	if (mt->task_ns == 0 && e.op != TASK_EXIT)
+		mt->task_ns = ev->ts_ns;
+	if (e.op == TASK_EXIT && mt->exit_ns == 0)
+		mt->exit_ns = ev->ts_ns;
+	return true;
+}
+
+static bool add_res(struct model *m, const struct event_hdr *ev)
+{
+	struct ev_res e;
+	struct res *r;
+	uint32_t at;
+
+	EV_LOAD(ev, &e);
+	if (e.res == 0)
+		return false;
+	at = model_res_get(m, e.res, WAIT_OTHER);
+	if (at == NO_IDX)
+		return true;
+	r = &m->priv->res.items[at];
+	*r = (struct res){
+		.id = e.res, .kind = e.kind ? e.kind : r->kind, .role = e.role ? e.role : r->role,
+		.family = e.family, .sotype = e.sotype, .lport = e.lport, .rport = e.rport,
+		.tgid = e.tgid, .dev = e.dev, .fd_or_neg = (uint32_t)e.fd, .magic = e.magic,
+		.netns = e.netns, .ino = e.ino, .aux = e.aux, .peer = NO_IDX,
+		.peer_tgid = e.peer_tgid ? e.peer_tgid : r->peer_tgid,
+		.peer_res = e.peer_res ? e.peer_res : r->peer_res,
+		.name = e.name ? model_str(m, e.name) : NULL,
+		.peer_comm = e.peer_comm ? model_str(m, e.peer_comm) : r->peer_comm,
+	};
+	memcpy(r->laddr, e.laddr, sizeof(r->laddr));
+	memcpy(r->raddr, e.raddr, sizeof(r->raddr));
+	return true;
+}
+
+static bool add_wait(struct model *m, const struct event_hdr *ev)
+{
+	struct ev_wait e;
+
+	EV_LOAD(ev, &e);
+	if (e.h.tid == 0 || e.off_ns > ev->ts_ns || ev->ts_ns == 0 || e.wake_ns > ev->ts_ns)
+		return false;
+	if (e.wake_ns && e.wake_ns < e.off_ns)
+		return false;
+	if (e.cls >= WAIT_CLASS_CNT)
+		e.cls = WAIT_OTHER; /* of a newer writer */
+	if (e.waker_ctx >= WAKER_CTX_CNT)
+		e.waker_ctx = WAKER_NONE;
+	batch_put(m, &e);
+	return true;
+}
+
+static bool add_thread(struct model *m, const struct event_hdr *ev)
+{
+	struct mthread *mt;
+	struct thread *t;
+	struct ev_thread e;
+	uint32_t at;
+
+	EV_LOAD(ev, &e);
+	if (e.h.tid == 0)
+		return false;
+	at = model_thread_get(m, e.h.tid, e.tgid);
+	if (at == NO_IDX)
+		return true;
+	t = &m->priv->threads.items[at];
+	mt = &m->priv->mthreads.items[at];
+	if (mt->has_first && ev->ts_ns < t->last.h.ts_ns)
+		return true; /* an older one in the same batch */
+	if (!mt->has_first)
+		t->first = e;
+	mt->has_first = mt->snap_new = true;
+	t->last = e;
+	return true;
+}
+
+static bool add_proc(struct model *m, const struct event_hdr *ev)
+{
+	struct ev_proc e;
+	uint32_t at;
+
+	EV_LOAD(ev, &e);
+	at = model_proc_get(m, e.tgid);
+	if (at == NO_IDX)
+		return e.tgid != 0;
+	if (!m->priv->mprocs.items[at].has_first)
+		m->priv->procs.items[at].first = e;
+	m->priv->mprocs.items[at].has_first = true;
+	m->priv->procs.items[at].last = e;
+	return true;
+}
+
+static bool add_tick(struct model *m, const struct event_hdr *ev)
+{
+	struct model_priv *p = m->priv;
+	struct ev_tick e;
+
+	EV_LOAD(ev, &e);
+	if (ev->ts_ns == 0 || (p->slices.begins.cnt && ev->ts_ns <= *vec_last(&p->slices.begins)))
+		return false;
+	if (p->slices.begins.cnt == 0) { /* the beginning was lost */
+		m->begin_ns = e.begin_ns && e.begin_ns < ev->ts_ns ? e.begin_ns : ev->ts_ns - 1;
+		slices_tick(&p->slices, m->begin_ns);
+	}
+	VEC_FOREACH(&p->tracks, t)
+		account_untail(m, t);
+	slices_tick(&p->slices, ev->ts_ns);
+	batch_work(m);
+	return true;
+}
+
+static bool dispatch(struct model *m, const struct event_hdr *ev)
+{
+	switch (ev->kind) {
+	case EV_STR:
+		return add_str(m, ev);
+	case EV_META:
+		return add_meta(m, ev);
+	case EV_TASK:
+		return add_task(m, ev);
+	case EV_RES:
+		return add_res(m, ev);
+	case EV_WAIT:
+		return add_wait(m, ev);
+	case EV_TICK:
+		return add_tick(m, ev);
+	case EV_THREAD:
+		return add_thread(m, ev);
+	case EV_PROC:
+		return add_proc(m, ev);
+	default:
+		return table_add(m, ev);
+	}
+}
+
+void model_add(struct model *m, const struct event_hdr *ev)
+{
+	if (ev->size < sizeof(*ev) || ev->size > EVENT_MAX_BYTES) {
+		m->bad_event_cnt++;
+		return;
+	}
+	if (ev->kind == 0 || ev->kind >= EV_KIND_CNT) {
+		m->unknown_kind_cnt++;
+		return;
+	}
+	if (!dispatch(m, ev))
+		m->bad_event_cnt++;
+}
+
+static int sink_put(void *ctx, const struct event_hdr *ev)
+{
+	model_add(ctx, ev);
+	return 0;
+}
+
+struct event_sink model_sink(struct model *m)
+{
+	return (struct event_sink){.put = sink_put, .ctx = m};
+}
+
+static uint32_t look_up(const struct hmap *map, uint64_t key)
+{
+	uint64_t at;
+
+	return hmap_get(map, key, &at) ? (uint32_t)at : NO_IDX;
+}
+
+uint32_t model_thread_by_tid(const struct model *m, uint32_t tid)
+{
+	return look_up(&m->priv->by_tid, tid);
+}
+
+uint32_t model_proc_by_tgid(const struct model *m, uint32_t tgid)
+{
+	return look_up(&m->priv->by_tgid, tgid);
+}
+
+uint32_t model_res_by_id(const struct model *m, uint64_t id)
+{
+	return look_up(&m->priv->by_res, id);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MODEL_PRIV_H
+#define MODEL_PRIV_H
+/*
+ * The inside of the model, shared by the files of src/model only.
+ *
+ * Waits of one tick are gathered raw in a batch.  At the tick the batch is
+ * ordered by thread and time (batch.c), each thread's time is laid into
+ * exclusive states (account.c), and the waits go to the bounded store and
+ * the sums (sums.c).  Other records go to tables of first and last value
+ * (tables.c).  model_finish (finish.c) publishes all of it.
+ */
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+enum {
+	MODEL_WAITS_DEFAULT = 300000,
+	MODEL_WAITS_LIMIT = 1 << 24,
+	MODEL_SLICES_DEFAULT = 600,
+	BATCH_MAX = 1 << 17,	/* waits gathered before they are worked in without a tick */
+	THREADS_MAX = 1 << 16,
+	PROCS_MAX = 1 << 14,
+	RES_MAX = 1 << 16,
+	PAIRS_MAX = 1 << 16,
+	RES_TICKS_MAX = 1 << 16,
+	SLICES_TOTAL_MAX = 80000, /* threads x ticks: 17 MB */
+	STR_ID_MAX = 1 << 20,
+	STR_BYTES_MAX = 16 << 20,
+	TABLE_MAX = 1 << 13,	/* rows of each table of tables.c */
+	TURNS_MAX = 1 << 14,
+	NOTES_MAX = 256,
+};
+
+/* Time that model_finish laid in for the state in progress; taken out again later. */
+struct tail {
+	uint64_t from, to;
+	uint32_t res;
+	uint16_t flags;
+	uint8_t st, op;
+};
+
+/* How one tracked thread's time has been laid out so far. */
+struct track {
+	uint32_t thread;	/* idx */
+	uint32_t row;		/* in the slices, NO_IDX */
+	uint64_t begin_ns;	/* its life in the window */
+	uint64_t sure_ns;	/* laid out up to here */
+	uint64_t seen_ns;	/* last completed wait ended */
+	int64_t ns[ST_CNT];	/* sum == sure_ns - begin_ns */
+	int64_t iowait_ns, unint_ns;
+	uint64_t wait_cnt;
+	int64_t *base;		/* kernel-side sums at begin_ns, NULL: all zero */
+	uint32_t next_seq;
+	bool begun, seq_known, based, pend_set;
+	struct ev_wait pend;	/* still waiting when last heard of */
+	uint32_t pend_res;
+	struct tail tail;
+};
+
+struct mthread {
+	uint32_t track;		/* idx, NO_IDX: not tracked */
+	uint32_t comm;
+	uint64_t task_ns;	/* first task record, 0 none */
+	uint64_t exit_ns;	/* 0: alive */
+	uint64_t start_boot_ns;
+	bool has_first, snap_new;
+};
+
+struct mproc {
+	uint32_t comm, exe, cgroup;
+	bool comm_main;		/* comm is the main thread's */
+	bool has_first;
+};
+
+struct raw_wait {
+	struct ev_wait e;
+	uint32_t thread, res, io;
+};
+
+/* Cumulative records: the first and last seen of each key. */
+#define TABLE(type)                                                   \
+	struct {                                                      \
+		struct hmap idx;                                      \
+		VEC(struct { type first; type last; }) rows;          \
+	}
+
+struct slices {
+	struct slice *items;	/* row after row of width ticks */
+	size_t cap;		/* in slices */
+	uint32_t rows, width, width_max;
+	VEC(uint64_t) begins;	/* of the ticks kept; the last is open */
+};
+
+struct model_priv {
+	uint32_t max_waits;
+	bool begun, has_meta;
+	uint64_t tick_ns, last_ns; /* last_ns: newest time seen */
+
+	VEC(const char *) strs;
+	struct arena str_arena;
+
+	VEC(struct thread) threads;
+	VEC(struct mthread) mthreads;
+	VEC(struct track) tracks;
+	VEC(struct proc) procs;
+	VEC(struct mproc) mprocs;
+	VEC(struct res) res;
+	struct hmap by_tid, by_tgid, by_res;
+	uint32_t settled_threads, settled_procs, settled_res; /* sorted so far */
+
+	VEC(struct raw_wait) batch;
+	VEC(uint32_t) order, starts;
+	struct slices slices;
+
+	VEC(struct wait) waits;
+	VEC(struct pair) pairs;
+	VEC(struct res_tick) res_ticks;
+	struct hmap by_pair, by_res_tick, by_kstack, kstack_idx;
+	VEC(struct kstack) kstacks;
+
+	TABLE(struct ev_end) ends;
+	TABLE(struct ev_culprit) culprits;
+	TABLE(struct ev_disk) disks;
+	TABLE(struct ev_dev) devs;
+	TABLE(struct ev_cgroup) cgroups;
+	TABLE(struct ev_sock) socks;
+	TABLE(struct ev_member) members;
+	TABLE(struct ev_listen) listens;
+	TABLE(struct ev_host) hosts;
+	VEC(struct ev_turn) turns;
+	VEC(struct ev_conn) conns_first, conns_last;
+	uint64_t conns_first_ns, conns_last_ns;
+	VEC(uint32_t) notes, note_kinds;
+
+	struct arena labels;	/* names made up for resources */
+	struct arena pub;	/* what the last model_finish published */
+};
+
+/* idx, made when new; NO_IDX for id 0 and when the table is full.  cls: of a wait on it. */
+uint32_t model_thread_get(struct model *m, uint32_t tid, uint32_t tgid);
+uint32_t model_res_get(struct model *m, uint64_t id, unsigned cls);
+uint32_t model_proc_get(struct model *m, uint32_t tgid);
+
+/* The thread's track, made when new; its pointer dies with the next one made. */
+struct track *model_track_get(struct model *m, uint32_t thread);
+
+/* slices.c: time is added where it falls; sign -1 takes it out again. */
+void slices_tick(struct slices *s, uint64_t end_ns);
+uint32_t slices_row(struct slices *s);
+struct slice *slices_at(struct slices *s, uint32_t row, uint64_t ns);
+uint64_t slices_tick_begin(const struct slices *s, uint64_t ns, uint64_t *ret_end);
+size_t slices_bytes(const struct slices *s);
+void slices_release(struct slices *s);
+
+/* batch.c */
+void batch_put(struct model *m, const struct ev_wait *ev);
+void batch_work(struct model *m);
+
+/* account.c */
+void account_begin(struct model *m, struct track *t, uint64_t first_off_ns);
+void account_wait(struct model *m, struct track *t, const struct ev_wait *w, uint32_t res,
+		  uint64_t to_ns);
+void account_snap(struct model *m, struct track *t, unsigned st_now);
+void account_run(struct model *m, struct track *t, uint64_t to_ns);
+void account_tail(struct model *m, struct track *t, uint64_t end_ns);
+void account_untail(struct model *m, struct track *t);
+
+/* sums.c */
+void sums_wait(struct model *m, struct track *t, const struct raw_wait *w);
+void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, unsigned op,
+	       uint64_t from, uint64_t to, int sign);
+uint32_t sums_waker(struct model *m, const struct ev_wait *e);
+struct wait sums_kept(struct model *m, const struct track *t, const struct ev_wait *e,
+		      uint32_t res, uint32_t prev_io);
+void sums_keep(struct model *m, const struct wait *w);
+void sums_publish(struct model *m);
+
+/* tables.c */
+bool table_add(struct model *m, const struct event_hdr *ev);
+void tables_publish(struct model *m);
+void tables_release(struct model_priv *p);
+size_t tables_bytes(const struct model_priv *p);
+
+/* label.c: a name for a resource that came without one. */
+const char *label_res(const struct model *m, const struct res *r, struct arena *a);
+
+/* Copies a record of any length into one of this version: the missing tail is zero. */
+#define EV_LOAD(ev, to) model_load((ev), (to), sizeof(*(to)))
+void model_load(const struct event_hdr *ev, void *to, size_t to_size);
+
+/* true when a cumulative counter was already running when the window began. */
+bool model_is_base(const struct model *m, uint64_t first_ns);
+
+static inline uint64_t since(uint64_t last, uint64_t first)
+{
+	return last >= first ? last - first : last;
+}
+
+#endif /* MODEL_PRIV_H */

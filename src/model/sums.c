@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where completed waits go: the bounded store of whole waits, the sums per
+ * thread, resource and waker, and the rows per tick.  At its bound the store
+ * gives up the oldest eighth in one pass; the rows give up their oldest ticks.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "model/priv.h"
+
+enum { SAMPLE_CNT = 1024 };
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
+}
+
+/* The task that woke it, where the waker's context says that it was that task. */
+uint32_t sums_waker(struct model *m, const struct ev_wait *e)
+{
+	if (e->waker_tid == 0)
+		return NO_IDX;
+	if (e->waker_ctx != WAKER_TASK && !(e->flags & WAITF_PEER_CTX))
+		return NO_IDX;
+	return model_thread_get(m, e->waker_tid, e->waker_tgid);
+}
+
+static uint32_t kstack_get(struct model_priv *p, uint32_t id)
+{
+	uint64_t *slot, str = 0;
+	struct kstack *k;
+
+	if (id == 0 || (p->kstacks.cnt >= TABLE_MAX && !hmap_get(&p->kstack_idx, id, NULL)))
+		return NO_IDX;
+	slot = hmap_slot(&p->kstack_idx, id);
+	if (*slot == 0) {
+		k = vec_add(&p->kstacks);
+		k->id = id;
+		*slot = p->kstacks.cnt;
+	}
+	k = &p->kstacks.items[*slot - 1];
+	if (!k->frames && hmap_get(&p->by_kstack, id, &str))
+		k->frames = str < p->strs.cnt ? p->strs.items[str] : NULL;
+	return (uint32_t)*slot - 1;
+}
+
+struct wait sums_kept(struct model *m, const struct track *t, const struct ev_wait *e,
+		      uint32_t res, uint32_t prev_io)
+{
+	struct wait w = {
+		.off_ns = e->off_ns > t->begin_ns ? e->off_ns : t->begin_ns,
+		.wake_ns = e->wake_ns,
+		.end_ns = e->h.ts_ns,
+		.thread = t->thread,
+		.res = res,
+		.first_io = NO_IDX,
+		.waker = sums_waker(m, e),
+		.waker_tid = e->waker_tid,
+		.owner_tid = e->owner_tid,
+		.kstack = kstack_get(m->priv, e->kstack),
+		.proc_open = e->proc_open,
+		.prev_io = prev_io,
+		.flags = e->flags,
+		.own_open = e->own_open,
+		.cpu = e->cpu,
+		.sysnr = e->sysnr,
+		.cls = e->cls,
+		.op = e->op,
+		.waker_ctx = e->waker_ctx,
+	};
+
+	if (w.end_ns < w.off_ns)
+		w.end_ns = w.off_ns;
+	if (w.flags & WAITF_PREEMPTED)
+		w.wake_ns = w.off_ns;
+	else if (w.wake_ns == 0)
+		w.wake_ns = w.end_ns;
+	else if (w.wake_ns < w.off_ns)
+		w.wake_ns = w.off_ns;
+	return w;
+}
+
+static int cmp_u64(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Gives up about the eighth of the waits that ended first. */
+static void drop_oldest_waits(struct model *m)
+{
+	struct model_priv *p = m->priv;
+	uint64_t sample[SAMPLE_CNT], cut;
+	size_t cnt = p->waits.cnt < SAMPLE_CNT ? p->waits.cnt : SAMPLE_CNT, to = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		sample[i] = p->waits.items[i * p->waits.cnt / cnt].end_ns;
+	qsort(sample, cnt, sizeof(*sample), cmp_u64);
+	cut = sample[cnt / 8];
+	for (size_t i = 0; i < p->waits.cnt; i++)
+		if (p->waits.items[i].end_ns > cut)
+			p->waits.items[to++] = p->waits.items[i];
+	m->waits_dropped_cnt += p->waits.cnt - to;
+	p->waits.cnt = to;
+	if (cut > m->waits_begin_ns)
+		m->waits_begin_ns = cut;
+}
+
+void sums_keep(struct model *m, const struct wait *w)
+{
+	if (m->priv->waits.cnt >= m->priv->max_waits)
+		drop_oldest_waits(m);
+	vec_push(&m->priv->waits, *w);
+}
+
+static struct pair *pair_get(struct model *m, const struct pair *key)
+{
+	struct model_priv *p = m->priv;
+	uint64_t hash = mix((uint64_t)key->thread << 32 | key->res,
+			    (uint64_t)key->waker << 32 | key->cls << 16 | key->ctx << 8 | key->op);
+	uint64_t at;
+
+	if (hmap_get(&p->by_pair, hash, &at))
+		return &p->pairs.items[at];
+	if (p->pairs.cnt >= PAIRS_MAX) {
+		m->limit_cnt++;
+		return NULL;
+	}
+	hmap_put(&p->by_pair, hash, p->pairs.cnt);
+	vec_push(&p->pairs, *key);
+	return vec_last(&p->pairs);
+}
+
+static void drop_oldest_rows(struct model *m)
+{
+	struct model_priv *p = m->priv;
+	uint64_t cut = p->res_ticks.items[p->res_ticks.cnt / 4].begin_ns;
+	size_t to = 0;
+
+	for (size_t i = 0; i < p->res_ticks.cnt; i++)
+		if (p->res_ticks.items[i].begin_ns > cut)
+			p->res_ticks.items[to++] = p->res_ticks.items[i];
+	m->limit_cnt += p->res_ticks.cnt - to;
+	p->res_ticks.cnt = to;
+	hmap_clear(&p->by_res_tick);
+	for (size_t i = 0; i < to; i++) {
+		const struct res_tick *r = &p->res_ticks.items[i];
+
+		hmap_put(&p->by_res_tick, mix((uint64_t)r->thread << 32 | r->res,
+					      r->begin_ns << 16 ^ (uint64_t)(r->cls << 8 | r->op)),
+			 i);
+	}
+}
+
+static struct res_tick *row_get(struct model *m, const struct res_tick *key)
+{
+	struct model_priv *p = m->priv;
+	uint64_t hash = mix((uint64_t)key->thread << 32 | key->res,
+			    key->begin_ns << 16 ^ (uint64_t)(key->cls << 8 | key->op));
+	uint64_t at;
+
+	if (hmap_get(&p->by_res_tick, hash, &at))
+		return &p->res_ticks.items[at];
+	if (p->res_ticks.cnt >= RES_TICKS_MAX)
+		drop_oldest_rows(m);
+	hmap_put(&p->by_res_tick, hash, p->res_ticks.cnt);
+	vec_push(&p->res_ticks, *key);
+	return vec_last(&p->res_ticks);
+}
+
+/* Time waited, laid into the ticks it falls into. */
+void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, unsigned op,
+	       uint64_t from, uint64_t to, int sign)
+{
+	struct res_tick key = {.thread = thread, .res = res, .cls = (uint8_t)cls,
+			       .op = (uint8_t)op};
+	uint64_t end;
+
+	for (; from < to; from = end) {
+		key.begin_ns = slices_tick_begin(&m->priv->slices, from, &end);
+		if (end > to)
+			end = to;
+		if (key.begin_ns)
+			row_get(m, &key)->wait_ns += (end - from) * (uint64_t)sign;
+	}
+}
+
+static void count_rows(struct model *m, const struct track *t, const struct wait *w)
+{
+	struct res_tick key = {.thread = t->thread, .res = w->res, .cls = w->cls, .op = w->op};
+	uint64_t end;
+
+	key.begin_ns = slices_tick_begin(&m->priv->slices, w->wake_ns, &end);
+	if (key.begin_ns == 0)
+		return;
+	row_get(m, &key)->wait_cnt++;
+	if (w->waker == NO_IDX || w->res == NO_IDX)
+		return;
+	key.thread = w->waker;
+	key.op = WAIT_OP_NONE;
+	row_get(m, &key)->wake_cnt++;
+}
+
+/* A completed wait: kept, counted and summed.  Its time was laid out before. */
+void sums_wait(struct model *m, struct track *t, const struct raw_wait *raw)
+{
+	struct wait w = sums_kept(m, t, &raw->e, raw->res, raw->io);
+	struct pair *pair, key = {.thread = t->thread, .res = w.res, .waker = w.waker,
+				  .cls = w.cls, .ctx = w.waker_ctx, .op = w.op};
+	uint64_t ns = w.wake_ns - w.off_ns;
+
+	t->wait_cnt++;
+	sums_keep(m, &w);
+	if (w.flags & WAITF_PREEMPTED)
+		return;
+	count_rows(m, t, &w);
+	pair = pair_get(m, &key);
+	if (!pair)
+		return;
+	pair->cnt++;
+	pair->ns += ns;
+	pair->max_ns = ns > pair->max_ns ? ns : pair->max_ns;
+	pair->iowait_ns += w.flags & WAITF_IOWAIT ? ns : 0;
+}
