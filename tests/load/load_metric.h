@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LOAD_METRIC_H
+#define LOAD_METRIC_H
+/*
+ * Known amounts of waiting, to hold the numbers of `heldup metrics` against.
+ *
+ * A struct duty is a pair of threads on a beat of 100 ms: the waiter enters
+ * its blocking call DUTY_WAIT_MS before the beat, the waker ends it on the
+ * beat.  So the waiter waits 0.4 s/s, ten times a second, and sleeps the rest.
+ * A struct metric says what is expected of one thread, and where to read the
+ * truth of this run, which is printed each second and at the end:
+ *
+ *	expect pid= tid= metric= expect= tol= resource=	one for each metric
+ *	ready pid= metrics=N				after the last of them
+ *	stat metric= tid= value=			each second
+ *	final metric= tid= value=			at the end, mean since ready
+ *
+ * Times are in seconds per second, counts per second.
+ */
+#include "load.h"
+
+#define DUTY_BEAT_NS 100000000ull
+#define DUTY_WAIT_MS 40
+
+enum metric_source {
+	METRIC_NUM_NS,		/* page->num[num], nanoseconds */
+	METRIC_NUM,		/* page->num[num], a count */
+	METRIC_RUN,		/* the kernel's run time of the thread */
+	METRIC_RUNQ,		/* the kernel's run delay of the thread */
+	METRIC_REST,		/* neither: what a thread with one kind of wait has waited */
+	METRIC_NOT_RUN,		/* wall time without run time */
+};
+
+struct metric {
+	const char *name;	/* as in the papers; extras are CLASS_wait_time */
+	int slot;		/* page->tid[slot] is the thread */
+	enum metric_source source;
+	double expect;		/* 0: what the first two seconds show */
+	double tol;		/* relative; 0: 0.1 */
+	const char *resource;
+	int num;
+	double start, last;	/* readings, filled in here */
+};
+
+struct duty {
+	const char *name;
+	int slot;		/* waiter's tid, and ns in num; waker's and waits in slot + 1 */
+	void (*block)(struct duty *d);
+	void (*release)(struct duty *d);
+	void (*prepare)(struct duty *d);	/* by the waker, prepare_ms after the beat */
+	unsigned prepare_ms;
+	int fd[2];		/* for pipes, sockets and the like */
+	_Atomic uint32_t word[2];
+};
+
+/* What a duty's waiter (slot) and waker (slot + 1) are seen to do. */
+#define DUTY_TIME(metric, duty_slot, res) { .name = metric, .slot = duty_slot, \
+	.source = METRIC_NUM_NS, .num = duty_slot, .expect = 0.4, .resource = res }
+#define DUTY_COUNT(metric, duty_slot, res) { .name = metric, .slot = duty_slot, \
+	.source = METRIC_NUM, .num = (duty_slot) + 1, .expect = 10, .resource = res }
+#define DUTY_WAKES(metric, duty_slot, res) { .name = metric, .slot = (duty_slot) + 1, \
+	.source = METRIC_NUM, .num = (duty_slot) + 1, .expect = 10, .resource = res }
+
+static struct metric *metric_list;
+static int metric_cnt;
+static pid_t metric_pid;
+static uint64_t metric_start_ns, metric_last_ns;
+
+LOAD_FN void duty_until(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL))
+		;
+}
+
+LOAD_FN void *duty_waiter(void *arg)
+{
+	struct duty *d = arg;
+
+	load.page->tid[d->slot] = load_tid();
+	for (;;) {
+		uint64_t beat = load_now_ns() / DUTY_BEAT_NS + 1;
+
+		duty_until(beat * DUTY_BEAT_NS - DUTY_WAIT_MS * 1000000ull);
+		beat = load_now_ns();
+		d->block(d);
+		load.page->num[d->slot] += load_now_ns() - beat;
+		load.page->num[d->slot + 1]++;
+	}
+	return NULL;
+}
+
+LOAD_FN void *duty_waker(void *arg)
+{
+	struct duty *d = arg;
+
+	load.page->tid[d->slot + 1] = load_tid();
+	for (uint64_t beat = load_now_ns() / DUTY_BEAT_NS + 1;; beat++) {
+		if (d->prepare) {
+			duty_until((beat - 1) * DUTY_BEAT_NS + d->prepare_ms * 1000000ull);
+			d->prepare(d);
+		}
+		duty_until(beat * DUTY_BEAT_NS);
+		d->release(d);
+	}
+	return NULL;
+}
+
+LOAD_FN void duty_start(struct duty *d)
+{
+	prctl(PR_SET_TIMERSLACK, 1000);
+	load_thread(d->name, duty_waker, d);
+	load_thread(d->name, duty_waiter, d);
+}
+
+/* Bytes, for duties over a descriptor: fd[0] is read and fd[1] written. */
+LOAD_FN void duty_read(struct duty *d)
+{
+	char c;
+
+	if (read(d->fd[0], &c, 1) != 1)
+		load_fail(d->name);
+}
+
+LOAD_FN void duty_write(struct duty *d)
+{
+	if (write(d->fd[1], "x", 1) != 1)
+		load_fail(d->name);
+}
+
+/* Cumulative; ns for times. */
+LOAD_FN double metric_read(const struct metric *m)
+{
+	double run = 0, delay = 0, now = (double)load_now_ns();
+	char path[64];
+	FILE *f;
+
+	if (m->source == METRIC_NUM || m->source == METRIC_NUM_NS)
+		return (double)load.page->num[m->num];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", metric_pid,
+		 load.page->tid[m->slot]);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%lf %lf", &run, &delay) != 2)
+		run = delay = 0;
+	if (f)
+		fclose(f);
+	switch (m->source) {
+	case METRIC_RUN:
+		return run;
+	case METRIC_RUNQ:
+		return delay;
+	case METRIC_REST:
+		return now - run - delay;
+	default:
+		return now - run;
+	}
+}
+
+LOAD_FN double metric_rate(const struct metric *m, double diff, uint64_t ns)
+{
+	return m->source == METRIC_NUM ? diff * 1e9 / (double)ns : diff / (double)ns;
+}
+
+LOAD_FN void metric_finals(void)
+{
+	uint64_t ns = metric_last_ns - metric_start_ns;
+
+	for (int i = 0; ns && i < metric_cnt; i++)
+		printf("final metric=%s tid=%d value=%.4f\n", metric_list[i].name,
+		       load.page->tid[metric_list[i].slot],
+		       metric_rate(&metric_list[i], metric_list[i].last - metric_list[i].start, ns));
+}
+
+LOAD_FN void metric_expect(struct metric *m, double measured)
+{
+	printf("expect pid=%d tid=%d metric=%s expect=%.4f tol=%.2f resource=%s\n", metric_pid,
+	       load.page->tid[m->slot], m->name, m->expect > 0 ? m->expect : measured,
+	       m->tol > 0 ? m->tol : 0.1, m->resource ? m->resource : "-");
+}
+
+/* One interval: its rates are printed as what to expect (the first) or as what was. */
+LOAD_FN void metric_interval(uint64_t ms, int first)
+{
+	uint64_t t0 = load_now_ns(), t1;
+
+	for (int i = 0; i < metric_cnt; i++)
+		metric_list[i].last = metric_read(&metric_list[i]);
+	load_pause_ms(ms);
+	t1 = load_now_ns();
+	for (int i = 0; i < metric_cnt; i++) {
+		struct metric *m = &metric_list[i];
+		double now = metric_read(m), rate = metric_rate(m, now - m->last, t1 - t0);
+
+		m->last = now;
+		if (first) {
+			m->start = now;
+			metric_expect(m, rate);
+		} else {
+			printf("stat metric=%s tid=%d value=%.4f\n", m->name,
+			       load.page->tid[m->slot], rate);
+		}
+	}
+	metric_last_ns = t1;
+	fflush(stdout);
+}
+
+/* Does not return.  Every thread of list has set its tid, or does so within 15 s. */
+LOAD_FN __attribute__((noreturn)) void metric_run(pid_t pid, struct metric *list, int cnt)
+{
+	metric_list = list;
+	metric_cnt = cnt;
+	metric_pid = pid;
+	for (int i = 0; i < cnt; i++)
+		load_await(&load.page->tid[list[i].slot]);
+	load_settle(500);
+	metric_interval(2000, 1);
+	metric_start_ns = metric_last_ns;
+	if (!load.at_end)	/* else that one calls metric_finals */
+		load.at_end = metric_finals;
+	load_ready("pid=%d metrics=%d", pid, cnt);
+	for (;;)
+		metric_interval(1000, 0);
+}
+
+#endif /* LOAD_METRIC_H */
