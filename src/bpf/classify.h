@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef CLASSIFY_H
+#define CLASSIFY_H
+/*
+ * What a sleeping thread waits for: from the marks its own hooks left (kernel
+ * lock, reclaim, dirty throttling), else from its saved system-call
+ * registers.  Runs at switch-out, when the thread is current, and in the
+ * iterator for threads that were asleep before (live = false: their memory
+ * cannot be read then).
+ *
+ * Costs are paid by threads that sleep; a call that does not block is free.
+ */
+#include "regs.h"
+#include "res.h"
+
+#define FUTEX_CMD 0x7f
+#define FUTEX_PRIVATE 128
+#define FUTEX_OP_WAIT 0
+#define FUTEX_OP_LOCK_PI 6
+#define FUTEX_OP_WAIT_BITSET 9
+#define FUTEX_OP_WAIT_REQUEUE_PI 11
+#define FUTEX_OP_LOCK_PI2 13
+#define FUTEX2_PRIVATE 128
+#define FUTEX_TID_MASK 0x3fffffff
+#define MUTEX_OWNER_FLAGS 7ull
+#define DIRTY_WINDOW_NS (100 * NSEC_PER_USEC)
+#define FCNTL_SETLKW 7
+#define LCB_SPIN 1 /* flags of lock:contention_begin */
+#define LCB_RT 8
+#define LCB_PERCPU 16
+#define LCB_MUTEX 32
+#define FCNTL_OFD_SETLKW 38
+
+static __always_inline void wait_by_file(struct thr *t, const struct file_ref *f, u8 op)
+{
+	t->res = f->res;
+	t->op = op;
+	switch (f->kind) {
+	case RES_SOCKET:
+		t->cls = WAIT_SOCKET;
+		return;
+	case RES_PIPE:
+	case RES_CHARDEV:
+		t->cls = WAIT_PIPE;
+		return;
+	case RES_EVENTFD:
+		t->cls = WAIT_EVENT;
+		return;
+	}
+	t->cls = WAIT_FILE;
+	if (f->f_flags & KO_DIRECT)
+		t->flags |= WAITF_DIRECT;
+	if (f->f_flags & KO_DSYNC) {
+		t->flags |= WAITF_SYNC_FILE;
+		if (op == WAIT_OP_WRITE)
+			t->cls = WAIT_FSYNC;
+	}
+}
+
+static __noinline int wait_on_fd(struct task_struct *task, struct thr *t, u64 fd, u8 op)
+{
+	struct file_ref f;
+
+	if (!file_of_fd(task, fd, &f)) {
+		t->cls = t->flags & WAITF_UNINT ? WAIT_FILE : WAIT_OTHER;
+		return 0;
+	}
+	wait_by_file(t, &f, op);
+	if (t->seen_res != f.res) {
+		t->seen_res = f.res;
+		res_describe_file(t, &f, t->off_ns);
+	}
+	return 0;
+}
+
+/* fd names a file of its own class, whatever kind it is. */
+static __noinline int wait_on_set(struct task_struct *task, struct thr *t, u64 fd, u8 kind)
+{
+	struct file_ref f;
+	struct file *file;
+
+	if (!file_of_fd(task, fd, &f))
+		return 0;
+	if (kind) {
+		file = f.file;
+		f.kind = kind;
+		f.res = res_id(kind, (u64)BPF_CORE_READ(file, private_data), 0);
+	}
+	t->res = f.res;
+	if (t->seen_res != f.res) {
+		t->seen_res = f.res;
+		res_describe_file(t, &f, t->off_ns);
+	}
+	return 0;
+}
+
+static __always_inline void futex_owner(struct thr *t, u64 uaddr, u64 val, bool pi)
+{
+	u32 words[3] = {0};
+
+	if (pi) {
+		if (!bpf_probe_read_user(words, sizeof(words[0]), (void *)uaddr))
+			t->owner_tid = words[0] & FUTEX_TID_MASK;
+		return;
+	}
+	/* glibc's mutex: { lock, count, owner }, and lock is 2 while someone waits */
+	if (val == 2 && !bpf_probe_read_user(words, sizeof(words), (void *)uaddr) &&
+	    words[0] == 2)
+		t->owner_tid = words[2];
+}
+
+static __always_inline void wait_on_futex(struct thr *t, u64 uaddr, u64 key)
+{
+	t->cls = WAIT_FUTEX;
+	t->res = res_id(RES_FUTEX, key, uaddr);
+	if (t->seen_res != t->res) {
+		t->seen_res = t->res;
+		res_describe(t, t->res, RES_FUTEX, uaddr, 0);
+	}
+}
+
+static __noinline int classify_futex(struct thr *t, struct sysregs *s, bool live)
+{
+	u32 op = s->arg[1] & FUTEX_CMD;
+	bool pi = op == FUTEX_OP_LOCK_PI || op == FUTEX_OP_LOCK_PI2;
+
+	wait_on_futex(t, s->arg[0], t->tgid);
+	if (s->arg[3])
+		t->flags |= WAITF_TIMEOUT_ARG;
+	if (pi)
+		t->op = WAIT_OP_LOCK_PI;
+	else if (op == FUTEX_OP_WAIT_REQUEUE_PI)
+		t->op = WAIT_OP_REQUEUE;
+	if (live && (pi || op == FUTEX_OP_WAIT || op == FUTEX_OP_WAIT_BITSET))
+		futex_owner(t, s->arg[0], s->arg[2], pi);
+	return 0;
+}
+
+struct futex_waitv_arg {
+	u64 val;
+	u64 uaddr;
+	u32 flags;
+	u32 reserved;
+};
+
+static __noinline int classify_waitv(struct thr *t, struct sysregs *s, bool live)
+{
+	struct futex_waitv_arg w = {0};
+
+	t->op = WAIT_OP_WAITV;
+	t->cls = WAIT_FUTEX;
+	/* the first of the list stands for all */
+	if (live && !bpf_probe_read_user(&w, sizeof(w), (void *)s->arg[0]))
+		wait_on_futex(t, w.uaddr, t->tgid);
+	if (s->arg[3])
+		t->flags |= WAITF_TIMEOUT_ARG;
+	return 0;
+}
+
+struct pollfd_arg {
+	s32 fd;
+	s16 events;
+	s16 revents;
+};
+
+static __noinline int classify_poll(struct task_struct *task, struct thr *t, struct sysregs *s,
+				    bool live)
+{
+	struct pollfd_arg p = {0};
+
+	t->cls = WAIT_POLL;
+	if (live && (u32)s->arg[1] == 1 &&
+	    !bpf_probe_read_user(&p, sizeof(p), (void *)s->arg[0]) && p.fd >= 0)
+		return wait_on_set(task, t, p.fd, 0);
+	t->res = res_id(RES_POLLSET, t->tid, s->arg[0]);
+	if (t->seen_res != t->res) {
+		t->seen_res = t->res;
+		res_describe(t, t->res, RES_POLLSET, s->arg[0], s->arg[1]);
+	}
+	return 0;
+}
+
+static __always_inline void wait_simple(struct thr *t, u8 cls, u8 kind, u64 key)
+{
+	t->cls = cls;
+	if (!kind)
+		return;
+	t->res = res_id(kind, key, 0);
+	if (t->seen_res != t->res) {
+		t->seen_res = t->res;
+		res_describe(t, t->res, kind, key, 0);
+	}
+}
+
+/* A flat map: one case per kind of call. */
+static __noinline int classify_more(struct task_struct *task, struct thr *t, struct sysregs *s,
+				    u32 kind)
+{
+	switch (kind) {
+	case SYSK_TIMER:
+		wait_simple(t, WAIT_TIMER, RES_TIMER, t->tid);
+		return 0;
+	case SYSK_CHILD:
+		wait_simple(t, WAIT_CHILD, RES_CHILD, t->tgid);
+		return 0;
+	case SYSK_SIGNAL:
+		t->cls = WAIT_SIGNAL;
+		return 0;
+	case SYSK_SYSV:
+		wait_simple(t, WAIT_SYSV, RES_SYSV, s->arg[0]);
+		return 0;
+	case SYSK_AIO:
+		t->cls = WAIT_AIO;
+		t->res = res_id(RES_IOURING, t->tgid, s->arg[0]);
+		return 0;
+	case SYSK_SYNC:
+	case SYSK_MSYNC:
+		t->cls = WAIT_FSYNC;
+		return 0;
+	case SYSK_FILE_PATH:
+		t->cls = WAIT_FILE;
+		return 0;
+	case SYSK_PATH_ANY:
+		t->cls = t->flags & WAITF_UNINT ? WAIT_FILE : WAIT_PIPE;
+		return 0;
+	case SYSK_FCNTL:
+		if (s->arg[1] != FCNTL_SETLKW && s->arg[1] != FCNTL_OFD_SETLKW)
+			return 0;
+		/* fall through */
+	case SYSK_FLOCK:
+		t->cls = WAIT_FLOCK;
+		return wait_on_set(task, t, s->arg[0], 0);
+	case SYSK_IOURING:
+		t->cls = WAIT_IOURING;
+		return wait_on_set(task, t, s->arg[0], RES_IOURING);
+	}
+	return 0;
+}
+
+static __noinline int classify_call(struct task_struct *task, struct thr *t, struct sysregs *s,
+				    bool live)
+{
+	u32 nr = s->nr;
+	u8 kind = nr < SYS_NR_MAX ? sys_kind[nr] : SYSK_NONE;
+
+	switch (kind) {
+	case SYSK_READ:
+	case SYSK_SPLICE:
+		return wait_on_fd(task, t, s->arg[0], WAIT_OP_READ);
+	case SYSK_WRITE:
+	case SYSK_SENDFILE:
+		return wait_on_fd(task, t, s->arg[0], WAIT_OP_WRITE);
+	case SYSK_ACCEPT:
+		return wait_on_fd(task, t, s->arg[0], WAIT_OP_ACCEPT);
+	case SYSK_CONNECT:
+		return wait_on_fd(task, t, s->arg[0], WAIT_OP_CONNECT);
+	case SYSK_FILE_FD:
+		t->cls = WAIT_FILE;
+		return wait_on_set(task, t, s->arg[0], 0);
+	case SYSK_FSYNC:
+		t->cls = WAIT_FSYNC;
+		return wait_on_set(task, t, s->arg[0], 0);
+	case SYSK_EPOLL:
+	case SYSK_EPOLL2:
+		t->cls = WAIT_EPOLL;
+		if (kind == SYSK_EPOLL ? (s32)s->arg[3] != -1 : s->arg[3] != 0)
+			t->flags |= WAITF_TIMEOUT_ARG;
+		return wait_on_set(task, t, s->arg[0], RES_EPOLL);
+	case SYSK_FUTEX:
+		return classify_futex(t, s, live);
+	case SYSK_FUTEX_WAITV:
+		return classify_waitv(t, s, live);
+	case SYSK_FUTEX_WAIT2:
+		wait_on_futex(t, s->arg[0], t->tgid);
+		return 0;
+	case SYSK_FUTEX_REQUEUE2:
+		t->cls = WAIT_FUTEX;
+		return 0;
+	case SYSK_POLL:
+	case SYSK_PPOLL:
+		if (kind == SYSK_POLL ? (s32)s->arg[2] != -1 : s->arg[2] != 0)
+			t->flags |= WAITF_TIMEOUT_ARG;
+		return classify_poll(task, t, s, live);
+	case SYSK_SELECT:
+		wait_simple(t, WAIT_POLL, RES_POLLSET, t->tid);
+		return 0;
+	case SYSK_NONE:
+		if (t->flags & WAITF_IOWAIT)
+			t->cls = WAIT_FILE;
+		return 0;
+	}
+	return classify_more(task, t, s, kind);
+}
+
+/* Sleeps that the thread's own marks explain; true when one does. */
+static __always_inline bool classify_marks(struct thr *t)
+{
+	struct rw_semaphore *rwsem = (void *)t->klock_addr;
+	struct mutex *mutex = (void *)t->klock_addr;
+	struct task_struct *holder;
+	u64 owner = 0;
+
+	if (mutex) {
+		t->cls = WAIT_KLOCK;
+		t->res = res_id(RES_KLOCK, t->klock_addr, 0);
+		/* mutex and rwsem keep their owner at different offsets */
+		if (t->klock_flags & LCB_MUTEX)
+			owner = BPF_CORE_READ(mutex, owner.counter);
+		else if (!(t->klock_flags & (LCB_SPIN | LCB_RT | LCB_PERCPU)))
+			owner = BPF_CORE_READ(rwsem, owner.counter);
+		holder = (void *)(owner & ~MUTEX_OWNER_FLAGS);
+		if (holder)
+			t->owner_tid = BPF_CORE_READ(holder, pid);
+		res_describe(t, t->res, RES_KLOCK, t->klock_addr, t->klock_flags);
+		return true;
+	}
+	if (t->reclaim_begin_ns) {
+		t->cls = WAIT_RECLAIM;
+		t->res = res_id(RES_MEMORY, 0, 0);
+		return true;
+	}
+	if (t->dirty_ns && (t->flags & WAITF_UNINT) &&
+	    since(t->dirty_ns, t->off_ns) < DIRTY_WINDOW_NS) {
+		t->cls = WAIT_DIRTY;
+		return true;
+	}
+	return false;
+}
+
+/* Fills in the wait that begins at t->off_ns.  state: bits of task_struct.__state. */
+static __always_inline void classify(struct task_struct *task, struct thr *t, u32 state, bool live)
+{
+	struct sysregs s;
+	bool marked;
+
+	t->cls = WAIT_OTHER;
+	t->op = WAIT_OP_NONE;
+	t->res = 0;
+	t->owner_tid = 0;
+	t->sysnr = -1;
+	if (state & KSTATE_UNINTERRUPTIBLE) {
+		t->flags |= WAITF_UNINT;
+		if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+			t->flags |= WAITF_IOWAIT;
+	}
+	if (state & (KSTATE_STOPPED | KSTATE_TRACED)) {
+		t->cls = WAIT_STOPPED;
+		return;
+	}
+	marked = classify_marks(t);
+	t->dirty_ns = 0;
+	if (task->flags & KPF_KTHREAD) {
+		if (!marked && (!(state & KSTATE_UNINTERRUPTIBLE) || state & 0x400))
+			t->cls = WAIT_KIDLE;
+		return;
+	}
+	sysregs_read((struct pt_regs *)bpf_task_pt_regs(task), &s);
+	t->sysnr = s.nr;
+	if (marked)
+		return;
+	if (s.nr == -1) {
+		if (state & KSTATE_UNINTERRUPTIBLE) {
+			t->cls = WAIT_FAULT;
+			t->res = res_id(RES_MEMORY, 0, 0);
+		}
+		return;
+	}
+	if (s.nr >= 0)
+		classify_call(task, t, &s, live);
+}
+
+#endif /* CLASSIFY_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef FILL_H
+#define FILL_H
+/* From struct thr and task_struct to the records that cross: the only converter on this side. */
+#include "track.h"
+
+static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, u64 now)
+{
+	hdr_fill(&w->hdr, WIRE_WAIT, sizeof(*w), t->tid, now);
+	w->off_ns = t->off_ns;
+	w->wake_ns = t->flags & WAITF_PREEMPTED ? 0 : t->wake_ns;
+	w->res = t->res;
+	w->first_io = t->first_io;
+	w->tgid = t->tgid;
+	w->seq = t->seq;
+	w->waker_tid = t->waker_tid;
+	w->waker_tgid = t->waker_tgid;
+	w->owner_tid = t->owner_tid;
+	w->kstack = t->kstack;
+	w->sysnr = t->sysnr;
+	w->cls = t->cls;
+	w->op = t->op;
+	w->waker_ctx = t->waker_ctx;
+	w->pad = 0;
+	w->flags = t->flags;
+	w->cpu = 0;
+	w->own_open = t->off_open;
+	w->proc_open = t->proc_open;
+}
+
+static __always_inline void thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
+{
+	u64 part = since(t->state_ns, now);
+	u32 i;
+
+	w->run_ns = t->run_ns + (t->state <= THR_RUN ? part : 0);
+	w->runq_ns = t->runq_ns + (t->state == THR_RUNQ ? part : 0);
+	for (i = 0; i < WAIT_CLASS_CNT; i++)
+		w->wait_ns[i] = t->wait_ns[i] + (t->state == THR_WAIT && t->cls == i ? part : 0);
+	w->iowait_ns = t->iowait_ns;
+	w->unint_ns = t->unint_ns;
+	if (t->state == THR_WAIT) {
+		if (t->flags & WAITF_IOWAIT)
+			w->iowait_ns += part;
+		if (t->flags & WAITF_UNINT)
+			w->unint_ns += part;
+	}
+	w->wait_cnt = t->wait_cnt;
+	w->klock_ns = t->klock_ns;
+	w->klock_cnt = t->klock_cnt;
+	w->reclaim_ns = t->reclaim_ns;
+	w->reclaim_cnt = t->reclaim_cnt;
+	w->stall_ns = t->stall_ns;
+	w->stall_max_ns = t->stall_max_ns;
+	w->stall_cnt = t->stall_cnt;
+	w->since_ns = t->since_ns;
+	w->tgid = t->tgid;
+	w->state = t->state == THR_WAIT;
+	w->pad = 0;
+}
+
+static __always_inline void thread_fill(struct wire_thread *w, struct task_struct *p,
+					const struct thr *t, u64 now)
+{
+	hdr_fill(&w->hdr, WIRE_THREAD, sizeof(*w), t->tid, now);
+	thread_sums(w, t, now);
+	w->exec_ns = p->se.sum_exec_runtime;
+	w->run_delay_ns = p->sched_info.run_delay;
+	w->maj_flt = p->maj_flt;
+	w->min_flt = p->min_flt;
+	w->read_bytes = p->ioac.read_bytes;
+	w->write_bytes = p->ioac.write_bytes;
+	w->nvcsw = p->nvcsw;
+	w->nivcsw = p->nivcsw;
+}
+
+static __always_inline void task_fill(struct wire_task *w, struct task_struct *p, u32 op, u32 flags,
+				      u64 now)
+{
+	hdr_fill(&w->hdr, WIRE_TASK, sizeof(*w), p->pid, now);
+	w->start_ns = p->start_boottime;
+	w->cgroup_id = BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
+	w->tgid = p->tgid;
+	w->ppid = BPF_CORE_READ(p, real_parent, tgid);
+	w->op = op;
+	w->flags = flags;
+	if (p->flags & KPF_KTHREAD)
+		w->flags |= TASKF_KTHREAD;
+	else if (p->flags & (KPF_USER_WORKER | KPF_IO_WORKER))
+		w->flags |= TASKF_USER_WORKER;
+	bpf_probe_read_kernel_str(w->comm, sizeof(w->comm), p->comm);
+}
+
+#endif /* FILL_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef ITER_H
+#define ITER_H
+/*
+ * Once a tick over all threads of the system: begins to track the threads of
+ * watched processes that are not tracked yet (WIRE_TASK), and reports the
+ * sums of those that did something since the last tick (WIRE_THREAD, and the
+ * wait they are in as a pending WIRE_WAIT).
+ *
+ * A thread may switch while it is being seeded.  Its storage is born in state
+ * THR_NEW, which the scheduler hooks overwrite; what the iterator saw is put
+ * in only if that has not happened.
+ */
+#include "classify.h"
+#include "fill.h"
+
+struct scratch {
+	struct thr thr;
+	struct wire_thread thread;
+	struct wire_wait wait;
+	struct wire_task task;
+};
+
+struct hu_scratch_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scratch);
+} hu_scratch SEC(".maps");
+
+u64 tick_since_ns = 0; /* threads unchanged since then are left out */
+
+static __always_inline bool snapshot(struct thr *ret, struct thr *t)
+{
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		u32 ver = *(volatile u32 *)&t->ver;
+
+		bpf_probe_read_kernel(ret, sizeof(*ret), t);
+		if (!(ver & 1) && ret->ver == ver && *(volatile u32 *)&t->ver == ver)
+			return true;
+	}
+	return false;
+}
+
+static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
+{
+	u32 kstate = p->__state;
+	u32 state;
+
+	t->tid = p->pid;
+	t->tgid = p->tgid;
+	t->since_ns = t->state_ns = t->off_ns = now;
+	t->kstack = -1;
+	t->flags = WAITF_BEFORE_START;
+	if (p->on_cpu) {
+		state = THR_RUN;
+	} else if (!(kstate & KSTATE_SLEEPS)) {
+		state = THR_RUNQ;
+		t->flags |= WAITF_PREEMPTED;
+	} else {
+		classify(p, t, kstate, false);
+		state = THR_WAIT;
+	}
+	__sync_val_compare_and_swap(&t->state, THR_NEW, state);
+	return 0;
+}
+
+/* Starts tracking p if its process is watched. */
+static __always_inline struct thr *begin(struct task_struct *p)
+{
+	u32 tgid = p->tgid;
+	struct proc_ent *e = bpf_map_lookup_elem(&hu_procs, &tgid);
+	struct thr *t;
+
+	if (!e || p->exit_state)
+		return NULL;
+	if (thread_cnt >= max_threads) {
+		count_loss(HU_LOSS_TASK_STORAGE);
+		return NULL;
+	}
+	t = bpf_task_storage_get(&hu_threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		count_loss(HU_LOSS_TASK_STORAGE);
+		return NULL;
+	}
+	__sync_fetch_and_add(&thread_cnt, 1);
+	t->unannounced = e->flags;
+	seed(p, t, bpf_ktime_get_ns());
+	return t;
+}
+
+/*
+ * The iterator calls again for the same thread when the buffer overflows and
+ * drops what the call wrote: so this record is written alone, and is done
+ * when the write succeeds.
+ */
+static __always_inline int announce(struct seq_file *seq, struct task_struct *p, struct thr *t,
+				    struct scratch *s)
+{
+	task_fill(&s->task, p, TASK_SEEN, t->unannounced, t->since_ns);
+	if (bpf_seq_write(seq, &s->task, sizeof(s->task)) == 0)
+		t->unannounced = 0;
+	return 0;
+}
+
+SEC("iter/task")
+int hu_iter_task(struct bpf_iter__task *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct task_struct *p = ctx->task;
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&hu_scratch, &zero);
+	struct thr *t;
+	u64 now;
+
+	if (!p || !s)
+		return 0;
+	t = thr_of(p);
+	if (!t)
+		t = begin(p);
+	if (!t)
+		return 0;
+	if (t->unannounced)
+		return announce(seq, p, t, s);
+	if (t->state == THR_WAIT && t->state_ns < tick_since_ns)
+		return 0;
+	if (!snapshot(&s->thr, t))
+		return 0;
+	now = bpf_ktime_get_ns();
+	thread_fill(&s->thread, p, &s->thr, now);
+	bpf_seq_write(seq, &s->thread, sizeof(s->thread));
+	if (s->thr.state == THR_WAIT || s->thr.state == THR_RUNQ) {
+		wait_fill(&s->wait, &s->thr, now);
+		s->wait.flags |= WAITF_PENDING;
+		bpf_seq_write(seq, &s->wait, sizeof(s->wait));
+	}
+	return 0;
+}
+
+#endif /* ITER_H */

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef SCHED_H
+#define SCHED_H
+/*
+ * The states of tracked threads, and each wait with its waker.
+ *
+ * switch-out	closes RUN; opens RUNQ (preempted) or WAIT (sleeps, classified)
+ * waking	WAIT becomes RUNQ, the waker is noted; first waking wins
+ * switch-in	closes RUNQ and sends the WIRE_WAIT record
+ *
+ * A waker may come while the thread is on its way to sleep: the thread is
+ * off its queue but sched_switch was not traced yet.  Such a waking is kept
+ * aside (early_*) and used at switch-in only when none came after the
+ * switch-out; a waking that hit a thread which then did not sleep is so
+ * dropped by itself.
+ */
+#include "classify.h"
+#include "fill.h"
+#include "waker.h"
+
+struct hu_runners_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct runners);
+} hu_runners SEC(".maps");
+
+struct hu_culprits_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct wire_culprit_key);
+	__type(value, struct wire_culprit);
+} hu_culprits SEC(".maps");
+
+struct hu_kstacks_map {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 4096);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, KSTACK_DEPTH * sizeof(u64));
+} hu_kstacks SEC(".maps");
+
+static __always_inline void note_runner(struct task_struct *prev, u64 now)
+{
+	u32 zero = 0;
+	struct runners *r = bpf_map_lookup_elem(&hu_runners, &zero);
+	struct runner *e;
+
+	if (!r)
+		return;
+	e = &r->ran[r->idx++ & (RUNNER_CNT - 1)];
+	e->end_ns = now;
+	e->tid = prev->pid;
+	e->tgid = prev->flags & KPF_KTHREAD ? prev->pid : prev->tgid;
+}
+
+static __always_inline void blame(u32 victim, const struct runner *by, u64 ns)
+{
+	struct wire_culprit_key key = {.victim_tgid = victim, .culprit_tgid = by->tgid};
+	struct wire_culprit *c = bpf_map_lookup_elem(&hu_culprits, &key), fresh = {0};
+
+	if (c) {
+		__sync_fetch_and_add(&c->ns, ns);
+		__sync_fetch_and_add(&c->cnt, 1);
+		return;
+	}
+	fresh.ns = ns;
+	fresh.cnt = 1;
+	fresh.tid = by->tid;
+	if (bpf_map_update_elem(&hu_culprits, &key, &fresh, BPF_NOEXIST))
+		count_loss(HU_LOSS_CULPRIT_MAP);
+}
+
+/* Shares out from..now, when victim waited for this CPU, to those who ran on it. */
+static __noinline int blame_runners(u32 victim, u64 from, u64 now)
+{
+	u32 zero = 0, i, first;
+	struct runners *r = bpf_map_lookup_elem(&hu_runners, &zero);
+	u64 end = now;
+
+	if (!r)
+		return 0;
+	first = r->idx - 1;
+	for (i = 0; i < RUNNER_CNT - 1; i++) {
+		const struct runner *e = &r->ran[(first - i) & (RUNNER_CNT - 1)];
+		u64 begin = r->ran[(first - i - 1) & (RUNNER_CNT - 1)].end_ns;
+
+		if (e->end_ns <= from || !begin)
+			break;
+		if (begin < from)
+			begin = from;
+		if (end > begin)
+			blame(victim, e, end - begin);
+		end = begin;
+	}
+	return 0;
+}
+
+static __always_inline bool is_throttled(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->throttled) && p->throttled;
+}
+
+static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
+{
+	struct proc_ent *e;
+	u32 tgid = t->tgid;
+
+	t->ver++;
+	if (t->state <= THR_RUN)
+		t->run_ns += since(t->state_ns, now);
+	t->state_ns = now;
+	t->off_ns = now;
+	t->wake_ns = 0;
+	t->flags = 0;
+	t->kstack = -1;
+	t->waker_tid = t->waker_tgid = 0;
+	t->waker_ctx = WAKER_NONE;
+	t->off_open = t->own_open;
+	if (!(state & KSTATE_SLEEPS)) {
+		t->flags = WAITF_PREEMPTED;
+		t->cls = WAIT_OTHER;
+		t->op = 0;
+		t->res = 0;
+		t->sysnr = -1;
+		t->owner_tid = 0;
+		t->state = THR_RUNQ;
+		if (is_throttled(p)) {
+			t->cls = WAIT_THROTTLE;
+			t->flags = 0;
+			t->state = THR_WAIT;
+		}
+	} else {
+		e = bpf_map_lookup_elem(&hu_procs, &tgid);
+		t->proc_open = e ? e->sums.open : 0;
+		classify(p, t, state, true);
+		t->state = THR_WAIT;
+	}
+	t->ver++;
+	return 0;
+}
+
+static __always_inline void send_wait(struct thr *t, u64 now, u32 cpu)
+{
+	struct wire_wait *w;
+	u32 seq = t->seq++;
+
+	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+	if (!w) {
+		count_loss(HU_LOSS_RING);
+		return;
+	}
+	wait_fill(w, t, now);
+	w->seq = seq;
+	w->cpu = cpu;
+	bpf_ringbuf_submit(w, ring_flags());
+	t->first_io = 0;
+}
+
+/* Adds the finished wait to the sums of its class. */
+static __always_inline void sum_wait(struct thr *t, u64 ns)
+{
+	t->wait_ns[t->cls & 31] += ns;
+	if (t->flags & WAITF_IOWAIT)
+		t->iowait_ns += ns;
+	if (t->flags & WAITF_UNINT)
+		t->unint_ns += ns;
+	t->wait_cnt++;
+}
+
+static __noinline int switch_in(struct thr *t, u64 now, u32 cpu)
+{
+	u64 runq_ns;
+
+	t->ver++;
+	if (t->state == THR_WAIT) {
+		if (t->early_ns && t->cls != WAIT_THROTTLE) {
+			t->wake_ns = t->off_ns;
+			t->waker_tid = t->early_tid;
+			t->waker_tgid = t->early_tgid;
+			t->waker_ctx = t->early_ctx;
+			t->flags |= t->early_flags;
+		} else {
+			t->wake_ns = now;
+		}
+		sum_wait(t, since(t->off_ns, t->wake_ns));
+		t->state_ns = t->wake_ns;
+	}
+	runq_ns = since(t->state_ns, now);
+	if (t->state == THR_NEW)
+		t->off_ns = t->state_ns;
+	t->runq_ns += runq_ns;
+	t->state = THR_RUN;
+	t->early_ns = 0;
+	t->state_ns = now;
+	t->ver++;
+	if (runq_ns > CULPRIT_MIN_NS)
+		blame_runners(t->tgid, now - runq_ns, now);
+	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
+		return 0;
+	send_wait(t, now, cpu);
+	return 0;
+}
+
+static __always_inline void note_kstack(void *ctx, struct thr *t)
+{
+	t->kstack = bpf_get_stackid(ctx, &hu_kstacks, 0);
+	if (t->kstack < 0)
+		count_loss(HU_LOSS_KSTACK);
+}
+
+/* The last switch of a thread: its sums would be gone before the next tick. */
+static __noinline int thread_gone(struct task_struct *p, struct thr *t, u64 now)
+{
+	struct wire_thread *w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+
+	__sync_fetch_and_add(&thread_cnt, -1);
+	if (!w) {
+		count_loss(HU_LOSS_RING);
+		return 0;
+	}
+	thread_fill(w, p, t, now);
+	bpf_ringbuf_submit(w, ring_flags());
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int hu_switch(u64 *ctx)
+{
+	bool preempt = ctx[0];
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u64 now = bpf_ktime_get_ns();
+	struct thr *t;
+	u32 state;
+
+	count_run(RUN_SWITCH);
+	note_runner(prev, now);
+	t = thr_of(prev);
+	if (t) {
+		state = has_prev_state ? (u32)ctx[3] : prev->__state;
+		/* some kernels pass the old state of a task that a signal kept awake */
+		if (preempt || !prev->__state)
+			state = 0;
+		count_run(RUN_SWITCH_TRACKED);
+		switch_out(prev, t, state, now);
+		if (t->flags & WAITF_UNINT)
+			note_kstack(ctx, t);
+		if (state & KSTATE_DEAD)
+			thread_gone(prev, t, now);
+	}
+	t = thr_of(next);
+	if (t)
+		switch_in(t, now, bpf_get_smp_processor_id());
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int hu_waking(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct thr *t = thr_of(p);
+	struct waker w;
+	u64 now;
+
+	count_run(RUN_WAKING);
+	if (!t)
+		return 0;
+	count_run(RUN_WAKING_TRACKED);
+	now = bpf_ktime_get_ns();
+	waker_find(t, &w);
+	if (t->state != THR_WAIT || t->cls == WAIT_THROTTLE) {
+		t->early_tid = w.tid;
+		t->early_tgid = w.tgid;
+		t->early_ctx = w.ctx;
+		t->early_flags = w.flags;
+		t->early_ns = now;
+		return 0;
+	}
+	t->ver++;
+	t->waker_tid = w.tid;
+	t->waker_tgid = w.tgid;
+	t->waker_ctx = w.ctx;
+	t->flags |= w.flags;
+	t->wake_ns = now;
+	sum_wait(t, since(t->off_ns, now));
+	t->state_ns = now;
+	t->state = THR_RUNQ;
+	t->ver++;
+	waker_cand(t, &w);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int hu_wakeup_new(u64 *ctx)
+{
+	struct thr *t = thr_of((struct task_struct *)ctx[0]);
+
+	if (t && t->state == THR_NEW) {
+		t->state_ns = t->off_ns = t->wake_ns = bpf_ktime_get_ns();
+		t->state = THR_RUNQ;
+	}
+	return 0;
+}
+
+static __always_inline void send_task(struct task_struct *p, u32 op, u32 flags, u64 now)
+{
+	struct wire_task *w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+
+	if (!w) {
+		count_loss(HU_LOSS_RING);
+		return;
+	}
+	task_fill(w, p, op, flags, now);
+	bpf_ringbuf_submit(w, ring_flags());
+}
+
+SEC("tp_btf/sched_process_fork")
+int hu_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	u32 tgid = child->tgid, ptgid = parent->tgid;
+	struct proc_ent *e, fresh = {0};
+	u64 now = bpf_ktime_get_ns();
+	struct thr *t;
+
+	if (!thr_of(parent))
+		return 0;
+	e = bpf_map_lookup_elem(&hu_procs, &ptgid);
+	fresh.flags = e ? e->flags : TASKF_TARGET;
+	if (tgid != ptgid)
+		bpf_map_update_elem(&hu_procs, &tgid, &fresh, BPF_NOEXIST);
+	if (thread_cnt >= max_threads) {
+		count_loss(HU_LOSS_TASK_STORAGE);
+		return 0;
+	}
+	t = bpf_task_storage_get(&hu_threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		count_loss(HU_LOSS_TASK_STORAGE);
+		return 0;
+	}
+	__sync_fetch_and_add(&thread_cnt, 1);
+	t->tid = child->pid;
+	t->tgid = tgid;
+	t->kstack = -1;
+	t->sysnr = -1;
+	t->flags = WAITF_PREEMPTED;
+	t->since_ns = t->state_ns = t->off_ns = now;
+	send_task(child, TASK_FORK, fresh.flags, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int hu_exec(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct thr *t = thr_of(p);
+
+	if (!t)
+		return 0;
+	/* exec from another than the first thread gives it the id of the process */
+	t->tid = p->pid;
+	send_task(p, TASK_EXEC, 0, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int hu_exit(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 tgid = p->tgid;
+
+	if (!thr_of(p))
+		return 0;
+	send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());
+	if (p->signal->live.counter == 0)
+		bpf_map_delete_elem(&hu_procs, &tgid);
+	return 0;
+}
+
+#endif /* SCHED_H */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef TRACK_H
+#define TRACK_H
+/*
+ * What is kept of a tracked thread, the maps that the subjects share and the
+ * settings that user space makes before loading.
+ *
+ * A thread is tracked while it has an entry in hu_threads (task storage):
+ * made by the iterator for the processes in hu_procs and at fork for the
+ * children of tracked threads.  Never in sched_switch: allocating there is
+ * not safe on all kernels.
+ *
+ * Who writes struct thr: sched_switch on the CPU the thread leaves or enters,
+ * sched_waking while it is off CPU (the scheduler's pi_lock keeps wakers
+ * apart), the thread's own hooks while it runs.  The iterator only reads and
+ * tries again when ver changed.
+ */
+#include "ktypes.h"
+#include "wire/wire.h"
+#include "wire/conf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define NSEC_PER_USEC 1000ull
+#define SHORT_PREEMPT_NS (20 * NSEC_PER_USEC)
+#define CULPRIT_MIN_NS (50 * NSEC_PER_USEC)
+#define KSTACK_DEPTH 24
+#define RUNNER_CNT 16 /* runs remembered per CPU, a power of two */
+
+enum thr_state {
+	THR_NEW = 0, /* not seen to switch yet */
+	THR_RUN = 1,
+	THR_RUNQ = 2,
+	THR_WAIT = 3,
+};
+
+struct thr {
+	u64 since_ns;
+	u64 state_ns; /* begin of the present state */
+	u64 run_ns;
+	u64 runq_ns;
+	u64 wait_ns[32]; /* by wait_class; a power of two lets the index be masked */
+	u64 iowait_ns;
+	u64 unint_ns;
+	u64 wait_cnt;
+	/* the off-CPU period in progress */
+	u64 off_ns;
+	u64 wake_ns;
+	u64 res;
+	u32 waker_tid;
+	u32 waker_tgid;
+	u32 owner_tid;
+	s32 kstack;
+	s16 sysnr;
+	u16 flags; /* enum wait_flags */
+	u8 cls;
+	u8 op;
+	u8 waker_ctx;
+	u8 pad;
+	u32 state; /* enum thr_state */
+	u32 proc_open;
+	u32 off_open;
+	/* a waking that came before the switch-out was traced, see sched.bpf.c */
+	u64 early_ns;
+	u32 early_tid;
+	u32 early_tgid;
+	u32 early_ctx;
+	u32 early_flags;
+
+	u64 first_io;
+	u64 seen_res; /* last resource described */
+	u64 klock_addr;
+	u64 klock_begin_ns;
+	u64 klock_ns;
+	u64 klock_cnt;
+	u64 reclaim_begin_ns;
+	u64 reclaim_ns;
+	u64 reclaim_cnt;
+	u64 dirty_ns; /* balance_dirty_pages announced a pause */
+	u64 last_io_ns;
+	u64 stall_ns;
+	u64 stall_max_ns;
+	u32 stall_cnt;
+	u32 klock_flags;
+	u32 seq;
+	u32 ver; /* odd while being changed */
+	u32 tid;
+	u32 tgid;
+	s32 own_open;
+	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
+};
+
+/* Who ran on a CPU until when; its start is the entry before. */
+struct runner {
+	u64 end_ns;
+	u32 tgid;
+	u32 tid;
+};
+struct runners {
+	u32 idx;
+	u32 pad;
+	struct runner ran[RUNNER_CNT];
+};
+
+struct hu_threads_map {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thr);
+} hu_threads SEC(".maps");
+
+struct hu_procs_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct proc_ent);
+} hu_procs SEC(".maps");
+
+struct hu_ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} hu_ring SEC(".maps");
+
+struct hu_runs_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct run_cnts);
+} hu_runs SEC(".maps");
+
+struct hu_res_seen_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, u8);
+} hu_res_seen SEC(".maps");
+
+/* Settings, written by user space before loading. */
+const volatile u8 sys_kind[SYS_NR_MAX] = {0}; /* enum sys_kind, by system call */
+const volatile u32 self_tgid = 0;
+const volatile u32 max_threads = 16384;
+const volatile u32 ring_half = 2 << 20;
+const volatile u8 has_prev_state = 1; /* sched_switch has a fourth argument */
+const volatile u8 has_data_ready = 0; /* sk_data_ready is attached */
+const volatile u8 only_target = 0;
+const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 0 unknown */
+
+/* Counted with atomics, read by user space. */
+u64 loss_cnt[32] = {0};
+u32 thread_cnt = 0;
+
+enum { HU_LOSS_RING = 0, HU_LOSS_TASK_STORAGE, HU_LOSS_RES_MAP, HU_LOSS_END_MAP,
+       HU_LOSS_CULPRIT_MAP, HU_LOSS_DISK_MAP, HU_LOSS_SOCK_STORAGE = 10, HU_LOSS_KSTACK };
+
+static __always_inline void count_loss(u32 what)
+{
+	if (what < 32)
+		__sync_fetch_and_add(&loss_cnt[what], 1);
+}
+
+static __always_inline void count_run(u32 what)
+{
+	u32 zero = 0;
+	struct run_cnts *r = bpf_map_lookup_elem(&hu_runs, &zero);
+
+	if (r)
+		r->cnt[what]++;
+}
+
+static __always_inline struct thr *thr_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&hu_threads, task, 0, 0);
+}
+
+static __always_inline u64 since(u64 from, u64 to)
+{
+	return to > from ? to - from : 0;
+}
+
+/* Waking the reader costs more than the record: it looks by itself every few ms. */
+static __always_inline u64 ring_flags(void)
+{
+	return bpf_ringbuf_query(&hu_ring, BPF_RB_AVAIL_DATA) > ring_half ? BPF_RB_FORCE_WAKEUP
+									  : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void hdr_fill(struct wire_hdr *h, u8 kind, u16 size, u32 tid, u64 ts)
+{
+	h->size = size;
+	h->kind = kind;
+	h->pad = 0;
+	h->tid = tid;
+	h->ts_ns = ts;
+}
+
+#endif /* TRACK_H */

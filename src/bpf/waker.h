@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef WAKER_H
+#define WAKER_H
+/*
+ * Who wakes: the current task, or an interrupt that happened to run on top of
+ * an unrelated one.  The preempt count tells.  On x86 it is a per-CPU variable
+ * (inside pcpu_hot from 6.2 to 6.14) whose address cannot be had on kernels
+ * without KALLSYMS_ALL; but its distance from the run queue, per-CPU too, is
+ * in BTF, and the run queue can be reached from the current task.
+ */
+#include "regs.h"
+#include "track.h"
+
+#define PC_SERVING_SOFTIRQ 0x100
+#define PC_HARDIRQ 0x00ff0000 /* hard interrupt or NMI */
+
+struct waker {
+	u32 tid;
+	u32 tgid;
+	u16 flags; /* enum wait_flags to add */
+	u8 ctx;	   /* enum waker_ctx */
+	u8 foreign;/* a task that is not tracked and may be drawn in */
+};
+
+struct hu_peers_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, struct peer_cand);
+} hu_peers SEC(".maps");
+
+static __always_inline u32 preempt_bits(struct task_struct *cur)
+{
+	u32 count = 0;
+
+	if (preempt_off) {
+		void *rq = cur->se.cfs_rq->rq;
+
+		bpf_probe_read_kernel(&count, sizeof(count), rq + preempt_off);
+	} else if (bpf_core_field_exists(cur->thread_info.preempt_count)) {
+		count = cur->thread_info.preempt_count;
+	}
+	return count;
+}
+
+static __always_inline bool waits_for_disk(u8 cls)
+{
+	return cls == WAIT_FILE || cls == WAIT_FSYNC || cls == WAIT_FAULT || cls == WAIT_AIO ||
+	       cls == WAIT_IOURING || cls == WAIT_DIRTY || cls == WAIT_RECLAIM;
+}
+
+static __always_inline bool waits_for_net(u8 cls)
+{
+	return cls == WAIT_SOCKET || cls == WAIT_EPOLL || cls == WAIT_POLL;
+}
+
+static __always_inline bool waits_for_process(u8 cls)
+{
+	return waits_for_net(cls) || cls == WAIT_FUTEX || cls == WAIT_PIPE || cls == WAIT_EVENT ||
+	       cls == WAIT_SYSV || cls == WAIT_FLOCK || cls == WAIT_IOURING;
+}
+
+/* Is the current task inside a call that sends?  Then network softirq may be its own. */
+static __always_inline bool current_sends(struct task_struct *cur)
+{
+	struct sysregs s;
+	u8 kind;
+
+	if (cur->flags & KPF_KTHREAD)
+		return false;
+	sysregs_read((struct pt_regs *)bpf_task_pt_regs(cur), &s);
+	if (s.nr < 0 || s.nr >= SYS_NR_MAX)
+		return false;
+	kind = sys_kind[s.nr];
+	return kind == SYSK_WRITE || kind == SYSK_SENDFILE || kind == SYSK_SPLICE ||
+	       kind == SYSK_CONNECT || kind == SYSK_IOURING || kind == SYSK_FILE_FD;
+}
+
+static __always_inline void waker_irq(struct waker *w, struct thr *t, bool soft)
+{
+	w->tid = w->tgid = 0;
+	if (waits_for_disk(t->cls))
+		w->ctx = WAKER_BLOCK;
+	else if (!soft && t->cls == WAIT_SIGNAL)
+		w->ctx = WAKER_SELF;
+	else if (soft && waits_for_net(t->cls))
+		w->ctx = WAKER_NET;
+	else
+		w->ctx = WAKER_TIMER;
+}
+
+static __always_inline void waker_find(struct thr *t, struct waker *w)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	u32 pc = preempt_bits(cur);
+
+	w->flags = 0;
+	w->foreign = 0;
+	w->ctx = WAKER_TASK;
+	w->tid = cur->pid;
+	w->tgid = cur->tgid;
+	if (pc & PC_HARDIRQ) {
+		waker_irq(w, t, false);
+		return;
+	}
+	if (pc & PC_SERVING_SOFTIRQ) {
+		waker_irq(w, t, true);
+		if (w->ctx != WAKER_NET || !current_sends(cur))
+			return;
+		w->flags = WAITF_PEER_CTX;
+		w->tid = cur->pid;
+		w->tgid = cur->tgid;
+	}
+	if (!only_target && !(cur->flags & KPF_KTHREAD) && waits_for_process(t->cls) &&
+	    cur->tgid != t->tgid)
+		w->foreign = !thr_of(cur);
+}
+
+/* Remembers an untracked waker process; user space decides whether to draw it in. */
+static __always_inline void waker_cand(struct thr *t, const struct waker *w)
+{
+	u64 ns = since(t->off_ns, t->wake_ns);
+	struct peer_cand *c, fresh = {.wait_ns = ns, .cnt = 1};
+	u32 tgid = w->tgid;
+
+	if (!w->foreign || tgid == self_tgid)
+		return;
+	c = bpf_map_lookup_elem(&hu_peers, &tgid);
+	if (c) {
+		__sync_fetch_and_add(&c->wait_ns, ns);
+		__sync_fetch_and_add(&c->cnt, 1);
+	} else {
+		bpf_map_update_elem(&hu_peers, &tgid, &fresh, BPF_NOEXIST);
+	}
+}
+
+#endif /* WAKER_H */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The running kernel as a source of events.
+ *
+ * source_live resolves the target, loads and attaches; the first step sends
+ * EV_META and seeds the threads.  Each step then drains the ring every
+ * DRAIN_MS until a tick is due, runs the iterator for the threads that did
+ * something, reads the maps and ends the batch with EV_TICK.  The last step
+ * reports all threads, also those that slept through.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "collect/cgroups.h"
+#include "collect/hooks.h"
+#include "collect/ksyms.h"
+#include "collect/live_int.h"
+#include "collect/names.h"
+#include "collect/peers.h"
+#include "collect/sockdiag.h"
+
+#define DRAIN_MS 80
+#define DEFAULT_PEERS 16
+#define DEFAULT_THREADS 16384
+#define DEFAULT_RING_BYTES (4u << 20)
+
+static void emit_meta(struct live *l)
+{
+	struct utsname un = {0};
+	struct ev_meta ev = {
+		.real_ns = clock_real_ns(),
+		.boot_off_ns = clock_boot_ns() - clock_mono_ns(),
+		.tick_ns = l->tick_ns,
+		.cpu_cnt = sysconf(_SC_NPROCESSORS_CONF),
+		.hz_user = sysconf(_SC_CLK_TCK),
+		.self_pid = getpid(),
+	};
+
+	uname(&un);
+	ev.cmdline = emit_str(&l->emit, l->opts.cmdline);
+	ev.kernel = emit_str(&l->emit, un.release);
+	ev.hostname = emit_str(&l->emit, un.nodename);
+	ev.version = emit_str(&l->emit, HELDUP_VERSION);
+	ev.selection = emit_str(&l->emit, l->target.selection);
+	EMIT(&l->emit, &ev, EV_META, 0, l->start_ns);
+}
+
+static void emit_missing(struct live *l)
+{
+	for (uint32_t i = 0; i < l->bpf.missing_cnt; i++) {
+		const struct hook *h = hooks_find(l->bpf.missing[i]);
+
+		emit_note(&l->emit, NOTE_MISSING_HOOK, l->start_ns, "no %s on this kernel: %s",
+			  l->bpf.missing[i], h ? h->cost : "some times are not told apart");
+	}
+}
+
+/* Only now are all programs in place: what happens from here on is seen. */
+static int begin(struct live *l, struct err *err)
+{
+	int rc;
+
+	l->start_ns = clock_mono_ns();
+	l->next_tick_ns = l->start_ns + l->tick_ns;
+	l->end_ns = l->opts.duration_ns ? l->start_ns + l->opts.duration_ns : UINT64_MAX;
+	emit_meta(l);
+	emit_missing(l);
+	for (size_t i = 0; i < l->target.cnt; i++) {
+		live_proc(l, l->target.tgids[i])->flags = TASKF_TARGET;
+		rc = live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET);
+		if (rc < 0 && rc != -EEXIST)
+			l->loss[LOSS_TASK_STORAGE]++;
+	}
+	rc = live_bpf_iterate(&l->bpf, l->bpf.task_iter, 0);
+	if (rc < 0)
+		return err_errno(err, rc, "read the task iterator");
+	live_maps_begin(l);
+	l->stage = LIVE_RUNS;
+	return target_go(&l->target, err);
+}
+
+static void run_tick(struct live *l, uint64_t begin_ns, bool last)
+{
+	struct ev_tick ev = {.begin_ns = begin_ns};
+	uint64_t now;
+
+	l->owner_asked = 0;
+	live_bpf_drain(&l->bpf);
+	live_peers(l);
+	if (last) /* threads first seen now announce themselves, then report */
+		live_bpf_iterate(&l->bpf, l->bpf.task_iter, UINT64_MAX);
+	live_bpf_iterate(&l->bpf, l->bpf.task_iter, last ? 0 : begin_ns);
+	live_bpf_drain(&l->bpf);
+	now = clock_mono_ns();
+	live_maps_tick(l, now, last);
+	EMIT(&l->emit, &ev, EV_TICK, 0, now);
+}
+
+static int live_step(void *ctx, struct event_sink *sink, struct err *err)
+{
+	struct live *l = ctx;
+	uint64_t begin_ns, due_ns, now;
+	bool last = false;
+
+	if (l->stage == LIVE_DONE)
+		return 0;
+	emit_to(&l->emit, sink);
+	if (l->stage == LIVE_NEW) {
+		int rc = begin(l, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	begin_ns = l->next_tick_ns - l->tick_ns;
+	due_ns = l->next_tick_ns < l->end_ns ? l->next_tick_ns : l->end_ns;
+	while ((now = clock_mono_ns()) < due_ns && !l->stopping && l->emit.error >= 0) {
+		uint64_t left_ms = (due_ns - now) / NS_PER_MS + 1;
+
+		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
+		live_bpf_drain(&l->bpf);
+		if (target_ended(&l->target, NULL))
+			l->stopping = 1;
+	}
+	last = l->stopping || now >= l->end_ns;
+	run_tick(l, begin_ns, last);
+	while (l->next_tick_ns <= now)
+		l->next_tick_ns += l->tick_ns;
+	if (l->emit.error < 0)
+		return err_errno(err, l->emit.error, "deliver events");
+	if (last)
+		l->stage = LIVE_DONE;
+	return 1;
+}
+
+static void live_stop(void *ctx)
+{
+	((struct live *)ctx)->stopping = 1;
+}
+
+static void live_free(void *ctx)
+{
+	struct live *l = ctx;
+
+	if (!l)
+		return;
+	live_bpf_release(&l->bpf);
+	target_release(&l->target);
+	sockdiag_free(l->sockdiag);
+	peers_free(l->peers);
+	names_free(l->names);
+	cgroups_free(l->cgroups);
+	ksyms_free(l->ksyms);
+	resindex_release(&l->resindex);
+	emit_release(&l->emit);
+	hmap_release(&l->seqs);
+	hmap_release(&l->kstacks);
+	hmap_release(&l->proc_idx);
+	vec_release(&l->procs);
+	free(l);
+}
+
+static struct live *live_new(const struct watch_opts *opts)
+{
+	struct live *l = xcalloc(1, sizeof(*l));
+
+	l->opts = *opts;
+	if (!l->opts.max_peers)
+		l->opts.max_peers = DEFAULT_PEERS;
+	if (!l->opts.max_threads)
+		l->opts.max_threads = DEFAULT_THREADS;
+	if (!l->opts.ring_bytes)
+		l->opts.ring_bytes = DEFAULT_RING_BYTES;
+	l->tick_ns = opts->tick_ns ? opts->tick_ns : NS_PER_SEC;
+	l->bpf.fn = live_convert;
+	l->bpf.ctx = l;
+	l->names = names_new();
+	l->peers = peers_new(&l->resindex);
+	l->cgroups = cgroups_new();
+	l->ksyms = ksyms_new();
+	l->sockdiag = sockdiag_new(l->names, l->peers);
+	return l;
+}
+
+int source_live(const struct watch_opts *opts, struct source **ret_src, struct err *err)
+{
+	static const struct source_ops ops = {
+		.step = live_step,
+		.stop = live_stop,
+		.free = live_free,
+	};
+	struct live *l = live_new(opts);
+	int rc;
+
+	rc = target_resolve(opts->select, &l->target, err);
+	if (rc == 0)
+		rc = live_bpf_open(&l->bpf, &l->opts, err);
+	if (rc == 0)
+		rc = live_bpf_attach(&l->bpf, err);
+	if (rc < 0) {
+		live_free(l);
+		return rc;
+	}
+	*ret_src = source_new(&ops, l);
+	return 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading and attaching.  What a kernel has is asked from its BTF, hook by
+ * hook, never from its version; a program whose hook is missing is left out
+ * and named in missing[].  Nothing is pinned: all goes when the descriptors
+ * close, also after kill -9.
+ */
+#include "collect/live_int.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/bug.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "collect/hooks.h"
+#include "heldup.skel.h"
+
+#define ITER_BUF_BYTES (128 * 1024)
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char line[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, args);
+	log_debug("%s", line);
+	return 0;
+}
+
+/* Name of the tracepoint of a tp_btf program, NULL for others. */
+static const char *tp_name(const struct bpf_program *prog)
+{
+	const char *sec = bpf_program__section_name(prog);
+
+	return strncmp(sec, "tp_btf/", 7) == 0 ? sec + 7 : NULL;
+}
+
+static const struct btf_type *tp_proto(const struct btf *btf, const char *name)
+{
+	char type[128];
+	const struct btf_type *t;
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return NULL;
+	t = btf__type_by_id(btf, id);
+	t = btf__type_by_id(btf, t->type); /* pointer */
+	return btf__type_by_id(btf, t->type);
+}
+
+/* Offset of a per-CPU variable in its section, or of one member of it; -1 none. */
+static int64_t percpu_off(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_var_secinfo *v;
+	const struct btf_type *sec;
+
+	if (id < 0)
+		return -1;
+	sec = btf__type_by_id(btf, id);
+	v = btf_var_secinfos(sec);
+	for (int i = 0; i < btf_vlen(sec); i++) {
+		const struct btf_type *var = btf__type_by_id(btf, v[i].type);
+
+		if (strcmp(btf__name_by_offset(btf, var->name_off), name) == 0)
+			return v[i].offset;
+	}
+	return -1;
+}
+
+/* Offset of preempt_count inside struct pcpu_hot, through its anonymous members; -1 none. */
+static int64_t hot_member_off(const struct btf *btf, int id, const char *name)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+	const struct btf_member *m = btf_members(t);
+
+	for (int i = 0; i < btf_vlen(t); i++) {
+		const char *member = btf__name_by_offset(btf, m[i].name_off);
+		const struct btf_type *mt = btf__type_by_id(btf, m[i].type);
+		int64_t off = btf_member_bit_offset(t, i) / 8;
+		int64_t inner;
+
+		if (strcmp(member, name) == 0)
+			return off;
+		if (*member || !btf_is_composite(mt))
+			continue;
+		inner = hot_member_off(btf, m[i].type, name);
+		if (inner >= 0)
+			return off + inner;
+	}
+	return -1;
+}
+
+static int64_t preempt_off(const struct btf *btf)
+{
+	int64_t rq = percpu_off(btf, "runqueues");
+	int64_t count = percpu_off(btf, "__preempt_count");
+	int id = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT);
+	int64_t member;
+
+	if (rq < 0)
+		return 0;
+	if (count >= 0)
+		return count - rq;
+	count = percpu_off(btf, "pcpu_hot");
+	member = id < 0 ? -1 : hot_member_off(btf, id, "preempt_count");
+	return count < 0 || member < 0 ? 0 : count + member - rq;
+}
+
+static void note_missing(struct live_bpf *b, const char *name)
+{
+	if (b->missing_cnt < LIVE_MISSING_MAX)
+		b->missing[b->missing_cnt++] = name;
+}
+
+/* Leaves out the programs whose tracepoint this kernel lacks. */
+static int choose_programs(struct live_bpf *b, const struct btf *btf, struct err *err)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, b->skel->obj) {
+		const char *name = tp_name(prog);
+		const struct hook *hook;
+
+		if (!name || tp_proto(btf, name))
+			continue;
+		hook = hooks_find(name);
+		if (hook && hook->required)
+			return err_rights(err, -ENOTSUP, "this kernel has no tracepoint %s", name);
+		bpf_program__set_autoload(prog, false);
+		note_missing(b, name);
+	}
+	return 0;
+}
+
+static void settings(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts)
+{
+	const struct btf_type *proto = tp_proto(btf, "sched_switch");
+	struct heldup_bpf *skel = b->skel;
+
+	live_sys_fill(skel->rodata->sys_kind);
+	skel->rodata->self_tgid = getpid();
+	skel->rodata->max_threads = opts->max_threads;
+	skel->rodata->ring_half = opts->ring_bytes / 2;
+	skel->rodata->has_prev_state = proto && btf_vlen(proto) >= 5;
+	skel->rodata->has_data_ready = tp_proto(btf, "sk_data_ready") != NULL;
+	skel->rodata->only_target = opts->only_target != 0;
+	skel->rodata->preempt_off = preempt_off(btf);
+	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct live_bpf *b = ctx;
+
+	b->drained_bytes += size;
+	b->fn(b->ctx, data, size);
+	return 0;
+}
+
+int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err)
+{
+	struct btf *btf;
+	int rc;
+
+	libbpf_set_print(print_libbpf);
+	btf = btf__load_vmlinux_btf();
+	if (libbpf_get_error(btf))
+		return err_rights(err, -ENOTSUP,
+				  "this kernel has no type information (/sys/kernel/btf/vmlinux)");
+	b->skel = heldup_bpf__open();
+	if (!b->skel) {
+		rc = err_errno(err, -errno, "open the BPF programs");
+		btf__free(btf);
+		return rc;
+	}
+	rc = choose_programs(b, btf, err);
+	if (rc == 0)
+		settings(b, btf, opts);
+	btf__free(btf);
+	if (rc < 0)
+		return rc;
+	rc = heldup_bpf__load(b->skel);
+	if (rc == -EPERM || rc == -EACCES)
+		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
+	if (rc < 0)
+		return err_rights(err, -ENOTSUP, "the kernel refused the BPF programs: %s",
+				  strerror(-rc));
+	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.hu_ring), on_record, b, NULL);
+	if (!b->ring)
+		return err_errno(err, -errno, "open the ring buffer");
+	return 0;
+}
+
+int live_bpf_attach(struct live_bpf *b, struct err *err)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, b->skel->obj) {
+		const char *name = tp_name(prog);
+		const struct hook *hook = name ? hooks_find(name) : NULL;
+		struct bpf_link *link;
+
+		if (!name || bpf_program__fd(prog) < 0)
+			continue;
+		BUG_ON(b->link_cnt == LIVE_LINK_MAX);
+		link = bpf_program__attach(prog);
+		if (link) {
+			b->links[b->link_cnt++] = link;
+			continue;
+		}
+		if (hook && hook->required)
+			return err_rights(err, -ENOTSUP, "attach to %s: %s", name,
+					  strerror(errno));
+		note_missing(b, name);
+	}
+	b->task_iter = bpf_program__attach_iter(b->skel->progs.hu_iter_task, NULL);
+	if (!b->task_iter)
+		return err_rights(err, -ENOTSUP, "task iterator: %s", strerror(errno));
+	return 0;
+}
+
+void live_bpf_release(struct live_bpf *b)
+{
+	for (uint32_t i = 0; i < b->link_cnt; i++)
+		bpf_link__destroy(b->links[i]);
+	bpf_link__destroy(b->task_iter);
+	bpf_link__destroy(b->sock_iter);
+	ring_buffer__free(b->ring);
+	heldup_bpf__destroy(b->skel);
+	*b = (struct live_bpf){0};
+}
+
+void live_bpf_drain(struct live_bpf *b)
+{
+	ring_buffer__consume(b->ring);
+}
+
+void live_bpf_wait(struct live_bpf *b, int timeout_ms)
+{
+	ring_buffer__poll(b->ring, timeout_ms);
+}
+
+/* Hands out the whole records in data; what is left of the last is moved to the front. */
+static size_t split_records(struct live_bpf *b, char *data, size_t len)
+{
+	size_t off = 0;
+
+	while (len - off >= sizeof(struct wire_hdr)) {
+		const struct wire_hdr *h = (const void *)(data + off);
+
+		if (h->size < sizeof(*h)) {
+			b->bad_cnt++;
+			return 0;
+		}
+		if (h->size > len - off)
+			break;
+		b->fn(b->ctx, h, h->size);
+		off += h->size;
+	}
+	memmove(data, data + off, len - off);
+	return len - off;
+}
+
+int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns)
+{
+	CLEANUP_FREE char *data = xmalloc(ITER_BUF_BYTES);
+	CLEANUP_CLOSE int fd = -1;
+	size_t left = 0;
+	ssize_t got;
+
+	b->skel->bss->tick_since_ns = since_ns;
+	fd = bpf_iter_create(bpf_link__fd(iter));
+	if (fd < 0)
+		return -errno;
+	while ((got = read(fd, data + left, ITER_BUF_BYTES - left)) > 0)
+		left = split_records(b, data, left + got);
+	return got < 0 ? -errno : 0;
+}
+
+int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags)
+{
+	struct proc_ent e = {.flags = flags};
+
+	if (bpf_map__update_elem(b->skel->maps.hu_procs, &tgid, sizeof(tgid), &e, sizeof(e),
+				 BPF_NOEXIST) < 0)
+		return -errno;
+	return 0;
+}

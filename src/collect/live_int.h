@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LIVE_INT_H
+#define LIVE_INT_H
+/*
+ * Inside the live source, shared by its files and by no others:
+ *
+ *	live.c	     the loop: drain, tick, end
+ *	live_bpf.c   loads and attaches the programs, reads the iterators
+ *	live_conv.c  wire record to event
+ *	live_maps.c  maps to events, once a tick
+ *	live_peers.c counterpart processes
+ *	live_sys.c   system calls that sleep
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/emit.h"
+#include "collect/resindex.h"
+#include "collect/source.h"
+#include "collect/target.h"
+#include "store/event.h"
+#include "wire/wire.h"
+#include "wire/conf.h"
+
+struct cgroups;
+struct err;
+struct heldup_bpf;
+struct ksyms;
+struct names;
+struct peers;
+struct ring_buffer;
+struct bpf_link;
+struct sockdiag;
+
+#define LIVE_MISSING_MAX 32
+#define LIVE_LINK_MAX 32
+
+/* Called for each record; size was checked against the buffer, not the kind. */
+typedef void (*live_record_fn)(void *ctx, const struct wire_hdr *rec, size_t size);
+
+struct live_bpf {
+	struct heldup_bpf *skel;
+	struct ring_buffer *ring;
+	struct bpf_link *links[LIVE_LINK_MAX];
+	uint32_t link_cnt;
+	struct bpf_link *task_iter;
+	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
+	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
+	uint32_t missing_cnt;
+	uint64_t map_bytes;
+	uint64_t drained_bytes;
+	uint64_t bad_cnt;	/* records of unknown kind or size */
+	live_record_fn fn;
+	void *ctx;
+};
+
+/* A process that was seen: watched, or was. */
+struct live_proc {
+	uint32_t tgid;
+	uint32_t flags;	 /* enum task_flags */
+	uint32_t exe, cgroup; /* strings */
+	bool named, in_pidns, gone;
+	bool refused;	 /* a counterpart over the bound */
+};
+
+struct live {
+	struct watch_opts opts;
+	struct target target;
+	struct live_bpf bpf;
+	struct emit emit;
+	struct names *names;
+	struct peers *peers;
+	struct resindex resindex;
+	struct cgroups *cgroups;
+	struct ksyms *ksyms;
+	struct sockdiag *sockdiag;
+	struct hmap seqs;	/* tid to the next sequence number */
+	struct hmap kstacks;	/* ids already sent */
+	VEC(struct live_proc) procs;
+	struct hmap proc_idx;	/* tgid to index + 1 */
+	uint32_t peer_cnt;
+	uint64_t loss[LOSS_CNT];
+	uint64_t start_ns, tick_ns, next_tick_ns, end_ns;
+	uint64_t owner_asked;	/* futex owners looked up in this tick */
+	volatile int stopping;
+	int stage;		/* enum live_stage */
+};
+
+enum live_stage { LIVE_NEW = 0, LIVE_RUNS = 1, LIVE_DONE = 2 };
+
+/* live_bpf.c: all 0 or -errno with err set. */
+int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err);
+int live_bpf_attach(struct live_bpf *b, struct err *err);
+void live_bpf_release(struct live_bpf *b);
+/* Records since the last call, to fn. */
+void live_bpf_drain(struct live_bpf *b);
+/* Sleeps until records pile up or timeout_ms. */
+void live_bpf_wait(struct live_bpf *b, int timeout_ms);
+/* Runs an iterator; threads and sockets unchanged since since_ns are left out (0: all). */
+int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
+/* Watches another process; its threads are tracked from the next iteration on. */
+int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
+
+/* live_conv.c */
+void live_convert(void *ctx, const struct wire_hdr *rec, size_t size);
+
+/* live_res.c.  The entry of a process, made when new; good until the next call. */
+struct live_proc *live_proc(struct live *l, uint32_t tgid);
+void live_task(struct live *l, const struct wire_task *w);
+void live_res(struct live *l, const struct wire_res *w);
+uint32_t live_owner(struct live *l, const struct wire_wait *w);
+
+/* live_peers.c */
+void live_peers(struct live *l);
+
+/* live_maps.c */
+void live_maps_begin(struct live *l);
+void live_maps_tick(struct live *l, uint64_t now, bool last);
+
+/* live_sys.c */
+void live_sys_fill(volatile const uint8_t *kinds);
+
+#endif /* LIVE_INT_H */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the BPF programs add up in maps, and what /proc and netlink add, as events of one tick. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "collect/cgroups.h"
+#include "collect/host.h"
+#include "collect/live_int.h"
+#include "collect/names.h"
+#include "collect/peers.h"
+#include "collect/sockdiag.h"
+#include "heldup.skel.h"
+
+#define BATCH_CNT 256
+
+/* Nanoseconds that one run of a program takes; measured, see docs: used where the kernel does not. */
+static const uint16_t run_cost_ns[RUN_CNT] = {
+	[RUN_SWITCH] = 90, [RUN_SWITCH_TRACKED] = 300, [RUN_WAKING] = 40, [RUN_WAKING_TRACKED] = 120,
+	[RUN_SOCK] = 40,   [RUN_SOCK_TRACKED] = 120,   [RUN_BLOCK] = 200, [RUN_MARK] = 60,
+};
+
+/* Calls fn for each entry; in batches where the kernel can. */
+static void each_entry(struct live *l, const struct bpf_map *map,
+		       void (*fn)(struct live *l, const void *key, const void *value, uint64_t now),
+		       uint64_t now)
+{
+	size_t key_size = bpf_map__key_size(map), value_size = bpf_map__value_size(map);
+	CLEANUP_FREE char *keys = xmalloc(key_size * BATCH_CNT);
+	CLEANUP_FREE char *values = xmalloc(value_size * BATCH_CNT);
+	uint32_t pos = 0, next = 0, cnt;
+	bool first = true;
+	int rc;
+
+	do {
+		cnt = BATCH_CNT;
+		rc = bpf_map_lookup_batch(bpf_map__fd(map), first ? NULL : &pos, &next, keys, values,
+					  &cnt, NULL);
+		if (rc < 0 && errno != ENOENT)
+			return;
+		for (uint32_t i = 0; i < cnt; i++)
+			fn(l, keys + i * key_size, values + i * value_size, now);
+		pos = next;
+		first = false;
+	} while (rc == 0);
+}
+
+static void put_proc(struct live *l, const void *key, const void *value, uint64_t now)
+{
+	const struct proc_ent *e = value;
+	uint32_t tgid = *(const uint32_t *)key;
+	struct ev_proc ev = {
+		.tgid = tgid,
+		.open = e->sums.open > 0 ? e->sums.open : 0,
+		.out = e->sums.out > 0 ? e->sums.out : 0,
+		.unread = e->sums.unread > 0 ? e->sums.unread : 0,
+		/* the sums hold ends minus begins: what is open counts up to now */
+		.open_ns = e->sums.open_ns + (int64_t)e->sums.open * now,
+		.out_ns = e->sums.out_ns + (int64_t)e->sums.out * now,
+		.unread_ns = e->sums.unread_ns + (int64_t)e->sums.unread * now,
+	};
+
+	host_proc_mem(tgid, &ev.rss_bytes, &ev.vm_swap_bytes);
+	EMIT(&l->emit, &ev, EV_PROC, tgid, now);
+}
+
+static void put_culprit(struct live *l, const void *key, const void *value, uint64_t now)
+{
+	const struct wire_culprit_key *k = key;
+	const struct wire_culprit *v = value;
+	struct ev_culprit ev = {
+		.victim_tgid = k->victim_tgid,
+		.culprit_tgid = k->culprit_tgid,
+		.ns = v->ns,
+		.cnt = v->cnt,
+	};
+
+	if (k->culprit_tgid)
+		ev.comm = emit_str(&l->emit, names_comm(l->names, k->culprit_tgid));
+	EMIT(&l->emit, &ev, EV_CULPRIT, v->tid, now);
+}
+
+/* Watched processes, targets before peers.  The caller frees. */
+static uint32_t *watched(struct live *l, size_t *ret_cnt)
+{
+	uint32_t *tgids = xcalloc(l->procs.cnt + 1, sizeof(*tgids));
+	size_t cnt = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		VEC_FOREACH(&l->procs, p)
+			if (p->flags && !p->gone && ((p->flags & TASKF_TARGET) ? 0 : 1) == pass)
+				tgids[cnt++] = p->tgid;
+	*ret_cnt = cnt;
+	return tgids;
+}
+
+static void put_outside(struct live *l, unsigned what, uint64_t now)
+{
+	CLEANUP_FREE uint32_t *tgids = NULL;
+	struct ev_host host = {0};
+	size_t cnt;
+
+	tgids = watched(l, &cnt);
+	peers_watch(l->peers, tgids, cnt);
+	cgroups_emit(l->cgroups, &l->emit, tgids, cnt, now);
+	sockdiag_snapshot(l->sockdiag, &l->emit, tgids, cnt, what, now);
+	host_read(&host);
+	EMIT(&l->emit, &host, EV_HOST, 0, now);
+}
+
+static void put_loss(struct live *l, uint64_t now)
+{
+	struct ev_loss ev = {0};
+
+	for (int i = 0; i < LOSS_CNT; i++)
+		ev.cnt[i] = l->loss[i] + l->bpf.skel->bss->loss_cnt[i];
+	ev.cnt[LOSS_STRINGS] += l->emit.strs.refused_cnt;
+	EMIT(&l->emit, &ev, EV_LOSS, 0, now);
+}
+
+static void put_self(struct live *l, uint64_t now)
+{
+	int cpus = libbpf_num_possible_cpus();
+	CLEANUP_FREE struct run_cnts *runs = xcalloc(cpus > 0 ? cpus : 1, sizeof(*runs));
+	struct ev_self ev = {0};
+	uint32_t zero = 0;
+
+	host_self(&ev);
+	ev.events = l->emit.event_cnt;
+	ev.bytes = l->emit.event_bytes;
+	ev.map_bytes = l->bpf.map_bytes;
+	if (cpus > 0 && bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
+		for (int c = 0; c < cpus; c++)
+			for (int i = 0; i < RUN_CNT; i++) {
+				ev.bpf_runs += runs[c].cnt[i];
+				ev.bpf_ns += runs[c].cnt[i] * run_cost_ns[i];
+			}
+	EMIT(&l->emit, &ev, EV_SELF, 0, now);
+}
+
+void live_maps_begin(struct live *l)
+{
+	put_outside(l, SOCKDIAG_LISTEN | SOCKDIAG_CONN, l->start_ns);
+}
+
+void live_maps_tick(struct live *l, uint64_t now, bool last)
+{
+	each_entry(l, l->bpf.skel->maps.hu_procs, put_proc, now);
+	each_entry(l, l->bpf.skel->maps.hu_culprits, put_culprit, now);
+	put_outside(l, last ? SOCKDIAG_LISTEN | SOCKDIAG_CONN : SOCKDIAG_LISTEN, now);
+	put_loss(l, now);
+	put_self(l, now);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counterpart processes: who wakes watched threads without being watched is
+ * drawn in, up to max_peers.  Kernel threads, init and heldup itself are not.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "collect/live_int.h"
+#include "heldup.skel.h"
+
+/* Below both it is noise: a signal, a shell. */
+#define PEER_MIN_WAIT_NS NS_PER_MS
+#define PEER_MIN_CNT 5
+
+static void draw_in(struct live *l, uint32_t tgid)
+{
+	struct live_proc *p = live_proc(l, tgid);
+
+	if (tgid <= 1 || p->flags || p->refused)
+		return;
+	if (l->peer_cnt >= l->opts.max_peers) {
+		p->refused = true;
+		l->loss[LOSS_PEERS]++;
+		return;
+	}
+	p->flags = TASKF_PEER;
+	l->peer_cnt++;
+	live_bpf_watch(&l->bpf, tgid, TASKF_PEER);
+}
+
+void live_peers(struct live *l)
+{
+	int fd = bpf_map__fd(l->bpf.skel->maps.hu_peers);
+	uint32_t key, next, *pos = NULL;
+	struct peer_cand c;
+
+	if (l->opts.only_target)
+		return;
+	while (bpf_map_get_next_key(fd, pos, &next) == 0) {
+		if (bpf_map_lookup_elem(fd, &next, &c) == 0 &&
+		    (c.wait_ns >= PEER_MIN_WAIT_NS || c.cnt >= PEER_MIN_CNT))
+			draw_in(l, next);
+		key = next;
+		pos = &key;
+	}
+}

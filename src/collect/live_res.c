@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What user space adds to the kernel side's records while the process still
+ * lives: names, the other end of a pipe or socket, the members of epoll and
+ * poll sets, the owner of a lock.
+ */
+#include <string.h>
+
+#include "collect/cgroups.h"
+#include "collect/live_int.h"
+#include "collect/members.h"
+#include "collect/names.h"
+#include "collect/owner.h"
+#include "collect/peers.h"
+#include "collect/procfs.h"
+
+#define OWNERS_PER_TICK 512
+
+struct live_proc *live_proc(struct live *l, uint32_t tgid)
+{
+	uint64_t *slot = hmap_slot(&l->proc_idx, tgid);
+	struct live_proc *p;
+
+	if (*slot)
+		return &l->procs.items[*slot - 1];
+	p = vec_add(&l->procs);
+	*slot = l->procs.cnt;
+	p->tgid = tgid;
+	return p;
+}
+
+/* The name of a process may change at exec: then the old one is read again. */
+static void proc_names(struct live *l, struct live_proc *p)
+{
+	p->exe = emit_str(&l->emit, names_exe(l->names, p->tgid));
+	p->cgroup = emit_str(&l->emit, cgroups_path_of(l->cgroups, p->tgid));
+	p->in_pidns = procfs_ns_tid(p->tgid) != 0;
+	p->named = true;
+}
+
+void live_task(struct live *l, const struct wire_task *w)
+{
+	struct live_proc *p = live_proc(l, w->tgid);
+	char comm[WIRE_COMM_LEN + 1] = {0};
+	struct ev_task ev = {
+		.start_boot_ns = w->start_ns,
+		.cgroup_id = w->cgroup_id,
+		.tgid = w->tgid,
+		.ppid = w->ppid,
+		.op = w->op,
+		.flags = w->flags,
+	};
+
+	memcpy(comm, w->comm, WIRE_COMM_LEN);
+	ev.comm = emit_str(&l->emit, comm);
+	if (w->op == TASK_EXIT) {
+		hmap_del(&l->seqs, w->hdr.tid);
+		p->gone = w->hdr.tid == w->tgid;
+	} else {
+		if (!p->named || w->op == TASK_EXEC)
+			proc_names(l, p);
+		p->gone = false;
+		ev.exe = p->exe;
+		ev.cgroup = p->cgroup;
+		if (p->in_pidns)
+			ev.ns_tid = procfs_ns_tid(w->hdr.tid);
+		if (w->flags)
+			p->flags = w->flags;
+		ev.flags = w->flags ? w->flags : p->flags;
+	}
+	EMIT(&l->emit, &ev, EV_TASK, w->hdr.tid, w->hdr.ts_ns);
+}
+
+static void add_peer_end(struct live *l, const struct wire_res *w, struct ev_res *ev)
+{
+	struct peer peer;
+
+	if (w->kind != RES_SOCKET && w->kind != RES_PIPE)
+		return;
+	if (peers_find(l->peers, w, &peer) < 0)
+		return;
+	ev->peer_tgid = peer.tgid;
+	ev->peer_comm = emit_str(&l->emit, peer.comm);
+	ev->peer_res = peer.res;
+}
+
+void live_res(struct live *l, const struct wire_res *w)
+{
+	struct members_stat stat = {0};
+	struct ev_res ev = {
+		.res = w->res,
+		.ino = w->ino,
+		.aux = w->aux,
+		.tgid = w->tgid,
+		.dev = w->dev,
+		.fd = w->fd,
+		.magic = w->magic,
+		.kind = w->kind,
+		.role = w->role,
+		.family = w->family,
+		.sotype = w->sotype,
+		.lport = w->lport,
+		.rport = w->rport,
+		.netns = w->netns,
+	};
+
+	memcpy(ev.laddr, w->laddr, sizeof(ev.laddr));
+	memcpy(ev.raddr, w->raddr, sizeof(ev.raddr));
+	resindex_add(&l->resindex, w);
+	ev.name = emit_str(&l->emit, names_res(l->names, w));
+	add_peer_end(l, w, &ev);
+	EMIT(&l->emit, &ev, EV_RES, w->hdr.tid, w->hdr.ts_ns);
+	if (w->kind == RES_EPOLL)
+		members_epoll(&l->emit, l->names, &l->resindex, w, w->hdr.ts_ns, &stat);
+	else if (w->kind == RES_POLLSET)
+		members_poll(&l->emit, l->names, &l->resindex, w, w->hdr.tid, w->hdr.ts_ns, &stat);
+	l->loss[LOSS_MEMBERS] += stat.over_cnt;
+}
+
+/*
+ * Owner of the lock that w waits for.  A thread that was asleep before the
+ * start was never seen by sched_switch: its memory is asked now.
+ */
+uint32_t live_owner(struct live *l, const struct wire_wait *w)
+{
+	if (w->owner_tid || w->cls != WAIT_FUTEX || !(w->flags & WAITF_BEFORE_START))
+		return w->owner_tid;
+	if (l->owner_asked >= OWNERS_PER_TICK)
+		return 0;
+	l->owner_asked++;
+	return owner_of_futex(w->tgid, w->hdr.tid);
+}

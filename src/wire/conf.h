@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef CONF_H
+#define CONF_H
+/*
+ * What user space tells the BPF programs before they load, and the small
+ * values both sides index arrays with.  Include after wire.h or ktypes.h.
+ */
+
+/* How a sleep inside a system call is to be understood: see sys_kind[]. */
+enum sys_kind {
+	SYSK_NONE = 0,	   /* no rule */
+	SYSK_READ = 1,	   /* argument 0 is a descriptor read from */
+	SYSK_WRITE = 2,	   /* ... written to */
+	SYSK_ACCEPT = 3,
+	SYSK_CONNECT = 4,
+	SYSK_FSYNC = 5,	   /* argument 0 is a descriptor */
+	SYSK_SYNC = 6,	   /* sync, msync: no descriptor */
+	SYSK_FUTEX = 7,	   /* argument 1 is the operation */
+	SYSK_FUTEX_WAITV = 8,
+	SYSK_FUTEX_WAIT2 = 9,
+	SYSK_FUTEX_REQUEUE2 = 10,
+	SYSK_EPOLL = 11,
+	SYSK_POLL = 12,	   /* pollfd array, count */
+	SYSK_SELECT = 13,  /* count, sets */
+	SYSK_TIMER = 14,
+	SYSK_CHILD = 15,
+	SYSK_FILE_FD = 16, /* other work on a file by descriptor: close, ftruncate */
+	SYSK_FILE_PATH = 17, /* ... by path: open, stat, unlink */
+	SYSK_IOURING = 18,
+	SYSK_AIO = 19,
+	SYSK_FLOCK = 20,
+	SYSK_FCNTL = 21,   /* a lock only with some commands */
+	SYSK_SYSV = 22,
+	SYSK_SIGNAL = 23,
+	SYSK_SPLICE = 24,  /* argument 0 read from, argument 2 written to */
+	SYSK_SENDFILE = 25,/* argument 0 written to, argument 1 read from */
+	SYSK_PATH_ANY = 26,/* open: a FIFO or a file */
+	SYSK_MSYNC = 27,
+	SYSK_PPOLL = 28,   /* as POLL, timeout by pointer */
+	SYSK_EPOLL2 = 29,  /* as EPOLL, timeout by pointer */
+};
+
+#define SYS_NR_MAX 512
+
+/* Programs, for the counts of their runs. */
+enum bpf_run {
+	RUN_SWITCH = 0,
+	RUN_SWITCH_TRACKED = 1,
+	RUN_WAKING = 2,
+	RUN_WAKING_TRACKED = 3,
+	RUN_SOCK = 4,
+	RUN_SOCK_TRACKED = 5,
+	RUN_BLOCK = 6,
+	RUN_MARK = 7,
+	RUN_CNT = 8
+};
+struct run_cnts {
+	u64 cnt[RUN_CNT];
+};
+
+/* A process that wakes tracked threads without being tracked: maybe drawn in. */
+struct peer_cand {
+	u64 wait_ns; /* it ended waits of this length, summed */
+	u64 cnt;
+};
+
+/* A watched process, by tgid. */
+struct proc_ent {
+	u32 flags; /* enum task_flags */
+	u32 pad;
+	struct wire_proc sums;
+};
+
+#endif /* CONF_H */
