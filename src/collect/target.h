@@ -7,7 +7,10 @@
  * following new children afterwards is the kernel side's work.
  *
  *	struct target t = {0};
- *	target_resolve(&opts, &t, &err) ... target_go(&t) ... target_release(&t)
+ *	target_resolve(&opts, &t, &err) ... target_go(&t, &err) ... target_release(&t)
+ *
+ * Descendants that exist of the chosen processes are watched too, except of
+ * pid 1 and of kernel threads, and never heldup itself.
  *
  * With -- CMD the command exists after target_resolve but has not been
  * executed: it waits until target_go, so that its first instruction is seen.
@@ -34,7 +37,10 @@ struct target {
 	char *selection;	/* for a person: "pid 1234 (redis-server)", "port 80: nginx, 3 processes" */
 	char *note;		/* what else to tell (threads, descendants, pid 1); "" when nothing */
 	pid_t child;		/* -- CMD: its pid, 0 otherwise */
-	int go_fd;		/* own */
+	/* own to launch.c: */
+	int go_fd;		/* to the waiting child, 0 none */
+	bool ended;
+	int status;
 };
 
 /*
@@ -44,6 +50,9 @@ struct target {
  * *ret_target is filled only on success and released with target_release.
  */
 int target_resolve(const struct select_opts *opts, struct target *ret_target, struct err *err);
+
+/* -- CMD: starts it, waiting.  Called by target_resolve. */
+int target_launch(struct target *t, char *const *argv, struct err *err);
 
 /* -- CMD: lets it run.  -errno of its exec, with a message.  0 where there is no command. */
 int target_go(struct target *t, struct err *err);
