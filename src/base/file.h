@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FILE_H
+#define FILE_H
+/*
+ * Whole files in one call, for the small ones: /proc, /sys, settings.
+ */
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+/*
+ * Appends the file's bytes to out.  -E2BIG when there are more than max_bytes
+ * (out then holds the first max_bytes), else the -errno of open or read with
+ * out unchanged.  err may be NULL.
+ */
+int file_read(const char *path, size_t max_bytes, struct buf *out, struct err *err);
+
+/* The same for a path below a directory descriptor, such as an open /proc/PID. */
+int file_read_at(int dir_fd, const char *path, size_t max_bytes, struct buf *out, struct err *err);
+
+/* Writes all of it in spite of short writes and signals; 0 or -errno. */
+int file_write_all(int fd, const void *data, size_t len);
+
+#endif /* FILE_H */

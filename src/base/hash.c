@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bug.h"
+
+uint64_t hash_u64(uint64_t key)
+{
+	/* the finaliser of MurmurHash3 */
+	key ^= key >> 33;
+	key *= UINT64_C(0xff51afd7ed558ccd);
+	key ^= key >> 33;
+	key *= UINT64_C(0xc4ceb9fe1a85ec53);
+	key ^= key >> 33;
+	return key;
+}
+
+uint64_t hash_bytes(const void *data, size_t len)
+{
+	const unsigned char *at = data;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+	return hash_u64(hash);
+}
+
+void hmap_release(struct hmap *m)
+{
+	free(m->entries);
+	free(m->used);
+	*m = (struct hmap){0};
+}
+
+void hmap_clear(struct hmap *m)
+{
+	if (m->cap)
+		memset(m->used, 0, m->cap);
+	m->cnt = 0;
+}
+
+/* Where key is, or the free place where it would go.  There is always a free place. */
+static size_t hmap_place(const struct hmap *m, uint64_t key)
+{
+	size_t i = hash_u64(key) & (m->cap - 1);
+
+	while (m->used[i] && m->entries[i].key != key)
+		i = (i + 1) & (m->cap - 1);
+	return i;
+}
+
+static void hmap_grow(struct hmap *m)
+{
+	struct hmap old = *m;
+
+	m->cap = old.cap ? old.cap * 2 : 16;
+	m->entries = xcalloc(m->cap, sizeof(*m->entries));
+	m->used = xcalloc(m->cap, 1);
+	for (size_t i = 0; i < old.cap; i++) {
+		size_t to;
+
+		if (!old.used[i])
+			continue;
+		to = hmap_place(m, old.entries[i].key);
+		m->entries[to] = old.entries[i];
+		m->used[to] = 1;
+	}
+	free(old.entries);
+	free(old.used);
+}
+
+bool hmap_get(const struct hmap *m, uint64_t key, uint64_t *ret_value)
+{
+	size_t i;
+
+	if (!m->cnt)
+		return false;
+	i = hmap_place(m, key);
+	if (!m->used[i])
+		return false;
+	if (ret_value)
+		*ret_value = m->entries[i].value;
+	return true;
+}
+
+uint64_t *hmap_slot(struct hmap *m, uint64_t key)
+{
+	size_t i;
+
+	if ((m->cnt + 1) * 4 > m->cap * 3)
+		hmap_grow(m);
+	i = hmap_place(m, key);
+	if (!m->used[i]) {
+		m->used[i] = 1;
+		m->entries[i] = (struct hmap_entry){.key = key};
+		m->cnt++;
+	}
+	return &m->entries[i].value;
+}
+
+void hmap_put(struct hmap *m, uint64_t key, uint64_t value)
+{
+	*hmap_slot(m, key) = value;
+}
+
+/*
+ * The hole is filled by the next entry of the run that may move there, which
+ * leaves a new hole: no tombstones, so lookups stay short after many deletes.
+ */
+bool hmap_del(struct hmap *m, uint64_t key)
+{
+	size_t mask = m->cap - 1, hole, i;
+
+	if (!m->cnt)
+		return false;
+	hole = hmap_place(m, key);
+	if (!m->used[hole])
+		return false;
+	for (i = (hole + 1) & mask; m->used[i]; i = (i + 1) & mask) {
+		size_t home = hash_u64(m->entries[i].key) & mask;
+
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		m->entries[hole] = m->entries[i];
+		hole = i;
+	}
+	m->used[hole] = 0;
+	m->cnt--;
+	return true;
+}
+
+bool hmap_next(const struct hmap *m, size_t *pos, struct hmap_entry *ret_entry)
+{
+	for (; *pos < m->cap; (*pos)++) {
+		if (!m->used[*pos])
+			continue;
+		*ret_entry = m->entries[(*pos)++];
+		return true;
+	}
+	return false;
+}
+
+void strtab_release(struct strtab *t)
+{
+	arena_release(&t->arena);
+	free(t->strings);
+	free(t->slots);
+	*t = (struct strtab){.max_cnt = t->max_cnt};
+}
+
+static size_t strtab_place(const struct strtab *t, const char *str, size_t len)
+{
+	size_t i = hash_bytes(str, len) & (t->slot_cap - 1);
+
+	for (; t->slots[i]; i = (i + 1) & (t->slot_cap - 1)) {
+		const char *have = t->strings[t->slots[i] - 1];
+
+		if (strncmp(have, str, len) == 0 && have[len] == '\0')
+			break;
+	}
+	return i;
+}
+
+static void strtab_grow(struct strtab *t)
+{
+	size_t cap = t->slot_cap ? t->slot_cap * 2 : 64;
+
+	free(t->slots);
+	t->slots = xcalloc(cap, sizeof(*t->slots));
+	t->slot_cap = cap;
+	/* the load is at most one half, so half of the slots is room enough */
+	t->strings = xreallocarray(t->strings, cap / 2, sizeof(*t->strings));
+	for (uint32_t id = 1; id <= t->cnt; id++) {
+		const char *str = t->strings[id - 1];
+
+		t->slots[strtab_place(t, str, strlen(str))] = id;
+	}
+}
+
+uint32_t strtab_addn(struct strtab *t, const char *str, size_t len)
+{
+	uint32_t max = t->max_cnt ? t->max_cnt : STRTAB_DEFAULT_MAX;
+	size_t i;
+
+	len = strnlen(str, len);
+	if (!len)
+		return 0;
+	if ((size_t)t->cnt + 1 > t->slot_cap / 2)
+		strtab_grow(t);
+	i = strtab_place(t, str, len);
+	if (t->slots[i])
+		return t->slots[i];
+	if (t->cnt >= max) {
+		t->refused_cnt++;
+		return 0;
+	}
+	t->strings[t->cnt] = arena_strndup(&t->arena, str, len);
+	t->slots[i] = ++t->cnt;
+	return t->cnt;
+}
+
+uint32_t strtab_add(struct strtab *t, const char *str)
+{
+	return strtab_addn(t, str, strlen(str));
+}
+
+uint32_t strtab_find(const struct strtab *t, const char *str)
+{
+	if (!t->cnt || !*str)
+		return 0;
+	return t->slots[strtab_place(t, str, strlen(str))];
+}
+
+const char *strtab_str(const struct strtab *t, uint32_t id)
+{
+	return id && id <= t->cnt ? t->strings[id - 1] : "";
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static enum log_level current_level = LOG_WARN;
+
+void log_set_level(enum log_level level)
+{
+	current_level = level;
+}
+
+enum log_level log_get_level(void)
+{
+	return current_level;
+}
+
+void log_print(enum log_level level, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	if (level > current_level)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	/* one call per line, so that lines of several processes do not mix */
+	fprintf(stderr, "heldup: %s\n", line);
+}

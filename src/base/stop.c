@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop_flag;
+static volatile sig_atomic_t stop_by;
+static int stop_event = -1;
+
+static void stop_raise(void)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	stop_flag = 1;
+	if (stop_event >= 0 && write(stop_event, &one, sizeof(one)) < 0)
+		stop_flag = 1; /* the counter is full: it is readable already */
+	errno = saved;
+}
+
+static void stop_handler(int sig)
+{
+	if (stop_flag) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+		return;
+	}
+	stop_by = sig;
+	stop_raise();
+}
+
+void stop_init(void)
+{
+	/* no SA_RESTART: a blocking wait must return to see the flag */
+	struct sigaction sa = {.sa_handler = stop_handler};
+
+	sigemptyset(&sa.sa_mask);
+	stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+}
+
+bool stop_requested(void)
+{
+	return stop_flag;
+}
+
+int stop_signal(void)
+{
+	return stop_by;
+}
+
+int stop_fd(void)
+{
+	return stop_event;
+}
+
+void stop_now(void)
+{
+	stop_raise();
+}

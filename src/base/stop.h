@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STOP_H
+#define STOP_H
+/*
+ * Ending early: the first SIGINT, SIGTERM or SIGHUP asks the program to stop
+ * and print what it has, the second ends it at once.
+ */
+#include <stdbool.h>
+
+/* Installs the handlers; call once, from main. */
+void stop_init(void);
+
+bool stop_requested(void);
+
+/* The signal that asked, 0 for none. */
+int stop_signal(void);
+
+/* Readable once a stop was asked for: to be polled beside other descriptors; -1 before stop_init. */
+int stop_fd(void);
+
+/* Asks as a signal would; for the end of a --duration or a 'q' key. */
+void stop_now(void);
+
+#endif /* STOP_H */
