@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd.h"
+
+/* One declaration and one line for each command; see cmd.h. */
+
+const struct cmd *const commands[] = {
+	NULL,
+};

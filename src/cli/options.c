@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct opt window_opt_table[] = {
+	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
+	 .help = "how long to watch: 10s, 500ms, 2m", .def = "10s",
+	 OPT_AT(struct window_opts, duration_ns)},
+	OPT_END,
+};
+
+const struct opt input_opt_table[] = {
+	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
+	 .help = "read a capture instead of watching", OPT_AT(struct input_opts, path)},
+	OPT_END,
+};
+
+const struct opt baseline_opt_table[] = {
+	{.type = OPT_STRING, .long_name = "baseline", .metavar = "FILE",
+	 .help = "compare with a good capture", OPT_AT(struct baseline_opts, path)},
+	OPT_END,
+};
+
+static const char *const color_names[] = {"auto", "always", "never", NULL};
+
+const struct opt json_opt_table[] = {
+	{.type = OPT_FLAG, .long_name = "json", .help = "print JSON",
+	 OPT_AT(struct output_opts, json)},
+	{.type = OPT_FLAG, .long_name = "json-schema", .help = "print what the JSON holds, and exit",
+	 OPT_AT(struct output_opts, json_schema)},
+	OPT_END,
+};
+
+const struct opt html_opt_table[] = {
+	{.type = OPT_STRING, .long_name = "html", .metavar = "FILE",
+	 .help = "write a page that stands alone", OPT_AT(struct output_opts, html_path)},
+	OPT_END,
+};
+
+const struct opt color_opt_table[] = {
+	{.type = OPT_CHOICE, .long_name = "color", .metavar = "WHEN", .choices = color_names,
+	 .help = "auto, always or never", .def = "auto", OPT_AT(struct output_opts, color)},
+	OPT_END,
+};
+
+const struct opt output_opt_table[] = {
+	{.type = OPT_TYPE_GROUP, .group = json_opt_table},
+	{.type = OPT_TYPE_GROUP, .group = html_opt_table},
+	{.type = OPT_TYPE_GROUP, .group = color_opt_table},
+	OPT_END,
+};
+
+static bool env_is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value && strcmp(value, "0") != 0;
+}
+
+bool output_has_color(const struct output_opts *o, FILE *stream)
+{
+	const char *none = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (o->color != COLOR_AUTO)
+		return o->color == COLOR_ALWAYS;
+	if (none && *none)
+		return false;
+	if (env_is_set("CLICOLOR_FORCE"))
+		return true;
+	return isatty(fileno(stream)) && !(term && strcmp(term, "dumb") == 0);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SELECT_H
+#define SELECT_H
+/*
+ * Which processes to look at, as the user wrote it.  Finding them is the
+ * collector's work.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/opt.h"
+
+struct err;
+
+enum { SELECT_PIDS_MAX = 256 };
+
+struct select_pids {
+	const int32_t *items; /* each above 0 */
+	size_t cnt;
+};
+
+struct select_opts {
+	struct select_pids pids;
+	const char *comm;	/* extended regular expression, valid */
+	const char *cgroup;	/* path or tail of one */
+	const char *unit;	/* systemd unit */
+	int64_t port;		/* 0 for none */
+	bool all;
+	char **command;		/* NULL-terminated, NULL for none */
+};
+
+extern const struct opt select_opt_table[];
+
+/* true when nothing was selected at all. */
+bool select_is_empty(const struct select_opts *s);
+
+/* Exactly one way of selecting, or a line that says which ways there are. */
+int select_check(const struct select_opts *s, struct err *err);
+
+#endif /* SELECT_H */
