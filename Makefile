@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The one Makefile.  Sources are found by wildcard: a new src/DIR/x.c,
+# src/bpf/x.bpf.c, tests/unit/t_x.c, tests/load/x.c or tests/fuzz/x.c is built
+# without a change here.  Packages are listed in tools/deps.
+
+.DEFAULT_GOAL := all
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+VERSION := 0.1.0
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+PYTHON  ?= python3
+PREFIX  ?= /usr/local
+FUZZ_SECONDS ?= 20
+
+# ---- switches: V=1 shows commands; DEBUG=1, ASAN=1, UBSAN=1 build apart
+
+V ?= 0
+ifeq ($(V),0)
+Q   := @
+say  = @printf '  %-8s %s\n' '$(1)' '$(2)'
+else
+Q   :=
+say  = @:
+endif
+
+variant := $(if $(filter 1,$(DEBUG)),-debug)$(if $(filter 1,$(ASAN)),-asan)$(if $(filter 1,$(UBSAN)),-ubsan)
+OUT     := build
+OBJ     := build/obj$(variant)
+BIN     := $(if $(variant),$(OBJ)/heldup,heldup)
+
+OPT     := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O2 -g)
+SAN     := $(if $(filter 1,$(ASAN)),-fsanitize=address) \
+	   $(if $(filter 1,$(UBSAN)),-fsanitize=undefined -fno-sanitize-recover=undefined)
+SAN     := $(strip $(SAN))
+
+# ---- libraries: linked when their headers are there
+
+have     = $(shell printf '\043include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
+HAVE_ZSTD := $(call have,zstd.h)
+
+DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
+LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
+	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
+	   $(if $(call have,ncurses.h),-lncursesw -ltinfo) -lm -lpthread
+
+WARN    := -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes -Wvla
+INC     := -Isrc -Ibuild
+CFLAGS  ?=
+ALL_CFLAGS = -std=gnu11 -ffunction-sections -fdata-sections $(OPT) $(WARN) $(INC) $(DEFS) $(SAN) -include src/base/banned.h $(CFLAGS)
+ALL_LDFLAGS = $(SAN) -Wl,--gc-sections -Wl,-z,noexecstack $(LDFLAGS)
+
+# ---- what there is
+
+SRC      := $(sort $(shell find src -name '*.c' -not -path 'src/bpf/*'))
+OBJS     := $(SRC:%.c=$(OBJ)/%.o)
+BPF_SRC  := $(sort $(wildcard src/bpf/*.bpf.c))
+BPF_OBJS := $(BPF_SRC:src/bpf/%.bpf.c=$(OUT)/bpf/%.bpf.o)
+SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h)
+# Text that the program carries: each becomes `const char embed_NAME[]` (NUL
+# terminated) and `const unsigned long embed_NAME_len`; NAME is the file's
+# name with everything but letters and digits turned into _.
+EMBED    := $(sort $(wildcard docs/*.schema.json docs/json.md src/*/*.css src/*/*.js src/*/*.html))
+EMBED_OBJS := $(foreach f,$(EMBED),$(OBJ)/embed/$(notdir $(f)).o)
+UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+UNIT_OBJS := $(UNIT_SRC:%.c=$(OBJ)/%.o)
+LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/*.c)))
+FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
+
+.PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels eval bench fuzz lint format
+.PHONY: install clean help FORCE
+
+all: $(BIN)
+
+# ---- the program
+
+$(BIN): $(OBJS) $(EMBED_OBJS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+# The skeleton is needed before the first compile; after that the .d files know
+# who includes it.
+$(OBJ)/%.o: %.c $(OBJ)/flags | $(SKEL)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Changes only when the flags do, so that changed flags rebuild.
+$(OBJ)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' >$@
+
+define embed_rule
+$(OBJ)/embed/$(notdir $(1)).o: $(1) tools/embed $(OBJ)/flags
+	@mkdir -p $$(@D)
+	$$(call say,EMBED,$$<)
+	$$(Q)tools/embed $$< >$$(@:.o=.c)
+	$$(Q)$$(CC) -std=gnu11 $$(SAN) -c -o $$@ $$(@:.o=.c)
+endef
+$(foreach f,$(EMBED),$(eval $(call embed_rule,$(f))))
+
+# ---- kernel side: one object per file, linked into one, one skeleton
+
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+BPF_ARCH  := $(if $(filter aarch64%,$(shell uname -m)),arm64,x86)
+BPF_CFLAGS := -g -O2 -Wall -Wextra -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Isrc \
+	$(if $(MULTIARCH),-idirafter /usr/include/$(MULTIARCH))
+
+$(OUT)/bpf/%.bpf.o: src/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
+$(OUT)/heldup.bpf.o: $(BPF_OBJS)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(OUT)/heldup.skel.h: $(OUT)/heldup.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name heldup_bpf >$@
+
+# ---- tests and their programs
+
+UNIT := $(OBJ)/unit
+unit: $(UNIT)
+
+$(UNIT): $(UNIT_OBJS) $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+load: $(LOAD)
+
+# A load program is one file; a line `/* LIBS: -lx */` in it adds libraries.
+build/load/%: tests/load/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -Itests/load -MMD -MP -MF $@.d -pthread \
+		-o $@ $< -lrt -lm $$(sed -n 's|^/\* LIBS: \(.*\) \*/.*|\1|p' $<)
+
+# A fuzz target is linked with all of the program but main.
+FUZZ_CFLAGS = -std=gnu11 -O1 -g $(WARN) $(INC) $(DEFS) -include src/base/banned.h \
+	-fsanitize=address
+FUZZ_OBJS := $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out src/main.c,$(SRC)))
+
+fuzzers: $(FUZZ)
+
+build/fuzz/obj/%.o: %.c | $(SKEL)
+	@mkdir -p $(@D)
+	$(call say,FUZZCC,$<)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+build/fuzz/libheldup.a: $(FUZZ_OBJS) $(EMBED_OBJS)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+build/fuzz/%: tests/fuzz/%.c build/fuzz/libheldup.a
+	$(call say,FUZZLD,$@)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< \
+		build/fuzz/libheldup.a $(LIBS)
+
+# ---- targets for people
+
+deps:
+	$(Q)tools/deps build test
+
+demo:
+	$(Q)tools/deps build
+	$(Q)$(MAKE) --no-print-directory all load
+	$(Q)tests/demo $(PID)
+
+# Packages come first, so the rest is a second make that sees their headers.
+test: deps
+	$(Q)$(MAKE) --no-print-directory all load unit
+	$(Q)tests/run test
+
+check: all unit
+	$(Q)tests/run check
+
+check-bpf: all load
+	$(Q)$(PYTHON) tests/bpf/run
+
+check-kernels: all load
+	$(Q)tests/kernels/run
+
+eval: all
+	$(Q)tools/deps eval
+	$(Q)tests/eval/run
+
+bench: all load
+	$(Q)tools/deps bench
+	$(Q)bench/run
+
+fuzz: fuzzers
+	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
+
+lint: $(SKEL)
+	$(Q)tools/lint
+
+format:
+	$(Q)clang-format -i $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]')
+
+install: all
+	install -D -m 755 heldup $(DESTDIR)$(PREFIX)/bin/heldup
+
+clean:
+	rm -rf build heldup
+
+help:
+	@echo 'make                  build ./heldup          (V=1 DEBUG=1 ASAN=1 UBSAN=1)'
+	@echo 'make demo [PID=N]     install what is needed, build, show a verdict'
+	@echo 'make test             install what is needed, build, pass all tests'
+	@echo 'make check            tests that need no root, under a minute'
+	@echo 'make check-bpf        tests on this kernel (root)'
+	@echo 'make check-kernels    the same on the kernel of Debian 12, under qemu'
+	@echo 'make eval             real servers with real hold-ups (root)'
+	@echo 'make bench            overhead and speed (root)'
+	@echo 'make fuzz             fuzz targets, FUZZ_SECONDS=20 each'
+	@echo 'make lint             cppcheck and clang-tidy'
+	@echo 'make install          PREFIX=/usr/local DESTDIR='
+	@echo 'make clean'
+
+-include $(OBJS:.o=.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/stop.h"
+#include "cli/cmd.h"
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: heldup COMMAND [options]\n\n"
+	      "Names what a Linux server is held up by: the resource, the threads, the chain.\n\n"
+	      "commands:\n",
+	      to);
+	for (size_t i = 0; commands[i]; i++)
+		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->help);
+	fputs("  help       print the help of a command\n\n"
+	      "heldup COMMAND -h prints a command's options and examples.\n"
+	      "heldup --version prints the versions of heldup, libbpf and the kernel.\n"
+	      "exit status: 0 done, 1 failed, 2 usage, 3 rights or kernel\n",
+	      to);
+}
+
+static int print_version(void)
+{
+	struct utsname host = {0};
+
+	uname(&host);
+	printf("heldup %s\nlibbpf %s\nkernel %s %s\n", HELDUP_VERSION, libbpf_version_string() + 1,
+	       host.release, host.machine);
+	return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
+}
+
+static int run_help(char **args)
+{
+	static char help[] = "-h";
+	char *ask[] = {help, NULL};
+	const struct cmd *cmd;
+
+	if (!args[0]) {
+		print_usage(stdout);
+		return CLI_OK;
+	}
+	cmd = cmd_find(args[0]);
+	if (cmd)
+		return cmd_run(cmd, ask);
+	fprintf(stderr, "heldup: no command '%s' (see heldup help)\n", args[0]);
+	return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cmd *cmd;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		return print_version();
+	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+	    strcmp(argv[1], "-h") == 0)
+		return run_help(argv + 2);
+	cmd = cmd_find(argv[1]);
+	if (!cmd) {
+		fprintf(stderr, "heldup: no %s '%s' (see heldup help)\n",
+			argv[1][0] == '-' ? "option" : "command", argv[1]);
+		return CLI_USAGE;
+	}
+	stop_init();
+	return cmd_run(cmd, argv + 2);
+}
