@@ -70,7 +70,9 @@ struct cause {		    /* demand that ends here; by ns, largest first */
 	uint64_t max_ns;
 	uint32_t via;	    /* thread idx one hop before, NO_IDX */
 	uint32_t via_res;   /* resource that hop waited on, NO_IDX */
-	uint32_t depth;	    /* mean hops, rounded */
+	uint32_t lock;	    /* first lock on the way, index in locks, NO_IDX */
+	uint32_t end;	    /* conversation, model idx in ends, NO_IDX */
+	uint32_t depth;	    /* hops, most of any interval in the sum */
 };
 
 struct wedge {		    /* waiter -> waker on a resource, in demand time; by ns */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of demand by where it ends and how it got there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "waits/engine.h"
+
+struct sum {
+	uint8_t kind;
+	uint32_t thread, res;
+	struct place at;
+	double ns, max_ns;
+	uint64_t cnt;
+	uint32_t next;		/* same hash: index + 1, 0 none */
+};
+
+struct causes {
+	VEC(struct sum) sums;
+	struct hmap by_key;	/* hash -> index + 1 */
+};
+
+struct causes *causes_new(void)
+{
+	struct causes *c = calloc(1, sizeof(*c));
+
+	BUG_ON(!c);
+	return c;
+}
+
+void causes_free(struct causes *c)
+{
+	if (!c)
+		return;
+	vec_release(&c->sums);
+	hmap_release(&c->by_key);
+	free(c);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h ^= v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2);
+	h *= 0xff51afd7ed558ccdULL;
+	return h ^ (h >> 33);
+}
+
+static uint64_t sum_hash(unsigned kind, uint32_t thread, uint32_t res, const struct place *at)
+{
+	uint64_t h = mix(kind, (uint64_t)thread << 32 | res);
+
+	h = mix(h, (uint64_t)at->entry_proc << 32 | at->via);
+	h = mix(h, (uint64_t)at->via_res << 32 | at->lock);
+	return mix(h, at->end);
+}
+
+static bool sum_is(const struct sum *s, unsigned kind, uint32_t thread, uint32_t res,
+		   const struct place *at)
+{
+	return s->kind == kind && s->thread == thread && s->res == res &&
+	       s->at.entry_proc == at->entry_proc && s->at.via == at->via &&
+	       s->at.via_res == at->via_res && s->at.lock == at->lock && s->at.end == at->end;
+}
+
+static struct sum *sum_get(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
+			   const struct place *at)
+{
+	uint64_t *slot = hmap_slot(&c->by_key, sum_hash(kind, thread, res, at));
+	struct sum *s;
+
+	for (uint64_t i = *slot; i; i = c->sums.items[i - 1].next) {
+		if (sum_is(&c->sums.items[i - 1], kind, thread, res, at))
+			return &c->sums.items[i - 1];
+	}
+	s = vec_add(&c->sums);
+	s->kind = kind;
+	s->thread = thread;
+	s->res = res;
+	s->at = *at;
+	s->next = *slot;
+	*slot = c->sums.cnt;
+	return s;
+}
+
+void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
+		const struct place *at, double ns)
+{
+	struct sum *s;
+
+	if (ns <= 0)
+		return;
+	s = sum_get(c, kind, thread, res, at);
+	s->ns += ns;
+	s->cnt++;
+	if (ns > s->max_ns)
+		s->max_ns = ns;
+	if (at->depth > s->at.depth)
+		s->at.depth = at->depth;
+}
+
+void causes_scale(struct causes *c, double factor)
+{
+	VEC_FOREACH(&c->sums, s)
+		s->ns *= factor;
+}
+
+void causes_merge(struct causes *into, const struct causes *from)
+{
+	for (size_t i = 0; i < from->sums.cnt; i++) {
+		const struct sum *f = &from->sums.items[i];
+		struct sum *s;
+
+		if (f->ns <= 0)
+			continue;
+		s = sum_get(into, f->kind, f->thread, f->res, &f->at);
+		s->ns += f->ns;
+		s->cnt += f->cnt;
+		if (f->max_ns > s->max_ns)
+			s->max_ns = f->max_ns;
+		if (f->at.depth > s->at.depth)
+			s->at.depth = f->at.depth;
+	}
+}
+
+double causes_total(const struct causes *c)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < c->sums.cnt; i++)
+		ns += c->sums.items[i].ns;
+	return ns;
+}
+
+static int by_ns(const void *pa, const void *pb)
+{
+	const struct cause *a = pa, *b = pb;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->via != b->via)
+		return a->via < b->via ? -1 : 1;
+	return a->res < b->res ? -1 : a->res > b->res;
+}
+
+void causes_finish(const struct causes *c, struct engine *e)
+{
+	struct waits_result *r = e->r;
+
+	r->causes = ARENA_ARRAY(e->arena, struct cause, c->sums.cnt + 1);
+	for (size_t i = 0; i < c->sums.cnt; i++) {
+		const struct sum *s = &c->sums.items[i];
+		struct cause *o = &r->causes[r->cause_cnt];
+
+		if (s->ns < 1)
+			continue;
+		*o = (struct cause){ .kind = s->kind, .thread = s->thread, .res = s->res,
+				     .entry_proc = s->at.entry_proc, .ns = s->ns, .cnt = s->cnt,
+				     .max_ns = s->max_ns, .via = s->at.via,
+				     .via_res = s->at.via_res, .lock = s->at.lock,
+				     .end = s->at.end, .depth = s->at.depth };
+		r->cause_cnt++;
+	}
+	qsort(r->causes, r->cause_cnt, sizeof(*r->causes), by_ns);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Demand: the time that requests were open, laid on what they waited for.
+ *
+ * A thread that serves one request at a time is followed exactly: all its
+ * time with a request open is that request's.  An event loop has many open
+ * at once: its own running and blocking delays all of them, and while it
+ * sleeps at home with requests open they wait for something else.  That part
+ * is split by Little's law: requests we sent to others and that are open
+ * there, then threads of the process that work, and what remains has nobody
+ * working on it: it queues.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "waits/engine.h"
+
+struct demand {
+	struct engine *e;
+	struct causes *busy;	/* loops: away from home */
+	struct causes *work;	/* workers and helpers */
+	struct causes *all;
+	uint32_t proc;
+	double home_ns;		/* open requests x time while loops slept at home */
+	double runq_ns;		/* of entry threads: unread requests wait for the same */
+	double entry_out_ns;	/* waits for peers by threads that are no loops */
+	uint32_t loop_cnt, loop;
+};
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Requests open in its thread; what another thread answered is still in the reader's count. */
+static double open_of(const struct wait *w)
+{
+	return w->own_open < w->proc_open ? w->own_open : w->proc_open;
+}
+
+struct walk {			/* of one thread through the window */
+	struct demand *d;
+	struct causes *to;
+	const struct place *at;
+	uint32_t t;
+};
+
+static void walk_run(struct walk *k, uint64_t a, uint64_t b, double weight)
+{
+	if (b <= a)
+		return;
+	causes_add(k->to, CAUSE_RUN, k->t, NO_IDX, k->at, (b - a) * weight);
+	k->d->e->r->threads[k->t].demand_ns += b - a;
+}
+
+/* The runnable part after an idle wait: the request is there, the CPU is not. */
+static void walk_ready(struct walk *k, uint32_t i, double weight)
+{
+	const struct wait *w = &k->d->e->m->waits[i];
+	uint64_t from = w->wake_ns ? w->wake_ns : w->end_ns;
+
+	if (w->end_ns <= from)
+		return;
+	cascade_wait(k->d->e, k->to, i, from, w->end_ns, weight, k->at);
+	k->d->e->r->threads[k->t].demand_ns += w->end_ns - from;
+	k->d->runq_ns += w->end_ns - from;
+}
+
+static void note_out(struct demand *d, const struct wait *w, uint64_t ns)
+{
+	if (w->cls == WAIT_SOCKET && w->res != NO_IDX && d->e->m->res[w->res].role == ROLE_CLIENT)
+		d->entry_out_ns += ns;
+}
+
+static void walk_wait(struct walk *k, uint32_t i, bool loop)
+{
+	struct engine *e = k->d->e;
+	const struct wait *w = &e->m->waits[i];
+	uint64_t from = max_u64(w->off_ns, e->from_ns);
+	uint64_t woken = w->wake_ns ? w->wake_ns : w->end_ns;
+	double n = open_of(w);
+	bool home = w->cls == WAIT_EPOLL || w->cls == WAIT_POLL || w->cls == WAIT_IOURING;
+
+	if (loop && home && n > 0) {
+		if (woken > from)
+			k->d->home_ns += n * (woken - from);
+		walk_ready(k, i, n);
+	} else if (wait_is_idle(e, w)) {
+		walk_ready(k, i, 1);
+	} else if (w->end_ns > from) {
+		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : 1, k->at);
+		e->r->threads[k->t].demand_ns += w->end_ns - from;
+		if (!loop)
+			note_out(k->d, w, w->end_ns - from);
+	}
+}
+
+static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool loop)
+{
+	struct engine *e = d->e;
+	const struct thread *th = &e->m->threads[t];
+	struct place at = { .entry_proc = d->proc, .via = NO_IDX, .via_res = NO_IDX,
+			    .lock = NO_IDX, .end = NO_IDX };
+	struct walk k = { .d = d, .to = to, .at = &at, .t = t };
+	uint64_t pos = max_u64(th->begin_ns, e->from_ns);
+	double before = 1, n;
+
+	for (uint32_t i = wait_after(e->m, t, pos); i < th->first_wait + th->wait_len; i++) {
+		const struct wait *w = &e->m->waits[i];
+
+		n = loop ? open_of(w) : 1;
+		walk_run(&k, pos, w->off_ns, n > before ? n : before);
+		walk_wait(&k, i, loop);
+		before = n > 1 ? n : 1;
+		pos = w->end_ns;
+	}
+	walk_run(&k, pos, th->end_ns, before);
+}
+
+static void threads_walk(struct demand *d)
+{
+	const struct model *m = d->e->m;
+
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		if (m->threads[t].proc != d->proc || !m->threads[t].tracked)
+			continue;
+		switch (d->e->r->threads[t].role) {
+		case ROLE_T_LOOP:
+			d->loop_cnt++;
+			d->loop = t;
+			thread_walk(d, t, d->busy, true);
+			break;
+		case ROLE_T_ENTRY:
+			thread_walk(d, t, d->all, false);
+			break;
+		case ROLE_T_WORKER:
+		case ROLE_T_HELPER:
+			thread_walk(d, t, d->work, false);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static uint32_t res_of_end(const struct model *m, const struct end *n)
+{
+	for (uint32_t i = 0; i < m->res_cnt; i++) {
+		const struct res *r = &m->res[i];
+
+		if (r->kind != RES_SOCKET || r->role != n->role || r->family != n->family)
+			continue;
+		if (r->tgid != m->procs[n->proc].tgid)
+			continue;
+		if (n->rport ? r->rport == n->rport &&
+			       memcmp(r->raddr, n->raddr, sizeof(r->raddr)) == 0 :
+			       strcmp(r->name, n->name) == 0)
+			return i;
+	}
+	return NO_IDX;
+}
+
+static double end_out(const struct end *n)
+{
+	return (double)n->service_ns + n->open_sum_ns;
+}
+
+/* Requests of the loops that are open at others. */
+static double lay_out(struct demand *d, double limit)
+{
+	const struct model *m = d->e->m;
+	double all = 0, ours, factor;
+
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		if (m->ends[i].proc == d->proc && m->ends[i].role == ROLE_CLIENT)
+			all += end_out(&m->ends[i]);
+	}
+	ours = all > d->entry_out_ns ? all - d->entry_out_ns : 0;
+	if (ours <= 0)
+		return 0;
+	factor = (ours < limit ? ours : limit) / all;
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+		struct place at = { .entry_proc = d->proc, .via = d->loop, .via_res = NO_IDX,
+				    .lock = NO_IDX, .end = i, .depth = 1 };
+
+		if (n->proc == d->proc && n->role == ROLE_CLIENT)
+			causes_add(d->all, CAUSE_EXTERNAL, NO_IDX, res_of_end(m, n), &at,
+				   end_out(n) * factor);
+	}
+	return all * factor;
+}
+
+static void lay_queue(struct demand *d, double ns)
+{
+	struct place at = { .entry_proc = d->proc, .via = d->loop_cnt ? d->loop : NO_IDX,
+			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
+
+	causes_add(d->all, CAUSE_QUEUE, d->loop_cnt ? d->loop : NO_IDX, NO_IDX, &at, ns);
+}
+
+static void lay_home(struct demand *d)
+{
+	double left = d->home_ns, work = causes_total(d->work), part;
+
+	left -= lay_out(d, left);
+	if (work > 0 && left > 0) {
+		part = work < left ? work : left;
+		causes_scale(d->work, part / work);
+		causes_merge(d->all, d->work);
+		left -= part;
+	}
+	/* rounding of integrals: a hundredth is no queue */
+	if (left > 0.01 * d->home_ns)
+		lay_queue(d, left);
+}
+
+/* Requests that have arrived and that nobody has read yet. */
+static void lay_unread(struct demand *d)
+{
+	const struct proc *p = &d->e->m->procs[d->proc];
+	double unread = p->unread_ns, busy = causes_total(d->busy);
+
+	if (d->loop_cnt && busy > 0) {
+		causes_scale(d->busy, 1 + unread / busy);
+		causes_merge(d->all, d->busy);
+		return;
+	}
+	causes_merge(d->all, d->busy);
+	/* a thread to each connection: its unread time is its run-queue time, counted already */
+	if (unread > d->runq_ns)
+		lay_queue(d, unread - d->runq_ns);
+}
+
+static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
+{
+	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX };
+
+	d.busy = causes_new();
+	d.work = causes_new();
+	threads_walk(&d);
+	lay_home(&d);
+	lay_unread(&d);
+	causes_free(d.busy);
+	causes_free(d.work);
+}
+
+/* No conversations: each thread's own time, but for idleness, is what is wanted. */
+static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
+{
+	const struct model *m = e->m;
+	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX };
+
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		if (m->threads[t].proc == proc && m->threads[t].tracked)
+			thread_walk(&d, t, into, false);
+	}
+}
+
+static bool has_requests(const struct engine *e, uint32_t proc)
+{
+	for (size_t i = 0; i < e->r->req_cnt; i++) {
+		if (e->r->reqs[i].proc == proc)
+			return e->r->reqs[i].turns || e->r->reqs[i].open_now ||
+			       e->r->reqs[i].unread_avg > 0;
+	}
+	return false;
+}
+
+void demand_lay(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct causes *all = causes_new();
+	bool requests = false;
+
+	for (uint32_t p = 0; p < m->proc_cnt; p++)
+		requests |= m->procs[p].target && has_requests(e, p);
+	e->r->demand_kind = requests ? 1 : 2;
+	for (uint32_t p = 0; p < m->proc_cnt; p++) {
+		if (!m->procs[p].target && !m->procs[p].peer)
+			continue;
+		if (has_requests(e, p))
+			proc_lay(e, p, all);
+		else if (!requests || m->procs[p].peer)
+			lives_lay(e, p, all);
+	}
+	causes_finish(all, e);
+	for (size_t i = 0; i < e->r->cause_cnt; i++) {
+		const struct cause *c = &e->r->causes[i];
+
+		if (c->entry_proc != NO_IDX && m->procs[c->entry_proc].target)
+			e->r->demand_ns += c->ns;
+	}
+	causes_free(all);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ENGINE_H
+#define ENGINE_H
+/*
+ * What the steps of the waits engine share.  Private to waits/.
+ *
+ *	locks_find, roles_assign, virtual_locks_find, reqs_sum, demand_lay,
+ *	edges_sum, cycles_find: in this order, each reads what those before wrote
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "model/model.h"
+#include "waits/waits.h"
+
+struct causes;
+
+struct tinfo {			/* index as model threads */
+	bool reads;		/* read a request in the window, or had one open */
+	bool answers;		/* ended a turn, or woke a tracked thread */
+	bool on_stack;		/* being explained */
+	uint32_t server_sock_cnt;
+	uint32_t home_cls;	/* enum wait_class of its home wait, WAIT_CLASS_CNT none */
+};
+
+struct runq_share { double self, other, quota; };
+
+struct engine {
+	const struct model *m;
+	struct waits_result *r;
+	struct arena *arena;
+	struct tinfo *tinfo;
+	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
+	struct runq_share *runq;/* by proc idx */
+	uint64_t from_ns;	/* waits are complete from here */
+	uint64_t max_visits;
+};
+
+struct place {			/* what a cause is charged to besides kind and time */
+	uint32_t entry_proc, via, via_res, lock, end;
+	uint32_t depth;
+};
+
+/* demand, causes */
+struct causes *causes_new(void);
+void causes_free(struct causes *c);
+void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
+		const struct place *at, double ns);
+void causes_scale(struct causes *c, double factor);
+void causes_merge(struct causes *into, const struct causes *from);
+double causes_total(const struct causes *c);
+/* Sorted into the arena. */
+void causes_finish(const struct causes *c, struct engine *e);
+
+/* What thread t did in [a, b), laid on causes with this weight. */
+void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
+		     double weight, const struct place *at);
+/* The same for one of its waits, clipped to [a, b). */
+void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a, uint64_t b,
+		  double weight, const struct place *at);
+
+/* True where nobody's request depends on this wait. */
+bool wait_is_idle(const struct engine *e, const struct wait *w);
+/* Nanoseconds of t in [a, b) by state, added to st[ST_CNT]. */
+void thread_states(const struct model *m, uint32_t t, uint64_t a, uint64_t b, uint64_t *st);
+/* Index of the first wait of t that ends after a; t's first_wait + wait_len if none. */
+uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a);
+
+void locks_find(struct engine *e);
+void virtual_locks_find(struct engine *e);
+void locks_finish(struct engine *e);
+void roles_assign(struct engine *e);
+void groups_make(struct engine *e);
+void reqs_sum(struct engine *e);
+void demand_lay(struct engine *e);
+void edges_sum(struct engine *e);
+void cycles_find(struct engine *e);
+void runq_shares(struct engine *e);
+
+#endif /* ENGINE_H */

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Locks and hand-offs.
+ *
+ * A futex is a lock where those that wait on it also wake others on it (the
+ * contention rule of EC-labs/prism, the code of arXiv 2505.13160), or where
+ * its word named an owner; else it hands work or a result over.
+ *
+ * Many servers let each waiter sleep on something of its own (a condition
+ * variable per session, a latch and a signal per process), so no two waits
+ * share a resource.  Such waits are one virtual lock when threads with a
+ * request open are woken by sibling threads that serve requests too: what
+ * passes between equals is a lock, what comes from a helper is a result.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "waits/engine.h"
+
+struct lock_wait {
+	uint32_t lock, wait;
+	uint64_t off_ns, end_ns;
+};
+
+typedef VEC(struct lock_wait) lock_waits;
+
+/*
+ * Share of a group's waiting time that siblings must end for it to be one
+ * virtual lock: a clear majority, since log writers and timers end some too.
+ */
+#define VIRTUAL_SHARE 0.6
+
+static bool wait_can_lock(const struct wait *w)
+{
+	return w->cls == WAIT_FUTEX || w->cls == WAIT_KLOCK || w->cls == WAIT_FLOCK ||
+	       w->cls == WAIT_SYSV;
+}
+
+static bool res_is_lock(const struct res *r, uint32_t owner_cnt, uint32_t pi_cnt)
+{
+	if (r->kind == RES_KLOCK || pi_cnt || owner_cnt)
+		return true;
+	return r->both_cnt && r->both_cnt * 2 >= r->waiter_cnt;
+}
+
+static struct lock *lock_new(struct waits_result *r, uint32_t res, unsigned cls)
+{
+	struct lock *l = &r->locks[r->lock_cnt++];
+
+	l->res = res;
+	l->res_cnt = 1;
+	l->cls = cls;
+	l->holder = NO_IDX;
+	return l;
+}
+
+void locks_find(struct engine *e)
+{
+	const struct model *m = e->m;
+	uint32_t *owners = calloc(m->res_cnt + 1, sizeof(*owners));
+	uint32_t *pis = calloc(m->res_cnt + 1, sizeof(*pis));
+	uint32_t *idx = malloc((m->res_cnt + 1) * sizeof(*idx));
+
+	BUG_ON(!owners || !pis || !idx);
+	memset(idx, 0xff, (m->res_cnt + 1) * sizeof(*idx));
+	/* one for each resource, and the virtual ones: at most one a class and process */
+	e->r->locks = ARENA_ARRAY(e->arena, struct lock,
+				  m->res_cnt + m->proc_cnt * WAIT_CLASS_CNT + 1);
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+
+		if (w->res == NO_IDX || !wait_can_lock(w))
+			continue;
+		owners[w->res] += w->owner_tid != 0 && w->owner_tid != m->threads[w->thread].tid;
+		pis[w->res] += w->op == WAIT_OP_LOCK_PI;
+	}
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		unsigned cls;
+
+		if (w->res == NO_IDX || !wait_can_lock(w))
+			continue;
+		cls = res_is_lock(&m->res[w->res], owners[w->res], pis[w->res]) ||
+				      w->cls == WAIT_FLOCK ? LOCK_LOCK : LOCK_HANDOFF;
+		if (idx[w->res] == NO_IDX) {
+			lock_new(e->r, w->res, cls);
+			idx[w->res] = e->r->lock_cnt - 1;
+		}
+		e->wait_lock[i] = idx[w->res];
+	}
+	free(owners);
+	free(pis);
+	free(idx);
+}
+
+/* A wait with a request open that may be for what a sibling holds. */
+static bool wait_may_be_virtual(const struct engine *e, size_t i)
+{
+	const struct wait *w = &e->m->waits[i];
+	uint32_t l = e->wait_lock[i];
+
+	if (!w->own_open || (w->flags & WAITF_PREEMPTED))
+		return false;
+	if (l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)
+		return false;
+	return w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
+	       w->cls == WAIT_SIGNAL || w->cls == WAIT_SYSV;
+}
+
+static bool woken_by_sibling(const struct engine *e, const struct wait *w)
+{
+	const struct model *m = e->m;
+	const struct thread *t = &m->threads[w->thread], *k;
+
+	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK)
+		return false;
+	k = &m->threads[w->waker];
+	if (!e->tinfo[w->waker].reads || t->proc == NO_IDX || k->proc == NO_IDX)
+		return false;
+	return t->proc == k->proc ||
+	       strcmp(m->procs[t->proc].comm, m->procs[k->proc].comm) == 0;
+}
+
+/* The first process of the same name stands for all of its siblings. */
+static uint32_t family_of(const struct model *m, uint32_t proc)
+{
+	for (uint32_t i = 0; i < proc; i++) {
+		if (strcmp(m->procs[i].comm, m->procs[proc].comm) == 0)
+			return i;
+	}
+	return proc;
+}
+
+struct family { double all_ns, sibling_ns, best_ns; uint32_t lock, best_res, res_cnt; };
+
+static void families_weigh(struct engine *e, struct family *f, const uint32_t *fam)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		uint32_t proc = m->threads[w->thread].proc;
+		struct family *g;
+		double ns;
+
+		if (proc == NO_IDX || !wait_may_be_virtual(e, i))
+			continue;
+		g = &f[(size_t)fam[proc] * WAIT_CLASS_CNT + w->cls];
+		ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
+		/* the network ending it says nothing about siblings; nor does a timer */
+		if (w->waker_ctx == WAKER_TASK)
+			g->all_ns += ns;
+		if (!woken_by_sibling(e, w))
+			continue;
+		g->sibling_ns += ns;
+		if (ns > g->best_ns && w->res != NO_IDX) {
+			g->best_ns = ns;
+			g->best_res = w->res;
+		}
+	}
+}
+
+void virtual_locks_find(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct family *f = calloc(m->proc_cnt * WAIT_CLASS_CNT + 1, sizeof(*f));
+	uint32_t *fam = calloc(m->proc_cnt + 1, sizeof(*fam));
+
+	BUG_ON(!f || !fam);
+	for (uint32_t i = 0; i < m->proc_cnt; i++)
+		fam[i] = family_of(m, i);
+	families_weigh(e, f, fam);
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		uint32_t proc = m->threads[w->thread].proc;
+		struct family *g;
+
+		if (proc == NO_IDX || !wait_may_be_virtual(e, i))
+			continue;
+		g = &f[(size_t)fam[proc] * WAIT_CLASS_CNT + w->cls];
+		if (g->sibling_ns <= 0 || g->sibling_ns < VIRTUAL_SHARE * g->all_ns)
+			continue;
+		if (!woken_by_sibling(e, w) && !(w->flags & WAITF_PENDING))
+			continue;
+		if (!g->lock) {
+			struct lock *l = lock_new(e->r, g->best_res, LOCK_LOCK);
+
+			l->virt = 1;
+			g->lock = e->r->lock_cnt;
+		}
+		e->wait_lock[i] = g->lock - 1;
+	}
+	free(f);
+	free(fam);
+}
+
+static int by_lock_off(const void *pa, const void *pb)
+{
+	const struct lock_wait *a = pa, *b = pb;
+
+	if (a->lock != b->lock)
+		return a->lock < b->lock ? -1 : 1;
+	if (a->off_ns != b->off_ns)
+		return a->off_ns < b->off_ns ? -1 : 1;
+	return a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+static int by_end(const void *pa, const void *pb)
+{
+	const struct lock_wait *a = pa, *b = pb;
+
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return a->wait < b->wait ? -1 : a->wait > b->wait;
+}
+
+static uint64_t union_ns(const struct lock_wait *lw, size_t cnt)
+{
+	uint64_t ns = 0, to = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t from = lw[i].off_ns > to ? lw[i].off_ns : to;
+
+		if (lw[i].end_ns > from) {
+			ns += lw[i].end_ns - from;
+			to = lw[i].end_ns;
+		}
+	}
+	return ns;
+}
+
+/* Who had it: from the hand-over before (or the wait's start) up to the wake-up. */
+static uint32_t holder_of(const struct model *m, const struct wait *w)
+{
+	if (w->waker != NO_IDX && w->waker_ctx == WAKER_TASK)
+		return w->waker;
+	return w->owner_tid ? model_thread_by_tid(m, w->owner_tid) : NO_IDX;
+}
+
+static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *lw, size_t cnt)
+{
+	struct hmap held = { 0 };
+	uint64_t prev = 0, best = 0;
+
+	qsort(lw, cnt, sizeof(*lw), by_end);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct wait *w = &e->m->waits[lw[i].wait];
+		uint64_t from = lw[i].off_ns > prev ? lw[i].off_ns : prev;
+		uint32_t h = holder_of(e->m, w);
+		uint64_t *ns;
+
+		prev = lw[i].end_ns;
+		if (h == NO_IDX || from >= lw[i].end_ns)
+			continue;
+		ns = hmap_slot(&held, h);
+		*ns += lw[i].end_ns - from;
+		if (*ns > best || (*ns == best && h < l->holder)) {
+			best = *ns;
+			l->holder = h;
+		}
+		if (e->m->threads[h].tracked)
+			thread_states(e->m, h, from, lw[i].end_ns, l->holder_st);
+	}
+	l->holder_cnt = held.cnt;
+	l->holder_ns = best;
+	hmap_release(&held);
+}
+
+static void lock_sum(struct engine *e, struct lock *l, struct lock_wait *lw, size_t cnt)
+{
+	struct hmap waiters = { 0 }, res = { 0 };
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct wait *w = &e->m->waits[lw[i].wait];
+		uint64_t ns = lw[i].end_ns - lw[i].off_ns;
+
+		l->wait_ns += ns;
+		l->wait_cnt++;
+		if (ns > l->max_ns)
+			l->max_ns = ns;
+		if (w->flags & WAITF_PENDING)
+			l->pending_cnt++;
+		hmap_put(&waiters, w->thread, 1);
+		if (w->res != NO_IDX)
+			hmap_put(&res, w->res, 1);
+	}
+	l->waiter_cnt = waiters.cnt;
+	l->res_cnt = res.cnt;
+	l->busy_ns = union_ns(lw, cnt);
+	l->avg_waiters = l->busy_ns ? (double)l->wait_ns / l->busy_ns : 0;
+	cnt -= l->pending_cnt;
+	l->hold_ns = l->busy_ns / (cnt ? cnt : 1);
+	hmap_release(&waiters);
+	hmap_release(&res);
+}
+
+void locks_finish(struct engine *e)
+{
+	const struct model *m = e->m;
+	lock_waits all = { 0 };
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		struct lock_wait lw = { e->wait_lock[i], i, w->off_ns,
+					w->wake_ns ? w->wake_ns : w->end_ns };
+
+		if (lw.lock == NO_IDX || wait_is_idle(e, w))
+			continue;
+		if (lw.off_ns < e->from_ns)
+			lw.off_ns = e->from_ns;
+		if (lw.end_ns > lw.off_ns)
+			vec_push(&all, lw);
+	}
+	vec_sort(&all, by_lock_off);
+	for (size_t i = 0, j; i < all.cnt; i = j) {
+		struct lock *l = &e->r->locks[all.items[i].lock];
+
+		for (j = i; j < all.cnt && all.items[j].lock == all.items[i].lock; j++)
+			;
+		lock_sum(e, l, &all.items[i], j - i);
+		holders_credit(e, l, &all.items[i], j - i);
+	}
+	vec_release(&all);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of each process, and the edges between threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "waits/engine.h"
+
+/* Lower edge of a bucket: two to a power of two, from 1 us up. */
+static uint64_t bucket_ns(unsigned i)
+{
+	uint64_t low = 1000ULL << (i / 2);
+
+	return i & 1 ? low + low / 2 : low;
+}
+
+static uint64_t quantile(const uint64_t *hist, double q)
+{
+	uint64_t all = 0, seen = 0;
+
+	for (unsigned i = 0; i < EVENT_HIST_CNT; i++)
+		all += hist[i];
+	for (unsigned i = 0; i < EVENT_HIST_CNT; i++) {
+		seen += hist[i];
+		if (seen && seen >= q * all)
+			return (bucket_ns(i) + bucket_ns(i + 1)) / 2;
+	}
+	return 0;
+}
+
+static struct wreq *req_of(struct waits_result *r, uint32_t proc)
+{
+	for (size_t i = 0; i < r->req_cnt; i++) {
+		if (r->reqs[i].proc == proc)
+			return &r->reqs[i];
+	}
+	r->reqs[r->req_cnt].proc = proc;
+	return &r->reqs[r->req_cnt++];
+}
+
+static void end_add(struct wreq *q, uint64_t *hist, const struct end *n)
+{
+	q->turns += n->turns;
+	q->queue_ns += n->queue_ns;
+	q->service_ns += n->service_ns;
+	q->txblock_ns += n->txblock_ns;
+	q->partial_cnt += n->partial_cnt;
+	q->idle_ns += n->idle_ns;
+	q->conns += n->conns;
+	q->open_now += n->open_now;
+	if (n->service_max_ns > q->service_max_ns)
+		q->service_max_ns = n->service_max_ns;
+	if (n->open_oldest_ns > q->open_oldest_ns)
+		q->open_oldest_ns = n->open_oldest_ns;
+	for (unsigned i = 0; i < EVENT_HIST_CNT; i++)
+		hist[i] += n->hist[i];
+}
+
+static void req_finish(const struct model *m, struct wreq *q, const uint64_t *hist)
+{
+	const struct proc *p = &m->procs[q->proc];
+	double window = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 1;
+
+	q->p50_ns = quantile(hist, 0.50);
+	q->p99_ns = quantile(hist, 0.99);
+	q->demand_ns = p->open_ns + p->unread_ns;
+	q->open_avg = p->open_ns / window;
+	q->out_avg = p->out_ns / window;
+	q->unread_avg = p->unread_ns / window;
+}
+
+static int by_demand(const void *pa, const void *pb)
+{
+	const struct wreq *a = pa, *b = pb;
+
+	if (a->demand_ns != b->demand_ns)
+		return a->demand_ns < b->demand_ns ? 1 : -1;
+	return a->proc < b->proc ? -1 : a->proc > b->proc;
+}
+
+void reqs_sum(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct waits_result *r = e->r;
+	uint64_t(*hist)[EVENT_HIST_CNT] = calloc(m->proc_cnt + 1, sizeof(*hist));
+
+	BUG_ON(!hist);
+	r->reqs = ARENA_ARRAY(e->arena, struct wreq, m->proc_cnt + 1);
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+
+		if (n->role == ROLE_SERVER && n->proc != NO_IDX)
+			end_add(req_of(r, n->proc), hist[n->proc], n);
+	}
+	for (size_t i = 0; i < r->req_cnt; i++)
+		req_finish(m, &r->reqs[i], hist[r->reqs[i].proc]);
+	qsort(r->reqs, r->req_cnt, sizeof(*r->reqs), by_demand);
+	free(hist);
+}
+
+static int edge_by_key(const void *pa, const void *pb)
+{
+	const struct wedge *a = pa, *b = pb;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	if (a->res != b->res)
+		return a->res < b->res ? -1 : 1;
+	if (a->cls != b->cls)
+		return a->cls < b->cls ? -1 : 1;
+	return a->ctx < b->ctx ? -1 : a->ctx > b->ctx;
+}
+
+static int edge_by_ns(const void *pa, const void *pb)
+{
+	const struct wedge *a = pa, *b = pb;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return edge_by_key(pa, pb);
+}
+
+static size_t edges_join(struct wedge *x, size_t cnt)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (out && edge_by_key(&x[out - 1], &x[i]) == 0) {
+			x[out - 1].ns += x[i].ns;
+			x[out - 1].cnt += x[i].cnt;
+			if (x[i].max_ns > x[out - 1].max_ns)
+				x[out - 1].max_ns = x[i].max_ns;
+		} else {
+			x[out++] = x[i];
+		}
+	}
+	return out;
+}
+
+void edges_sum(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct waits_result *r = e->r;
+	VEC(struct wedge) x = { 0 };
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		uint64_t ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
+		bool task = w->waker_ctx == WAKER_TASK || (w->flags & WAITF_PEER_CTX);
+
+		if (!ns || (w->flags & WAITF_PREEMPTED) || wait_is_idle(e, w))
+			continue;
+		vec_push(&x, ((struct wedge){ .from = w->thread, .to = task ? w->waker : NO_IDX,
+					      .res = w->res, .ctx = w->waker_ctx, .cls = w->cls,
+					      .ns = ns, .cnt = 1, .max_ns = ns }));
+	}
+	vec_sort(&x, edge_by_key);
+	r->edge_cnt = edges_join(x.items, x.cnt);
+	r->edges = ARENA_ARRAY(e->arena, struct wedge, r->edge_cnt + 1);
+	if (r->edge_cnt)
+		memcpy(r->edges, x.items, r->edge_cnt * sizeof(*x.items));
+	qsort(r->edges, r->edge_cnt, sizeof(*r->edges), edge_by_ns);
+	vec_release(&x);
+}

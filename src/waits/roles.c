@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each thread is for, and which of its waits are idleness.
+ *
+ * A thread that reads requests is idle where it sleeps with none open.
+ * Another thread is idle at its home: the place it waits longest at among
+ * those where work is handed over.  A wait for a lock, for a disk or with a
+ * request open is never idle.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "waits/engine.h"
+
+static bool class_hands_work(unsigned cls)
+{
+	return cls == WAIT_FUTEX || cls == WAIT_PIPE || cls == WAIT_EVENT || cls == WAIT_EPOLL ||
+	       cls == WAIT_POLL || cls == WAIT_SYSV || cls == WAIT_SOCKET || cls == WAIT_IOURING ||
+	       cls == WAIT_AIO || cls == WAIT_SIGNAL || cls == WAIT_CHILD;
+}
+
+static bool is_lock_wait(const struct engine *e, const struct wait *w)
+{
+	uint32_t l = e->wait_lock[w - e->m->waits];
+
+	return l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK;
+}
+
+bool wait_is_idle(const struct engine *e, const struct wait *w)
+{
+	const struct thread *t = &e->m->threads[w->thread];
+	const struct tinfo *ti = &e->tinfo[w->thread];
+
+	if (w->flags & (WAITF_PREEMPTED | WAITF_UNINT))
+		return (t->flags & TASKF_KTHREAD) != 0 && w->cls == WAIT_KIDLE;
+	if (w->cls == WAIT_KIDLE || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT))
+		return true;
+	if (is_lock_wait(e, w) || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_WRITE))
+		return false;
+	if (ti->reads)
+		return !w->own_open && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);
+	if (w->cls == WAIT_CHILD || w->cls == WAIT_SIGNAL || w->cls == WAIT_STOPPED)
+		return true;
+	if (w->cls == WAIT_TIMER)
+		return !ti->answers;
+	if (w->cls != ti->home_cls)
+		return false;
+	/* threads with a condition variable each go from one to the next */
+	return w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
+	       w->res == e->r->threads[w->thread].home_res;
+}
+
+static void mark_reader(struct engine *e, uint32_t t)
+{
+	if (t != NO_IDX)
+		e->tinfo[t].reads = true;
+}
+
+static bool res_is_server(const struct model *m, uint32_t res)
+{
+	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
+}
+
+static void readers_mark(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+
+		if (w->own_open || res_is_server(m, w->first_io) ||
+		    (w->cls == WAIT_SOCKET && w->op != WAIT_OP_ACCEPT && res_is_server(m, w->res)))
+			mark_reader(e, w->thread);
+	}
+	for (size_t i = 0; i < m->turn_cnt; i++) {
+		const struct ev_turn *t = &m->turns[i];
+		uint32_t last = model_thread_by_tid(m, t->h.tid);
+
+		if (t->role != ROLE_SERVER)
+			continue;
+		mark_reader(e, model_thread_by_tid(m, t->first_tid));
+		if (last != NO_IDX)
+			e->tinfo[last].answers = true;
+	}
+	for (size_t i = 0; i < m->sock_cnt; i++) {
+		const struct ev_sock *s = &m->socks[i].e;
+		uint32_t t = model_thread_by_tid(m, s->last_tid);
+
+		if (s->role != ROLE_SERVER || t == NO_IDX)
+			continue;
+		e->tinfo[t].server_sock_cnt++;
+		e->tinfo[t].answers = true;
+		if (s->last_rx_ns >= m->begin_ns && s->last_tid)
+			e->tinfo[t].reads = true;
+	}
+	for (size_t i = 0; i < m->pair_cnt; i++) {
+		const struct pair *p = &m->pairs[i];
+
+		if (p->waker != NO_IDX && p->waker != p->thread && p->ctx == WAKER_TASK)
+			e->tinfo[p->waker].answers = true;
+	}
+}
+
+struct home { uint32_t thread, res; uint8_t cls; uint64_t ns; };
+typedef VEC(struct home) homes;
+
+static int by_thread_res(const void *pa, const void *pb)
+{
+	const struct home *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->cls != b->cls)
+		return a->cls < b->cls ? -1 : 1;
+	return a->res < b->res ? -1 : a->res > b->res;
+}
+
+/* Candidates: where a thread with nothing open waits for something to be handed over. */
+static void homes_collect(struct engine *e, homes *h)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		bool accept = w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT;
+
+		if (w->own_open || (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) ||
+		    is_lock_wait(e, w))
+			continue;
+		/* an answer from a peer is no work: only what comes in can be home */
+		if (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
+		    m->res[w->res].role == ROLE_CLIENT)
+			continue;
+		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
+			continue;
+		vec_push(h, ((struct home){ w->thread, w->res, w->cls,
+					    (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns }));
+	}
+	vec_sort(h, by_thread_res);
+}
+
+static void homes_choose(struct engine *e)
+{
+	homes h = { 0 };
+
+	homes_collect(e, &h);
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++) {
+		e->tinfo[t].home_cls = WAIT_CLASS_CNT;
+		e->r->threads[t].home_res = NO_IDX;
+	}
+	for (size_t i = 0, j; i < h.cnt; i = j) {
+		uint32_t t = h.items[i].thread;
+		uint64_t best = 0, ns;
+
+		for (j = i; j < h.cnt && h.items[j].thread == t;) {
+			size_t k = j;
+
+			for (ns = 0; j < h.cnt && h.items[j].thread == t &&
+				     h.items[j].res == h.items[k].res &&
+				     h.items[j].cls == h.items[k].cls; j++)
+				ns += h.items[j].ns;
+			/* a sleep is home only for a thread that does nothing else */
+			if (h.items[k].cls == WAIT_TIMER)
+				ns = e->tinfo[t].answers ? 0 : 1;
+			if (ns > best) {
+				best = ns;
+				e->tinfo[t].home_cls = h.items[k].cls;
+				e->r->threads[t].home_res = h.items[k].res;
+			}
+		}
+	}
+	vec_release(&h);
+}
+
+static unsigned role_of(const struct engine *e, uint32_t t)
+{
+	const struct thread *th = &e->m->threads[t];
+	const struct tinfo *ti = &e->tinfo[t];
+
+	if (th->flags & TASKF_KTHREAD)
+		return ROLE_T_KERNEL;
+	if (!th->tracked)
+		return ROLE_T_NONE;
+	if (ti->reads) {
+		bool loops = ti->home_cls == WAIT_EPOLL || ti->home_cls == WAIT_POLL ||
+			     ti->home_cls == WAIT_IOURING || ti->home_cls == WAIT_CLASS_CNT;
+
+		return loops && ti->server_sock_cnt > 1 ? ROLE_T_LOOP : ROLE_T_ENTRY;
+	}
+	if (!th->ns[ST_RUN] && !th->ns[ST_RUNQ] && th->wait_cnt <= 1)
+		return ROLE_T_IDLE;
+	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
+		if (e->m->waits[i].cls == WAIT_SOCKET && e->m->waits[i].op == WAIT_OP_ACCEPT)
+			return ROLE_T_ACCEPT;
+	}
+	return ti->answers ? ROLE_T_HELPER : ROLE_T_OTHER;
+}
+
+/* Two helpers of one process with the same home, or the same name and kind of home, are workers. */
+static void workers_tell(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct waits_result *r = e->r;
+	struct hmap by_home = { 0 };
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t t = 0; t < m->thread_cnt; t++) {
+			uint64_t key;
+
+			if (r->threads[t].role != ROLE_T_HELPER)
+				continue;
+			key = (uint64_t)m->threads[t].tgid << 32 ^ e->tinfo[t].home_cls;
+			for (const char *s = m->threads[t].comm; *s; s++)
+				key = key * 31 + (unsigned char)*s;
+			if (!pass)
+				++*hmap_slot(&by_home, key);
+			else if (*hmap_slot(&by_home, key) > 1)
+				r->threads[t].role = ROLE_T_WORKER;
+		}
+	}
+	hmap_release(&by_home);
+}
+
+static void threads_sum(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		struct wthread *wt = &e->r->threads[w->thread];
+		uint64_t ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
+
+		if (w->flags & WAITF_PREEMPTED)
+			continue;
+		if (wait_is_idle(e, w)) {
+			wt->idle_ns += ns;
+			wt->turn_cnt++;
+		} else {
+			wt->blocked_ns += ns;
+		}
+	}
+}
+
+void roles_assign(struct engine *e)
+{
+	readers_mark(e);
+	homes_choose(e);
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
+		e->r->threads[t].role = role_of(e, t);
+	workers_tell(e);
+}
+
+static uint32_t group_of(struct engine *e, uint32_t t)
+{
+	const struct thread *th = &e->m->threads[t];
+	struct waits_result *r = e->r;
+	struct wgroup *g;
+
+	for (size_t i = 0; i < r->group_cnt; i++) {
+		g = &r->groups[i];
+		if (g->proc == th->proc && g->role == r->threads[t].role &&
+		    strcmp(g->comm, th->comm) == 0)
+			return i;
+	}
+	g = &r->groups[r->group_cnt];
+	g->proc = th->proc;
+	g->role = r->threads[t].role;
+	g->comm = th->comm;
+	g->home_res = r->threads[t].home_res;
+	return r->group_cnt++;
+}
+
+/* Busy: idle for less than a tenth of its life, so another piece of work would wait. */
+#define BUSY_IDLE_MAX 0.10
+
+void groups_make(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct waits_result *r = e->r;
+
+	threads_sum(e);
+	r->groups = ARENA_ARRAY(e->arena, struct wgroup, m->thread_cnt + 1);
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		const struct thread *th = &m->threads[t];
+		uint64_t life = th->end_ns - th->begin_ns;
+		struct wgroup *g;
+
+		if (!th->tracked)
+			continue;
+		r->threads[t].group = group_of(e, t);
+		g = &r->groups[r->threads[t].group];
+		g->thread_cnt++;
+		g->busy_cnt += r->threads[t].idle_ns < BUSY_IDLE_MAX * life;
+		g->life_ns += life;
+		g->idle_ns += r->threads[t].idle_ns;
+		g->blocked_ns += r->threads[t].blocked_ns;
+		g->run_ns += th->ns[ST_RUN];
+		g->runq_ns += th->ns[ST_RUNQ];
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the steps, the names of what they find, and small walks over waits. */
+#include "waits/waits.h"
+
+#include <string.h>
+
+#include "waits/engine.h"
+
+#define DEFAULT_VISITS 4000000
+
+uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a)
+{
+	const struct thread *th = &m->threads[t];
+	uint32_t lo = th->first_wait, hi = th->first_wait + th->wait_len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (m->waits[mid].end_ns > a)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static uint64_t overlap(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	uint64_t lo = a > c ? a : c, hi = b < d ? b : d;
+
+	return hi > lo ? hi - lo : 0;
+}
+
+void thread_states(const struct model *m, uint32_t t, uint64_t a, uint64_t b, uint64_t *st)
+{
+	const struct thread *th = &m->threads[t];
+	uint32_t i = wait_after(m, t, a), stop = th->first_wait + th->wait_len;
+	uint64_t off = 0, sleep, ready, seen = overlap(a, b, th->begin_ns, th->end_ns);
+
+	for (; i < stop && m->waits[i].off_ns < b; i++) {
+		const struct wait *w = &m->waits[i];
+		uint64_t woken = w->wake_ns ? w->wake_ns : w->end_ns;
+
+		sleep = overlap(w->off_ns, woken, a, b);
+		ready = overlap(woken, w->end_ns, a, b);
+		st[ST_WAIT + w->cls] += sleep;
+		st[ST_RUNQ] += ready;
+		off += sleep + ready;
+	}
+	st[ST_RUN] += seen > off ? seen - off : 0;
+}
+
+static void cut_to_window(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	e->from_ns = m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns : m->begin_ns;
+}
+
+struct waits_result *waits_analyse(const struct model *m, const struct waits_opts *opts,
+				   struct arena *arena)
+{
+	struct waits_result *r = ARENA_NEW(arena, struct waits_result);
+	struct engine e = { .m = m, .r = r, .arena = arena };
+	struct arena tmp = { 0 };
+
+	e.max_visits = opts && opts->max_visits ? opts->max_visits : DEFAULT_VISITS;
+	e.tinfo = ARENA_ARRAY(&tmp, struct tinfo, m->thread_cnt + 1);
+	e.wait_lock = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
+	e.runq = ARENA_ARRAY(&tmp, struct runq_share, m->proc_cnt + 1);
+	memset(e.wait_lock, 0xff, (m->wait_cnt + 1) * sizeof(*e.wait_lock));
+	r->threads = ARENA_ARRAY(arena, struct wthread, m->thread_cnt + 1);
+
+	cut_to_window(&e);
+	runq_shares(&e);
+	locks_find(&e);
+	roles_assign(&e);
+	virtual_locks_find(&e);
+	locks_finish(&e);
+	groups_make(&e);
+	reqs_sum(&e);
+	demand_lay(&e);
+	edges_sum(&e);
+	cycles_find(&e);
+	arena_release(&tmp);
+	return r;
+}
+
+const char *role_name(unsigned role)
+{
+	static const char *const names[] = {
+		[ROLE_T_NONE] = "thread",    [ROLE_T_ENTRY] = "request thread",
+		[ROLE_T_LOOP] = "event loop", [ROLE_T_WORKER] = "worker",
+		[ROLE_T_HELPER] = "helper",  [ROLE_T_ACCEPT] = "acceptor",
+		[ROLE_T_KERNEL] = "kernel thread", [ROLE_T_IDLE] = "idle thread",
+		[ROLE_T_OTHER] = "thread",
+	};
+
+	return role < sizeof(names) / sizeof(names[0]) ? names[role] : "thread";
+}
+
+const char *cause_name(unsigned kind)
+{
+	static const char *const names[CAUSE_CNT] = {
+		[CAUSE_UNSEEN] = "unseen",	 [CAUSE_RUN] = "run",
+		[CAUSE_RUNQ_SELF] = "runq-self", [CAUSE_RUNQ_OTHER] = "runq-other",
+		[CAUSE_RUNQ_QUOTA] = "runq-quota", [CAUSE_LOCK] = "lock",
+		[CAUSE_DISK] = "disk",		 [CAUSE_FSYNC] = "fsync",
+		[CAUSE_MEMORY] = "memory",	 [CAUSE_EXTERNAL] = "external",
+		[CAUSE_TIMER] = "timer",	 [CAUSE_CLIENT] = "client",
+		[CAUSE_IDLE] = "idle",		 [CAUSE_KLOCK] = "kernel-lock",
+		[CAUSE_QUEUE] = "queue",	 [CAUSE_CYCLE] = "cycle",
+		[CAUSE_CHILD] = "child",	 [CAUSE_OTHER] = "other",
+	};
+
+	return kind < CAUSE_CNT ? names[kind] : "unseen";
+}
