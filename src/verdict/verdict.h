@@ -37,6 +37,7 @@ enum finding_class {
 	FIND_LOOP_BLOCKED = 16,
 	FIND_CLIENTS = 17,
 	FIND_UNKNOWN = 18,
+	FIND_TIMER = 19,	/* the application sleeps on purpose: back-off, poll interval */
 	FIND_CNT
 };
 

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The chain that a finding shows: the client-facing threads, the hops
+ * between, the thread where the waiting ends and what it ends on.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict/weigh.h"
+
+#define CHAIN_MAX 8
+
+struct party party_of(const struct model *m, uint32_t thread)
+{
+	const struct thread *t;
+
+	if (thread == NO_IDX)
+		return (struct party){ .comm = "" };
+	t = &m->threads[thread];
+	return (struct party){ .pid = t->tgid, .tid = t->tid, .comm = t->comm };
+}
+
+static struct step *step_add(struct court *k, struct finding *f, double share)
+{
+	struct step *s = &f->chain[f->chain_len++];
+
+	s->thread = NO_IDX;
+	s->who.comm = "";
+	s->role = s->doing = s->resource = s->res_kind = "";
+	s->like_cnt = 1;
+	s->share = share > 1 ? 1 : share;
+	if (k->turns > 0)
+		s->per_request_ns = s->share * k->demand_ns / k->turns;
+	return s;
+}
+
+static void step_res(const struct court *k, struct step *s, uint32_t res)
+{
+	if (res == NO_IDX)
+		return;
+	s->resource = k->m->res[res].name;
+	s->res_kind = res_kind_name(k->m->res[res].kind);
+}
+
+static uint32_t like_cnt(const struct court *k, uint32_t thread)
+{
+	const struct wgroup *a = &k->w->groups[k->w->threads[thread].group];
+	uint32_t cnt = 0;
+
+	if (!k->m->threads[thread].tracked)
+		return 1;
+	for (size_t i = 0; i < k->w->group_cnt; i++) {
+		const struct wgroup *g = &k->w->groups[i];
+
+		if (g->role == a->role && strcmp(g->comm, a->comm) == 0)
+			cnt += g->thread_cnt;
+	}
+	return cnt ? cnt : 1;
+}
+
+static struct step *step_thread(struct court *k, struct finding *f, uint32_t t, double share)
+{
+	struct step *s = step_add(k, f, share);
+
+	s->thread = t;
+	s->who = party_of(k->m, t);
+	s->role = role_name(k->w->threads[t].role);
+	s->like_cnt = like_cnt(k, t);
+	return s;
+}
+
+/* The thread that clients of proc meet: the one with most demand. */
+static uint32_t entry_of(const struct court *k, uint32_t proc)
+{
+	uint32_t best = NO_IDX;
+	uint64_t ns = 0;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		unsigned role = k->w->threads[t].role;
+		uint64_t d = k->w->threads[t].demand_ns + 1;
+
+		if (!k->m->threads[t].tracked || k->m->threads[t].proc != proc)
+			continue;
+		if (role == ROLE_T_ENTRY || role == ROLE_T_LOOP)
+			d += k->m->end_ns - k->m->begin_ns; /* they come before helpers */
+		if (d > ns) {
+			ns = d;
+			best = t;
+		}
+	}
+	return best;
+}
+
+/* What a thread does at the end of the chain. */
+static const char *ending(const struct court *k, const struct cause *c)
+{
+	switch (c->kind) {
+	case CAUSE_RUN:
+		return "computes";
+	case CAUSE_RUNQ_SELF:
+		return "waits for a CPU that the process itself keeps busy";
+	case CAUSE_RUNQ_OTHER:
+		return "waits for a CPU that others keep busy";
+	case CAUSE_RUNQ_QUOTA:
+		return "is held back by the CPU quota of its cgroup";
+	case CAUSE_DISK:
+		return "waits for the disk";
+	case CAUSE_FSYNC:
+		return "waits for its writes to reach the disk (fsync)";
+	case CAUSE_MEMORY:
+		return "waits for memory (page fault or reclaim)";
+	case CAUSE_EXTERNAL:
+		return "waits for an answer from";
+	case CAUSE_TIMER:
+		return "sleeps on a timer";
+	case CAUSE_CLIENT:
+		return "waits for its client";
+	case CAUSE_LOCK:
+	case CAUSE_KLOCK:
+		return "waits for a lock";
+	case CAUSE_CYCLE:
+		return "waits for a thread that waits for it";
+	case CAUSE_QUEUE:
+		return "has requests open that nobody works on";
+	case CAUSE_IDLE:
+		return "is idle";
+	case CAUSE_CHILD:
+		return "waits for a child process";
+	default:
+		break;
+	}
+	(void)k;
+	return "waits, for what is not seen";
+}
+
+static const char *passing(const struct court *k, uint32_t res, bool lock)
+{
+	if (lock)
+		return "waits for a lock";
+	if (res == NO_IDX)
+		return "waits for";
+	switch (k->m->res[res].kind) {
+	case RES_FUTEX:
+		return "waits to be handed a result";
+	case RES_PIPE:
+		return "waits on a pipe";
+	case RES_SOCKET:
+		return "waits for an answer from";
+	case RES_EPOLL:
+	case RES_POLLSET:
+		return "sleeps in its event loop until";
+	default:
+		return "waits for";
+	}
+}
+
+/* The heaviest edge from t to a thread not in the chain yet. */
+static const struct wedge *next_edge(const struct court *k, const struct finding *f, uint32_t t)
+{
+	for (size_t i = 0; i < k->w->edge_cnt; i++) {
+		const struct wedge *e = &k->w->edges[i];
+		bool seen = false;
+
+		if (e->from != t || e->to == NO_IDX || !k->m->threads[e->to].tracked)
+			continue;
+		for (size_t j = 0; j < f->chain_len; j++)
+			seen |= f->chain[j].thread == e->to;
+		if (!seen)
+			return e;
+	}
+	return NULL;
+}
+
+/* Hops between the entry and the last but one, along the heaviest edges. */
+static void hops_add(struct court *k, struct finding *f, uint32_t from, uint32_t to, double share)
+{
+	for (uint32_t t = from; t != to && f->chain_len < CHAIN_MAX - 3;) {
+		const struct wedge *e = next_edge(k, f, t);
+
+		if (!e || e->to == to)
+			return;
+		f->chain[f->chain_len - 1].doing = passing(k, e->res, false);
+		step_res(k, &f->chain[f->chain_len - 1], e->res);
+		t = e->to;
+		step_thread(k, f, t, share);
+	}
+}
+
+static void end_step(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct model *m = k->m;
+	struct step *s;
+
+	switch (c->cls) {
+	case FIND_DISK_OWN:
+	case FIND_DISK_LIMIT:
+	case FIND_DISK_NEIGHBOUR:
+	case FIND_FSYNC:
+		if (c->dev == NO_IDX)
+			return;
+		s = step_add(k, f, f->share);
+		s->role = "disk";
+		s->resource = m->devs[c->dev].name;
+		s->res_kind = "disk";
+		s->doing = arena_printf(k->arena, "busy %.0f %% of the time",
+					100 * m->devs[c->dev].busy_ns / k->window_ns);
+		return;
+	case FIND_EXTERNAL:
+		if (c->end == NO_IDX)
+			return;
+		s = step_add(k, f, f->share);
+		s->role = "remote service";
+		s->resource = m->ends[c->end].name;
+		s->res_kind = "socket";
+		s->doing = arena_printf(k->arena, "answers after %s on average",
+					ns_text(k, m->ends[c->end].turns ?
+							   (double)m->ends[c->end].service_ns /
+								   m->ends[c->end].turns : 0));
+		return;
+	case FIND_CPU_NEIGHBOUR:
+		s = step_add(k, f, f->share);
+		s->role = "neighbour";
+		s->who = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
+		s->doing = c->steal ? "the hypervisor gave the CPU to others" : "has the CPU";
+		return;
+	default:
+		return;
+	}
+}
+
+void chain_build(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct cause *top = c->top;
+	uint32_t entry, last;
+	struct step *s;
+
+	f->chain = ARENA_ARRAY(k->arena, struct step, CHAIN_MAX + 2);
+	if (!top)
+		return;
+	last = top->thread;
+	entry = top->entry_proc != NO_IDX ? entry_of(k, top->entry_proc) : last;
+	/* a thread of the same kind as the entry stands for it */
+	if (last != NO_IDX && (top->depth == 0 || entry == NO_IDX))
+		entry = last;
+	/* where the hop before the last is a client-facing thread itself, begin with it */
+	if (top->via != NO_IDX && (entry == last || top->depth == 1) &&
+	    thread_is_target(k->m, top->via))
+		entry = top->via;
+	if (entry == NO_IDX)
+		return;
+	s = step_thread(k, f, entry, 1);
+	if (top->via != NO_IDX && top->via != entry && top->via != last) {
+		hops_add(k, f, entry, top->via, f->share);
+		s = step_thread(k, f, top->via, f->share);
+	}
+	if (last != NO_IDX && last != entry) {
+		s = &f->chain[f->chain_len - 1];
+		s->doing = passing(k, top->via_res, top->lock != NO_IDX);
+		step_res(k, s, top->via_res);
+		s = step_thread(k, f, last, f->share);
+	}
+	s = &f->chain[f->chain_len - 1];
+	s->doing = ending(k, top);
+	step_res(k, s, top->res);
+	s->cnt = top->cnt;
+	end_step(k, f, c);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPU: computing is work, not a hold-up, until there is no more of it to
+ * have.  And event loops that one handler keeps from turning.
+ */
+#include <string.h>
+
+#include "verdict/weigh.h"
+
+/* A thread that runs or is runnable this much of the time has no room for another request. */
+#define THREAD_FULL 0.85
+/* All CPUs together. */
+#define HOST_FULL_IDLE 0.10
+/* A request that computes this long is felt even on an idle machine. */
+#define LONG_RUN_NS 50e6
+/* Stalls explain a loop's delay when they are this part of its time away from home. */
+#define STALL_SHARE 0.5
+/* One handler: at most one request in four is such a one. Else all are: then it is load. */
+#define STALL_RARE 0.25
+/* Shorter than this nobody at the other end notices (a frame of a screen, a retry timer). */
+#define STALL_MIN_NS 50e6
+
+static double thread_cpu(const struct thread *t)
+{
+	double life = t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 1;
+
+	return (t->ns[ST_RUN] + t->ns[ST_RUNQ]) / life;
+}
+
+/* A thread that requests go through and that never rests. */
+static uint32_t full_thread(const struct court *k)
+{
+	uint32_t best = NO_IDX;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct thread *th = &k->m->threads[t];
+
+		if (!th->tracked || !thread_is_target(k->m, t) || thread_cpu(th) < THREAD_FULL)
+			continue;
+		if (best == NO_IDX || thread_cpu(th) > thread_cpu(&k->m->threads[best]))
+			best = t;
+	}
+	return best;
+}
+
+static void neighbour_find(struct court *k, struct cand *c)
+{
+	double best = 0;
+
+	for (size_t i = 0; i < k->m->culprit_cnt; i++) {
+		const struct culprit *u = &k->m->culprits[i];
+		uint32_t v = model_proc_by_tgid(k->m, u->victim);
+		uint32_t p = model_proc_by_tgid(k->m, u->culprit);
+
+		if (!u->culprit || v == NO_IDX || !k->m->procs[v].target || u->ns <= best)
+			continue;
+		if (p != NO_IDX && (k->m->procs[p].target || k->m->procs[p].peer))
+			continue;
+		best = u->ns;
+		c->neighbour = u->culprit;
+		c->neighbour_comm = u->comm;
+	}
+	c->steal = k->host_steal > 0.10 && best < k->host_steal * k->window_ns;
+}
+
+void weigh_cpu(struct court *k)
+{
+	struct cand *own = &k->cand[FIND_CPU_OWN];
+	uint32_t full = full_thread(k);
+	double runq = 0, per_request = k->turns > 0 ? own->ns / k->turns : 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		if (k->w->causes[i].kind == CAUSE_RUNQ_SELF && k->w->causes[i].lock == NO_IDX)
+			runq += k->w->causes[i].ns;
+	}
+	if (full != NO_IDX)
+		own->loop = full;
+	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
+	if (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * own->ns) ||
+	    per_request >= LONG_RUN_NS)
+		return;
+	/* room left: what is spent computing holds nobody up */
+	k->cand[FIND_HEALTHY].ns += own->ns;
+	own->ns = 0;
+}
+
+void weigh_loop(struct court *k)
+{
+	struct cand *c = &k->cand[FIND_LOOP_BLOCKED];
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct thread *th = &k->m->threads[t];
+		double life = th->end_ns - th->begin_ns, away, part, ns;
+		struct cand *from;
+
+		if (k->w->threads[t].role != ROLE_T_LOOP || !thread_is_target(k->m, t))
+			continue;
+		away = life - k->w->threads[t].idle_ns;
+		part = away > 0 ? th->stall_ns / away : 0;
+		if (th->stall_max_ns < STALL_MIN_NS || part < STALL_SHARE ||
+		    th->stall_cnt > STALL_RARE * k->turns + 1)
+			continue;
+		if (part > 1)
+			part = 1;
+		for (size_t i = 0; i < k->w->cause_cnt; i++) {
+			const struct cause *x = &k->w->causes[i];
+
+			if (x->thread != t || x->lock != NO_IDX)
+				continue;
+			from = x->kind == CAUSE_TIMER ? &k->cand[FIND_TIMER] :
+			       x->kind == CAUSE_RUN || x->kind == CAUSE_RUNQ_SELF ?
+						      &k->cand[FIND_CPU_OWN] :
+			       x->kind == CAUSE_UNSEEN || x->kind == CAUSE_OTHER ||
+					       x->kind == CAUSE_CHILD ?
+						      &k->cand[FIND_UNKNOWN] : NULL;
+			ns = x->ns * part;
+			if (!from || from->ns < ns)
+				continue;
+			from->ns -= ns;
+			c->ns += ns;
+			c->loop = t;
+			if (!c->top || ns > c->top_ns) {
+				c->top = x;
+				c->top_ns = ns;
+			}
+		}
+	}
+}

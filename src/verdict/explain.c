@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and numbers for each finding: summary, resource, culprit, evidence, what would refute it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict/weigh.h"
+
+void say(struct court *k, struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!f->evidence)
+		f->evidence = ARENA_ARRAY(k->arena, const char *, FINDING_LINES);
+	if (f->evidence_cnt == FINDING_LINES)
+		return;
+	va_start(ap, fmt);
+	f->evidence[f->evidence_cnt++] = arena_vprintf(k->arena, fmt, ap);
+	va_end(ap);
+}
+
+void refute(struct court *k, struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!f->refute)
+		f->refute = ARENA_ARRAY(k->arena, const char *, FINDING_LINES);
+	if (f->refute_cnt == FINDING_LINES)
+		return;
+	va_start(ap, fmt);
+	f->refute[f->refute_cnt++] = arena_vprintf(k->arena, fmt, ap);
+	va_end(ap);
+}
+
+const char *ns_text(struct court *k, double ns)
+{
+	if (ns >= 10e9)
+		return arena_printf(k->arena, "%.0f s", ns / 1e9);
+	if (ns >= 1e9)
+		return arena_printf(k->arena, "%.1f s", ns / 1e9);
+	if (ns >= 10e6)
+		return arena_printf(k->arena, "%.0f ms", ns / 1e6);
+	if (ns >= 1e6)
+		return arena_printf(k->arena, "%.1f ms", ns / 1e6);
+	return arena_printf(k->arena, "%.0f us", ns / 1e3);
+}
+
+const char *thread_label(struct court *k, uint32_t thread)
+{
+	const struct thread *t;
+
+	if (thread == NO_IDX)
+		return "an unknown thread";
+	t = &k->m->threads[thread];
+	if (t->tid == t->tgid)
+		return arena_printf(k->arena, "%s (pid %u)", t->comm, t->tgid);
+	return arena_printf(k->arena, "%s (tid %u of pid %u)", t->comm, t->tid, t->tgid);
+}
+
+static const struct res *res_of(const struct court *k, uint32_t res)
+{
+	return res == NO_IDX ? NULL : &k->m->res[res];
+}
+
+static void name_res(struct court *k, struct finding *f, uint32_t res)
+{
+	const struct res *r = res_of(k, res);
+
+	if (!r)
+		return;
+	f->resource = r->name;
+	f->res_kind = res_kind_name(r->kind);
+}
+
+static double percent(double part, double of)
+{
+	return of > 0 ? 100 * part / of : 0;
+}
+
+/* What the culprit itself mostly did while the others waited for it. */
+static const char *did_meanwhile(struct court *k, const struct lock *l)
+{
+	uint64_t all = 0, best = 0;
+	unsigned top = 0;
+	static const char *const words[ST_CNT] = {
+		[ST_RUN] = "computing", [ST_RUNQ] = "waiting for a CPU",
+		[ST_WAIT + WAIT_TIMER] = "sleeping on a timer",
+		[ST_WAIT + WAIT_FSYNC] = "in fsync", [ST_WAIT + WAIT_FILE] = "waiting for the disk",
+		[ST_WAIT + WAIT_SOCKET] = "waiting on a socket",
+		[ST_WAIT + WAIT_EPOLL] = "asleep in epoll", [ST_WAIT + WAIT_POLL] = "asleep in poll",
+		[ST_WAIT + WAIT_FUTEX] = "waiting on another futex",
+		[ST_WAIT + WAIT_FAULT] = "waiting for a page",
+	};
+
+	for (unsigned i = 0; i < ST_CNT; i++) {
+		all += l->holder_st[i];
+		if (l->holder_st[i] > best) {
+			best = l->holder_st[i];
+			top = i;
+		}
+	}
+	if (!all)
+		return NULL;
+	return arena_printf(k->arena, "%s %.0f %% of that time",
+			    words[top] ? words[top] : state_name(top), percent(best, all));
+}
+
+static void explain_lock(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
+	const char *did;
+
+	if (!l) {
+		f->summary = "Threads wait for a lock; its holder was not seen.";
+		return;
+	}
+	name_res(k, f, l->res);
+	f->culprit = party_of(k->m, l->holder != NO_IDX ? l->holder : c->top->thread);
+	f->summary = f->cls == FIND_LOCK_HELD ?
+		arena_printf(k->arena, "%s holds a lock for %s at a time; %u threads wait for it.",
+			     thread_label(k, l->holder), ns_text(k, l->hold_ns), l->waiter_cnt) :
+		arena_printf(k->arena, "%u threads queue for one lock, held only %s at a time "
+			     "but wanted all the time.", l->waiter_cnt, ns_text(k, l->hold_ns));
+	say(k, f, "%llu waits, %s in all, longest %s; %.1f threads waiting on average while anyone did",
+	    (unsigned long long)l->wait_cnt, ns_text(k, l->wait_ns), ns_text(k, l->max_ns),
+	    l->avg_waiters);
+	if (l->virt)
+		say(k, f, "each waiter sleeps on something of its own (%u of them): told from who "
+			  "wakes whom", l->res_cnt);
+	say(k, f, "the lock was waited for %.0f %% of the time; %u threads held it meanwhile",
+	    percent(l->busy_ns, k->window_ns), l->holder_cnt);
+	did = did_meanwhile(k, l);
+	if (did)
+		say(k, f, "holders were %s", did);
+	if (l->pending_cnt)
+		say(k, f, "%u threads still waited when the watch ended", l->pending_cnt);
+	refute(k, f, "the wakers were not the holders: a hand-off (condition variable) that looks "
+		     "like a lock");
+}
+
+static void explain_disk(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct dev *d = c->dev != NO_IDX ? &k->m->devs[c->dev] : NULL;
+	const char *dev = d ? d->name : "the disk";
+	const struct res *r = c->top ? res_of(k, c->top->res) : NULL;
+	double busy = d ? percent(d->busy_ns, k->window_ns) : 0;
+
+	f->resource = dev;
+	f->res_kind = "disk";
+	if (f->cls == FIND_FSYNC && r) {
+		f->resource = r->name;
+		f->res_kind = res_kind_name(r->kind);
+	}
+	f->culprit = c->top ? party_of(k->m, c->top->thread) : f->culprit;
+	switch (f->cls) {
+	case FIND_FSYNC:
+		f->summary = arena_printf(k->arena, "%s waits for its writes to be made durable: "
+					  "fsync of %s.", thread_label(k, c->top->thread),
+					  r ? r->name : "a file");
+		break;
+	case FIND_DISK_LIMIT:
+		f->summary = arena_printf(k->arena, "The cgroup's I/O limit holds it back; %s itself "
+					  "is %.0f %% busy.", dev, busy);
+		break;
+	case FIND_DISK_NEIGHBOUR:
+		f->culprit = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
+		f->summary = arena_printf(k->arena, "%s (pid %u) keeps %s busy (%.0f %%).",
+					  c->neighbour_comm, c->neighbour, dev, busy);
+		break;
+	default:
+		f->summary = arena_printf(k->arena, "It waits for %s, which its own requests keep "
+					  "%.0f %% busy.", dev, busy);
+		break;
+	}
+	if (r && f->cls != FIND_FSYNC)
+		say(k, f, "most of the waiting is on %s", r->name);
+	if (c->top)
+		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)c->top->cnt,
+		    ns_text(k, c->top->ns / (c->top->cnt ? c->top->cnt : 1)),
+		    ns_text(k, c->top->max_ns));
+	if (d)
+		say(k, f, "%s: busy %.0f %%, %.1f requests in flight on average", dev, busy,
+		    (double)d->inflight_ns / k->window_ns);
+	refute(k, f, f->cls == FIND_DISK_LIMIT ?
+		       "raising the limit does not make these waits shorter" :
+		       "another file or device on the same disk is as slow when this process rests");
+}
+
+static void disk_users(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct model *m = k->m;
+	int said = 0;
+
+	if (c->dev == NO_IDX)
+		return;
+	for (size_t i = 0; i < m->disk_use_cnt && said < 3; i++) {
+		const struct disk_use *u = &m->disk_uses[i];
+
+		if (u->dev != m->devs[c->dev].dev || u->ios < 1)
+			continue;
+		say(k, f, "%s (pid %u): %.0f %s/s, %.1f MB/s, mean latency %s", u->comm, u->tgid,
+		    u->ios / (k->window_ns / 1e9), u->op == 0 ? "reads" : u->op == 1 ? "writes" :
+		    "flushes", u->sectors * 512 / (k->window_ns / 1e3),
+		    ns_text(k, (double)u->lat_ns / u->ios));
+		said++;
+	}
+}
+
+static void limit_lines(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->cgroup_cnt; i++) {
+		const struct cgroup *g = &k->m->cgroups[i];
+
+		if (!g->io_rbps && !g->io_wbps && !g->io_riops && !g->io_wiops)
+			continue;
+		say(k, f, "cgroup %s: limits read %llu B/s %llu/s, write %llu B/s %llu/s (0: none)",
+		    g->path, (unsigned long long)g->io_rbps, (unsigned long long)g->io_riops,
+		    (unsigned long long)g->io_wbps, (unsigned long long)g->io_wiops);
+	}
+}
+
+static void explain_cpu(struct court *k, struct finding *f, const struct cand *c)
+{
+	uint32_t t = c->loop != NO_IDX ? c->loop : c->top ? c->top->thread : NO_IDX;
+	const struct thread *th = t != NO_IDX ? &k->m->threads[t] : NULL;
+	double life = th && th->end_ns > th->begin_ns ? th->end_ns - th->begin_ns : 1;
+
+	f->resource = "CPU";
+	f->res_kind = "cpu";
+	f->culprit = party_of(k->m, t);
+	if (f->cls == FIND_CPU_NEIGHBOUR) {
+		f->culprit = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
+		f->summary = c->steal ? arena_printf(k->arena, "The hypervisor gives %.0f %% of the "
+						     "CPU time to other machines.",
+						     100 * k->host_steal) :
+			arena_printf(k->arena, "%s (pid %u) takes the CPU it needs.",
+				     c->neighbour_comm, c->neighbour);
+		refute(k, f, "the process is as slow when %s rests", c->neighbour_comm);
+	} else if (f->cls == FIND_CPU_QUOTA) {
+		f->summary = "The CPU quota of its cgroup holds it back.";
+		refute(k, f, "a larger quota does not make it faster");
+	} else {
+		f->summary = arena_printf(k->arena, "It uses all the CPU it can get; %s is the "
+					  "busiest.", thread_label(k, t));
+		refute(k, f, "the same work is done in less time on the same CPU with another load "
+			     "pattern");
+	}
+	if (th)
+		say(k, f, "%s: running %.0f %%, waiting for a CPU %.0f %% of the time",
+		    thread_label(k, t), percent(th->ns[ST_RUN], life),
+		    percent(th->ns[ST_RUNQ], life));
+	say(k, f, "all CPUs of the host: %.0f %% idle%s", 100 * k->host_idle,
+	    k->host_steal > 0.02 ? arena_printf(k->arena, ", %.0f %% stolen by the hypervisor",
+						100 * k->host_steal) : "");
+}
+
+static void culprit_lines(struct court *k, struct finding *f)
+{
+	int said = 0;
+
+	for (size_t i = 0; i < k->m->culprit_cnt && said < 3; i++) {
+		const struct culprit *u = &k->m->culprits[i];
+		uint32_t v = model_proc_by_tgid(k->m, u->victim);
+
+		if (v == NO_IDX || !k->m->procs[v].target || u->ns < 0.01 * k->window_ns)
+			continue;
+		say(k, f, "while it waited, %s ran for %s", u->culprit ?
+		    arena_printf(k->arena, "%s (pid %u)", u->comm, u->culprit) : "nobody",
+		    ns_text(k, u->ns));
+		said++;
+	}
+}
+
+static void quota_lines(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->cgroup_cnt; i++) {
+		const struct cgroup *g = &k->m->cgroups[i];
+
+		if (!g->nr_throttled)
+			continue;
+		f->resource = g->path;
+		f->res_kind = "cgroup";
+		say(k, f, "cgroup %s: quota %.0f %% of a CPU, held back in %llu of %llu periods, "
+			  "%s in all", g->path, percent(g->quota_us, g->period_us),
+		    (unsigned long long)g->nr_throttled, (unsigned long long)g->nr_periods,
+		    ns_text(k, g->throttled_ns));
+	}
+}
+
+/* What holds a local peer up: the largest cause of its own demand. */
+static void peer_lines(struct court *k, struct finding *f, uint32_t proc)
+{
+	double all = 0, best = 0;
+	const struct cause *top = NULL;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+		bool there = c->entry_proc == proc ||
+			     (c->thread != NO_IDX && k->m->threads[c->thread].proc == proc);
+
+		if (!there || c->kind == CAUSE_IDLE || c->kind == CAUSE_CLIENT)
+			continue;
+		all += c->ns;
+		if (c->ns > best) {
+			best = c->ns;
+			top = c;
+		}
+	}
+	if (!top)
+		return;
+	say(k, f, "it is itself held up: %s, %.0f %% of its time at work%s%s",
+	    cause_name(top->kind), percent(best, all),
+	    top->res != NO_IDX ? " on " : "", top->res != NO_IDX ? k->m->res[top->res].name : "");
+}
+
+static void explain_far(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct end *n = c->end != NO_IDX ? &k->m->ends[c->end] : NULL;
+	const struct proc *p = c->peer != NO_IDX ? &k->m->procs[c->peer] : NULL;
+	const char *name = n ? n->name : "a peer";
+
+	if (c->top && !n)
+		name_res(k, f, c->top->res);
+	if (n) {
+		f->resource = n->name;
+		f->res_kind = "socket";
+	}
+	if (f->cls == FIND_PEER && p) {
+		f->culprit = (struct party){ .pid = p->tgid, .comm = p->comm };
+		f->summary = arena_printf(k->arena, "It waits for %s (pid %u) on this host%s%s.",
+					  p->comm, p->tgid, n ? " at " : "", n ? name : "");
+		peer_lines(k, f, c->peer);
+	} else {
+		f->summary = arena_printf(k->arena, "It waits for answers from %s.",
+					  f->resource[0] ? f->resource : name);
+	}
+	if (n && n->turns)
+		say(k, f, "%llu requests sent to %s: mean answer after %s, longest %s",
+		    (unsigned long long)n->turns, name,
+		    ns_text(k, (double)n->service_ns / n->turns), ns_text(k, n->service_max_ns));
+	if (n && n->open_now)
+		say(k, f, "%llu requests unanswered at the end, the oldest for %s",
+		    (unsigned long long)n->open_now, ns_text(k, n->open_oldest_ns));
+	refute(k, f, "the peer answers as fast as it is asked, measured at the peer itself");
+}
+
+static void explain_queue(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct wreq *q = k->w->req_cnt ? &k->w->reqs[0] : NULL;
+	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
+
+	for (size_t i = 0; q && i < k->w->req_cnt; i++) {
+		if (k->m->procs[k->w->reqs[i].proc].target) {
+			q = &k->w->reqs[i];
+			break;
+		}
+	}
+	if (g) {
+		f->summary = arena_printf(k->arena, "All %u %s threads (%s) are busy; requests queue "
+					  "for them.", g->thread_cnt, role_name(g->role), g->comm);
+		f->culprit = (struct party){ .pid = k->m->procs[g->proc].tgid, .comm = g->comm };
+		for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+			if (k->m->threads[t].tracked && k->w->threads[t].group == c->group) {
+				f->culprit.tid = k->m->threads[t].tid;
+				break;
+			}
+		}
+		f->resource = "worker pool";
+		say(k, f, "%s: idle %.0f %%, running %.0f %%, waiting for a CPU %.0f %%, blocked "
+			  "%.0f %%", g->comm, percent(g->idle_ns, g->life_ns),
+		    percent(g->run_ns, g->life_ns), percent(g->runq_ns, g->life_ns),
+		    percent(g->blocked_ns, g->life_ns));
+		refute(k, f, "more workers do not raise the rate");
+	} else {
+		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
+			     "limit of the application on connections or requests.";
+		f->resource = "connection limit";
+		refute(k, f, "the answers come from a source that was not watched (shared memory, "
+			     "another process)");
+	}
+	if (q)
+		say(k, f, "%.1f requests open and %.1f unread on average, %.1f asked of others",
+		    q->open_avg, q->unread_avg, q->out_avg);
+}
+
+static void backlog_lines(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		const struct ev_listen *l = &k->m->listens[i];
+
+		if (l->backlog < 2)
+			continue;
+		say(k, f, "%u connections wait to be accepted on port %u (room for %u)",
+		    l->backlog, l->lport, l->backlog_max);
+		if (f->cls == FIND_CONN_LIMIT && l->backlog * 2 >= l->backlog_max) {
+			f->resource = arena_printf(k->arena, "listen queue of port %u", l->lport);
+			f->res_kind = "socket";
+			f->summary = arena_printf(k->arena, "Connections wait to be accepted on port "
+						  "%u faster than they are taken.", l->lport);
+		}
+	}
+	if (k->m->host.listen_overflows)
+		say(k, f, "%llu connections refused by full listen queues on this host",
+		    (unsigned long long)k->m->host.listen_overflows);
+}
+
+static void explain_loop(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct thread *th = c->loop != NO_IDX ? &k->m->threads[c->loop] : NULL;
+
+	f->culprit = party_of(k->m, c->loop);
+	f->resource = "event loop";
+	if (!th)
+		return;
+	f->summary = arena_printf(k->arena, "One handler keeps the event loop of %s from turning, "
+				  "up to %s at a time.", thread_label(k, c->loop),
+				  ns_text(k, th->stall_max_ns));
+	say(k, f, "%llu stalls, %s in all, longest %s, among %.0f requests",
+	    (unsigned long long)th->stall_cnt, ns_text(k, th->stall_ns),
+	    ns_text(k, th->stall_max_ns), k->turns);
+	say(k, f, "in the loop: computing %.0f %%, idle %.0f %% of the time",
+	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
+	    percent(k->w->threads[c->loop].idle_ns, th->end_ns - th->begin_ns));
+	refute(k, f, "every request takes that long: then it is load, not one handler");
+}
+
+static void explain_rest(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct cause *t = c->top;
+
+	switch (f->cls) {
+	case FIND_MEMORY:
+		f->resource = "memory";
+		f->res_kind = "memory";
+		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
+		f->summary = arena_printf(k->arena, "It waits for memory: page faults that read from "
+					  "disk, or reclaim.");
+		say(k, f, "host: %llu major faults, %llu pages swapped in, %llu out",
+		    (unsigned long long)k->m->host.maj_flt, (unsigned long long)k->m->host.swap_in,
+		    (unsigned long long)k->m->host.swap_out);
+		refute(k, f, "the working set fits: the faults stop when the cache is warm");
+		break;
+	case FIND_TIMER:
+		f->resource = "timer";
+		f->res_kind = "timer";
+		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
+		f->summary = arena_printf(k->arena, "%s sleeps on a timer while requests are open: a "
+					  "pause, back-off or poll interval of its own.",
+					  thread_label(k, t ? t->thread : NO_IDX));
+		refute(k, f, "something that is not watched ends the sleep early when it is ready");
+		break;
+	case FIND_CLIENTS:
+		f->summary = "The server is not held up: it waits for its clients to send or to read.";
+		f->resource = "clients";
+		break;
+	case FIND_UNKNOWN:
+		f->summary = "What it waits for was not seen.";
+		break;
+	default:
+		f->summary = "Nothing holds it up.";
+		break;
+	}
+	if (t && t->cnt && f->cls != FIND_HEALTHY)
+		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)t->cnt,
+		    ns_text(k, (double)t->ns / t->cnt), ns_text(k, t->max_ns));
+}
+
+void explain(struct court *k, struct finding *f, const struct cand *c)
+{
+	f->cls = c->cls;
+	f->resource = f->res_kind = f->summary = f->culprit.comm = "";
+	f->share = k->demand_ns > 0 ? c->ns / k->demand_ns : 0;
+	switch (c->cls) {
+	case FIND_LOCK_HELD:
+	case FIND_LOCK_CONVOY:
+		explain_lock(k, f, c);
+		break;
+	case FIND_DISK_OWN:
+	case FIND_DISK_LIMIT:
+	case FIND_DISK_NEIGHBOUR:
+	case FIND_FSYNC:
+		explain_disk(k, f, c);
+		disk_users(k, f, c);
+		if (c->cls == FIND_DISK_LIMIT)
+			limit_lines(k, f);
+		break;
+	case FIND_CPU_OWN:
+	case FIND_CPU_NEIGHBOUR:
+	case FIND_CPU_QUOTA:
+		explain_cpu(k, f, c);
+		culprit_lines(k, f);
+		if (c->cls == FIND_CPU_QUOTA)
+			quota_lines(k, f);
+		break;
+	case FIND_EXTERNAL:
+	case FIND_PEER:
+		explain_far(k, f, c);
+		break;
+	case FIND_WORKERS:
+	case FIND_CONN_LIMIT:
+		explain_queue(k, f, c);
+		backlog_lines(k, f);
+		break;
+	case FIND_LOOP_BLOCKED:
+		explain_loop(k, f, c);
+		break;
+	default:
+		explain_rest(k, f, c);
+		break;
+	}
+	chain_build(k, f, c);
+}

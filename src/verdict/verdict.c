@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks the findings and decides whether any holds the process up.
+ *
+ * Every threshold here is a share of the requests' time or of the window;
+ * its reason stands beside it.  None knows a program, a port or a path.
+ */
+#include "verdict/verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verdict/weigh.h"
+
+/* A finding must explain this much to be the verdict: less, and mending it is hardly felt. */
+#define VERDICT_MIN 0.30
+/* ... and this much to be named beside the verdict. */
+#define MENTION_MIN 0.15
+/* Two findings closer than this can't be told apart by sums that carry a few per cent of error. */
+#define TIE 0.08
+/*
+ * Below this many requests open at a time, waits of less than TINY_NS each
+ * hold nobody up: the server rests nine tenths of the time.
+ */
+#define TINY_OPEN 0.10
+#define TINY_NS 5e6
+/* Cycles this old are no race that resolves itself. */
+#define CYCLE_MIN_NS 500000000ULL
+
+static const struct { const char *name, *title; } names[FIND_CNT] = {
+	[FIND_HEALTHY] = { "healthy", "not held up" },
+	[FIND_CPU_OWN] = { "cpu-own", "CPU used up by its own load" },
+	[FIND_CPU_NEIGHBOUR] = { "cpu-neighbour", "CPU taken by a neighbour" },
+	[FIND_CPU_QUOTA] = { "cpu-quota", "held back by a CPU quota" },
+	[FIND_LOCK_HELD] = { "lock-held", "lock held too long" },
+	[FIND_LOCK_CONVOY] = { "lock-convoy", "lock convoy" },
+	[FIND_DEADLOCK] = { "deadlock", "deadlock" },
+	[FIND_WORKERS] = { "workers", "too few workers for the queue" },
+	[FIND_CONN_LIMIT] = { "conn-limit", "connection or request limit" },
+	[FIND_DISK_OWN] = { "disk-own", "disk used up by its own load" },
+	[FIND_DISK_NEIGHBOUR] = { "disk-neighbour", "disk taken by a neighbour" },
+	[FIND_DISK_LIMIT] = { "disk-limit", "held back by an I/O limit" },
+	[FIND_FSYNC] = { "fsync", "waits for fsync or journal" },
+	[FIND_MEMORY] = { "memory", "page faults or memory reclaim" },
+	[FIND_EXTERNAL] = { "external", "slow external service" },
+	[FIND_PEER] = { "peer", "slow local peer" },
+	[FIND_LOOP_BLOCKED] = { "loop-blocked", "event loop blocked by one handler" },
+	[FIND_CLIENTS] = { "clients", "clients are the slow side" },
+	[FIND_UNKNOWN] = { "unknown", "cannot be told from what was seen" },
+	[FIND_TIMER] = { "timer", "sleeps on a timer of its own" },
+};
+
+const char *finding_name(unsigned cls)
+{
+	return cls < FIND_CNT ? names[cls].name : "unknown";
+}
+
+const char *finding_title(unsigned cls)
+{
+	return cls < FIND_CNT ? names[cls].title : "";
+}
+
+const char *confidence_name(unsigned conf)
+{
+	return conf == CONF_HIGH ? "high" : conf == CONF_MEDIUM ? "medium" : "low";
+}
+
+static int by_ns(const void *pa, const void *pb)
+{
+	const struct cand *const *a = pa, *const *b = pb;
+
+	if ((*a)->ns != (*b)->ns)
+		return (*a)->ns < (*b)->ns ? 1 : -1;
+	return (*a)->cls - (*b)->cls;
+}
+
+static bool is_hold_up(const struct cand *c)
+{
+	return c->cls != FIND_HEALTHY && c->cls != FIND_UNKNOWN && c->cls != FIND_CLIENTS;
+}
+
+static unsigned confidence_of(const struct court *k, const struct cand *c, const struct cand *next)
+{
+	double share = k->demand_ns > 0 ? c->ns / k->demand_ns : 0;
+	double second = next && k->demand_ns > 0 ? next->ns / k->demand_ns : 0;
+	uint64_t lost = k->m->loss.cnt[LOSS_RING] + k->m->loss.cnt[LOSS_SEQ];
+	unsigned conf = share >= 0.6 && second < share / 2 ? CONF_HIGH :
+			share >= 0.4 ? CONF_MEDIUM : CONF_LOW;
+
+	/* with more than one record in twenty lost, sums may lean either way */
+	if (lost * 20 > k->m->wait_cnt + lost && conf > CONF_LOW)
+		conf--;
+	return conf;
+}
+
+static struct finding *finding_add(struct court *k, struct verdict *v, const struct cand *c,
+				   unsigned conf)
+{
+	struct finding *f = &v->findings[v->finding_cnt++];
+
+	explain(k, f, c);
+	f->conf = conf;
+	return f;
+}
+
+static bool deadlock_add(struct court *k, struct verdict *v)
+{
+	const struct wcycle *best = NULL;
+	struct finding *f;
+
+	for (size_t i = 0; i < k->w->cycle_cnt; i++) {
+		const struct wcycle *y = &k->w->cycles[i];
+
+		if (y->pending && y->ns >= CYCLE_MIN_NS && (!best || y->ns > best->ns) &&
+		    thread_is_target(k->m, y->thread[0]))
+			best = y;
+	}
+	if (!best)
+		return false;
+	f = &v->findings[v->finding_cnt++];
+	*f = (struct finding){ .cls = FIND_DEADLOCK, .conf = CONF_HIGH, .share = 1, .resource = "",
+			       .res_kind = "" };
+	f->culprit = party_of(k->m, best->thread[0]);
+	if (best->res[0] != NO_IDX) {
+		f->resource = k->m->res[best->res[0]].name;
+		f->res_kind = res_kind_name(k->m->res[best->res[0]].kind);
+	}
+	f->summary = arena_printf(k->arena, "%u threads wait for each other in a circle, for %s.",
+				  best->len, ns_text(k, best->ns));
+	f->chain = ARENA_ARRAY(k->arena, struct step, best->len);
+	for (uint32_t i = 0; i < best->len; i++) {
+		struct step *s = &f->chain[f->chain_len++];
+		uint32_t r = best->res[i];
+
+		*s = (struct step){ .thread = best->thread[i], .like_cnt = 1, .share = 1,
+				    .who = party_of(k->m, best->thread[i]),
+				    .role = role_name(k->w->threads[best->thread[i]].role),
+				    .doing = "waits for a lock that the next one holds",
+				    .resource = r != NO_IDX ? k->m->res[r].name : "",
+				    .res_kind = r != NO_IDX ? res_kind_name(k->m->res[r].kind) : "" };
+		say(k, f, "%s waits for %s, held by %s", thread_label(k, best->thread[i]),
+		    r != NO_IDX ? k->m->res[r].name : "a lock",
+		    thread_label(k, best->thread[(i + 1) % best->len]));
+	}
+	refute(k, f, "one of the waits has a time limit and ends by itself");
+	return true;
+}
+
+/* Nothing to speak of: the verdict is that the server rests, or its clients are slow. */
+static bool at_ease(const struct court *k, const struct cand *top)
+{
+	double open = k->demand_ns / k->window_ns;
+	double each = k->turns > 0 ? top->ns / k->turns : top->ns;
+
+	if (k->demand_ns <= 0)
+		return true;
+	return open < TINY_OPEN && each < TINY_NS;
+}
+
+static void unseen_add(struct court *k, struct verdict *v, const char *text)
+{
+	if (v->unseen_cnt < 32)
+		v->unseen[v->unseen_cnt++] = arena_strdup(k->arena, text);
+}
+
+static void losses_list(struct court *k, struct verdict *v)
+{
+	static const char *const what[LOSS_CNT] = {
+		[LOSS_RING] = "records lost because the ring buffer was full",
+		[LOSS_TASK_STORAGE] = "threads that could not be tracked",
+		[LOSS_RES_MAP] = "resources not described (map full)",
+		[LOSS_END_MAP] = "conversations not counted (map full)",
+		[LOSS_CULPRIT_MAP] = "CPU culprits not counted (map full)",
+		[LOSS_DISK_MAP] = "disk requests not attributed (map full)",
+		[LOSS_SEQ] = "gaps in the records of threads",
+		[LOSS_STRINGS] = "names left out",
+		[LOSS_PEERS] = "counterpart processes over the bound, not watched",
+		[LOSS_MEMBERS] = "files of event sets not listed",
+		[LOSS_SOCK_STORAGE] = "sockets that could not be tracked",
+		[LOSS_KSTACK] = "kernel stacks not stored",
+	};
+	const struct model *m = k->m;
+
+	for (unsigned i = 0; i < LOSS_CNT; i++) {
+		if (m->loss.cnt[i] && what[i])
+			unseen_add(k, v, arena_printf(k->arena, "%llu %s",
+						      (unsigned long long)m->loss.cnt[i], what[i]));
+	}
+	if (m->waits_dropped_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu waits over the bound kept as sums only; "
+					      "the chain is of the last %.1f s",
+					      (unsigned long long)m->waits_dropped_cnt,
+					      (m->end_ns - m->waits_begin_ns) / 1e9));
+	if (m->bad_event_cnt + m->unknown_kind_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu records not understood",
+					      (unsigned long long)(m->bad_event_cnt +
+								   m->unknown_kind_cnt)));
+	if (k->w->cut_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu chains cut at %d hops",
+					      (unsigned long long)k->w->cut_cnt, WAITS_MAX_DEPTH));
+	for (size_t i = 0; i < m->note_cnt; i++) {
+		if (m->note_kinds[i] != NOTE_INFO)
+			unseen_add(k, v, m->notes[i]);
+	}
+}
+
+static const char *subject_of(struct court *k)
+{
+	const struct model *m = k->m;
+	const struct proc *p = NULL;
+	uint32_t procs = 0, threads = 0;
+
+	for (size_t i = 0; i < m->proc_cnt; i++) {
+		if (!m->procs[i].target)
+			continue;
+		if (!p || m->procs[i].tgid < p->tgid)
+			p = &m->procs[i];
+		procs++;
+	}
+	for (uint32_t t = 0; t < m->thread_cnt; t++)
+		threads += thread_is_target(m, t) && m->threads[t].tracked;
+	if (!p)
+		return "nothing";
+	if (procs > 1)
+		return arena_printf(k->arena, "%s (pid %u) and %u more processes, %u threads", p->comm,
+				    p->tgid, procs - 1, threads);
+	return arena_printf(k->arena, "%s (pid %u), %u thread%s", p->comm, p->tgid, threads,
+			    threads == 1 ? "" : "s");
+}
+
+static void candidates_add(struct court *k, struct verdict *v, struct cand **order, size_t cnt)
+{
+	v->candidates = ARENA_ARRAY(k->arena, struct finding, 2);
+	for (size_t i = 0; i < cnt && v->candidate_cnt < 2; i++) {
+		struct finding *f;
+
+		if (!is_hold_up(order[i]))
+			continue;
+		f = &v->candidates[v->candidate_cnt++];
+		explain(k, f, order[i]);
+		f->conf = CONF_LOW;
+	}
+}
+
+/* Findings beside the verdict. */
+static void mention(struct court *k, struct verdict *v, struct cand **order, size_t cnt,
+		    const struct cand *top)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (is_hold_up(order[i]) && order[i]->cls != v->findings[0].cls &&
+		    order[i]->ns >= MENTION_MIN * k->demand_ns && !at_ease(k, order[i]))
+			finding_add(k, v, order[i], confidence_of(k, order[i], top));
+	}
+}
+
+/* order is sorted; decides what findings[0] is. */
+static void decide(struct court *k, struct verdict *v, struct cand **order, size_t cnt)
+{
+	const struct cand *top = order[0], *next = cnt > 1 ? order[1] : NULL;
+	double share = k->demand_ns > 0 ? top->ns / k->demand_ns : 0;
+	double second = next && k->demand_ns > 0 ? next->ns / k->demand_ns : 0;
+	struct cand none = k->cand[FIND_HEALTHY];
+
+	if (at_ease(k, top)) {
+		finding_add(k, v, &none, k->demand_ns > 0 ? CONF_HIGH : CONF_MEDIUM);
+	} else if (!is_hold_up(top) && top->cls != FIND_UNKNOWN) {
+		finding_add(k, v, top, confidence_of(k, top, next));
+	} else if (top->cls == FIND_UNKNOWN || share < VERDICT_MIN ||
+		   (share < 0.5 && share - second < TIE && next && is_hold_up(next))) {
+		finding_add(k, v, &k->cand[FIND_UNKNOWN], CONF_LOW);
+		candidates_add(k, v, order, cnt);
+	} else {
+		finding_add(k, v, top, confidence_of(k, top, next));
+	}
+	mention(k, v, order, cnt, top);
+}
+
+struct verdict *verdict_make(const struct model *m, const struct waits_result *w,
+			     const struct model *base, const struct waits_result *base_waits,
+			     struct arena *arena)
+{
+	struct verdict *v = ARENA_NEW(arena, struct verdict);
+	struct cand *order[FIND_CNT];
+	struct court k;
+	size_t cnt = 0;
+
+	court_init(&k, m, w, arena);
+	v->seconds = k.window_ns / 1e9;
+	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + 1);
+	v->unseen = ARENA_ARRAY(arena, const char *, 32);
+	v->subject = subject_of(&k);
+	weigh_causes(&k);
+	weigh_disk(&k);
+	weigh_clients(&k);
+	weigh_loop(&k);
+	weigh_queue(&k);
+	weigh_cpu(&k);
+	for (unsigned i = 0; i < FIND_CNT; i++) {
+		if (i != FIND_DEADLOCK)
+			order[cnt++] = &k.cand[i];
+	}
+	qsort(order, cnt, sizeof(*order), by_ns);
+	if (deadlock_add(&k, v)) {
+		/* the locks of the circle are in it already */
+		k.cand[FIND_LOCK_HELD].ns = k.cand[FIND_LOCK_CONVOY].ns = 0;
+		mention(&k, v, order, cnt, &k.cand[FIND_DEADLOCK]);
+	} else {
+		decide(&k, v, order, cnt);
+	}
+	losses_list(&k, v);
+	if (base && base_waits)
+		compare(&k, base, base_waits, v);
+	return v;
+}

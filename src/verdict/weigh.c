@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which finding each piece of demand speaks for, before the rest of the evidence is heard. */
+#include <string.h>
+
+#include "verdict/weigh.h"
+
+bool thread_is_target(const struct model *m, uint32_t thread)
+{
+	uint32_t p = thread != NO_IDX ? m->threads[thread].proc : NO_IDX;
+
+	return p != NO_IDX && m->procs[p].target;
+}
+
+uint32_t end_of_res(const struct model *m, uint32_t res)
+{
+	const struct res *r;
+
+	if (res == NO_IDX || m->res[res].kind != RES_SOCKET)
+		return NO_IDX;
+	r = &m->res[res];
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+
+		if (n->role == r->role && n->rport == r->rport && n->family == r->family &&
+		    n->proc != NO_IDX && m->procs[n->proc].tgid == r->tgid &&
+		    memcmp(n->raddr, r->raddr, sizeof(n->raddr)) == 0)
+			return i;
+	}
+	return NO_IDX;
+}
+
+static uint32_t peer_of(const struct court *k, const struct cause *c)
+{
+	const struct model *m = k->m;
+	uint32_t end = c->end != NO_IDX ? c->end : end_of_res(m, c->res), tgid = 0;
+
+	if (c->thread != NO_IDX && m->threads[c->thread].proc != NO_IDX &&
+	    m->threads[c->thread].proc != c->entry_proc && !thread_is_target(m, c->thread))
+		return m->threads[c->thread].proc;
+	if (end != NO_IDX)
+		tgid = m->ends[end].peer_tgid;
+	if (!tgid && c->res != NO_IDX)
+		tgid = m->res[c->res].peer_tgid;
+	return tgid ? model_proc_by_tgid(m, tgid) : NO_IDX;
+}
+
+static void cand_add(struct court *k, unsigned cls, const struct cause *c, double ns)
+{
+	struct cand *d = &k->cand[cls];
+
+	d->ns += ns;
+	if (!d->top || ns > d->top_ns) {
+		d->top = c;
+		d->top_ns = ns;
+	}
+}
+
+/* A hold shorter than this does no harm alone: it takes many users to wait long for it. */
+#define HELD_MIN_NS 1000000
+
+static unsigned lock_finding(const struct court *k, uint32_t lock)
+{
+	if (lock == NO_IDX)
+		return FIND_LOCK_HELD;
+	return k->w->locks[lock].hold_ns >= HELD_MIN_NS ? FIND_LOCK_HELD : FIND_LOCK_CONVOY;
+}
+
+/* Ends that say why whatever lock lies on the way: the lock is then a link of the chain. */
+static unsigned finding_of(const struct court *k, const struct cause *c, uint32_t peer)
+{
+	switch (c->kind) {
+	case CAUSE_RUNQ_OTHER:
+		return FIND_CPU_NEIGHBOUR;
+	case CAUSE_RUNQ_QUOTA:
+		return FIND_CPU_QUOTA;
+	default:
+		break;
+	}
+	if (peer != NO_IDX && c->kind != CAUSE_CLIENT)
+		return FIND_PEER;
+	switch (c->kind) {
+	case CAUSE_DISK:
+		return FIND_DISK_OWN;
+	case CAUSE_FSYNC:
+		return FIND_FSYNC;
+	case CAUSE_MEMORY:
+		return FIND_MEMORY;
+	case CAUSE_EXTERNAL:
+		return FIND_EXTERNAL;
+	case CAUSE_KLOCK:
+	case CAUSE_LOCK:
+	case CAUSE_CYCLE:
+		return lock_finding(k, c->lock);
+	case CAUSE_QUEUE:
+		return FIND_CONN_LIMIT;
+	default:
+		break;
+	}
+	if (c->lock != NO_IDX)
+		return lock_finding(k, c->lock);
+	switch (c->kind) {
+	case CAUSE_RUN:
+	case CAUSE_RUNQ_SELF:
+		return FIND_CPU_OWN;
+	case CAUSE_TIMER:
+		return FIND_TIMER;
+	case CAUSE_CLIENT:
+		return FIND_CLIENTS;
+	case CAUSE_IDLE:
+		return FIND_HEALTHY;
+	default:
+		return FIND_UNKNOWN;
+	}
+}
+
+static void most_of(double *best_ns, uint32_t *best, uint32_t idx, double ns)
+{
+	if (ns > *best_ns) {
+		*best_ns = ns;
+		*best = idx;
+	}
+}
+
+/* Which lock, conversation or peer carries most of a finding. */
+static void carriers_choose(struct court *k)
+{
+	const struct model *m = k->m;
+	double *lock = ARENA_ARRAY(k->arena, double, k->w->lock_cnt + 1);
+	double *end = ARENA_ARRAY(k->arena, double, m->end_cnt + 1);
+	double *proc = ARENA_ARRAY(k->arena, double, m->proc_cnt + 1);
+	double best_lock[FIND_CNT] = { 0 }, best_end[FIND_CNT] = { 0 }, best_proc[FIND_CNT] = { 0 };
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+		uint32_t peer, e;
+		unsigned cls;
+
+		if (c->entry_proc == NO_IDX || !m->procs[c->entry_proc].target)
+			continue;
+		peer = peer_of(k, c);
+		cls = finding_of(k, c, peer);
+		e = c->end != NO_IDX ? c->end : end_of_res(m, c->res);
+		if (c->lock != NO_IDX)
+			most_of(&best_lock[cls], &k->cand[cls].lock, c->lock,
+				lock[c->lock] += c->ns);
+		if (e != NO_IDX)
+			most_of(&best_end[cls], &k->cand[cls].end, e, end[e] += c->ns);
+		if (peer != NO_IDX)
+			most_of(&best_proc[cls], &k->cand[cls].peer, peer, proc[peer] += c->ns);
+	}
+}
+
+void weigh_causes(struct court *k)
+{
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
+			continue;
+		cand_add(k, finding_of(k, c, peer_of(k, c)), c, c->ns);
+		k->demand_ns += c->ns;
+	}
+	carriers_choose(k);
+}
+
+void court_init(struct court *k, const struct model *m, const struct waits_result *w,
+		struct arena *arena)
+{
+	const struct ev_host *h = &m->host;
+	double all = (double)h->cpu_busy_ns + h->cpu_idle_ns + h->cpu_iowait_ns + h->cpu_steal_ns;
+
+	*k = (struct court){ .m = m, .w = w, .arena = arena };
+	k->window_ns = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 1;
+	k->host_idle = all > 0 ? (h->cpu_idle_ns + h->cpu_iowait_ns) / all : 1;
+	k->host_steal = all > 0 ? h->cpu_steal_ns / all : 0;
+	for (unsigned i = 0; i < FIND_CNT; i++) {
+		struct cand *c = &k->cand[i];
+
+		c->cls = i;
+		c->lock = c->end = c->peer = c->dev = c->group = c->loop = NO_IDX;
+		c->neighbour_comm = "";
+	}
+	for (size_t i = 0; i < w->req_cnt; i++) {
+		if (m->procs[w->reqs[i].proc].target)
+			k->turns += w->reqs[i].turns;
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIGH_H
+#define WEIGH_H
+/*
+ * Private to verdict/: demand sorted by the finding it speaks for.
+ *
+ *	weigh_causes (by cause), then weigh_* refine with what else was seen,
+ *	candidates sorted by share, then explain_* write evidence and chain
+ */
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "model/model.h"
+#include "verdict/verdict.h"
+#include "waits/waits.h"
+
+struct cand {
+	uint8_t cls;
+	double ns;		/* demand that speaks for it */
+	const struct cause *top; /* largest single cause, NULL when it has none */
+	double top_ns;
+	uint32_t lock;		/* index in locks, NO_IDX */
+	uint32_t end;		/* index in ends, NO_IDX */
+	uint32_t peer;		/* proc idx of a local peer, NO_IDX */
+	uint32_t neighbour;	/* tgid that takes the CPU or the disk, 0 none */
+	const char *neighbour_comm;
+	uint32_t dev;		/* index in devs, NO_IDX */
+	uint32_t group;		/* index in groups: the pool, NO_IDX */
+	uint32_t loop;		/* thread idx, NO_IDX */
+	bool steal;		/* the neighbour is outside this virtual machine */
+};
+
+struct court {			/* all that a verdict is made from */
+	const struct model *m;
+	const struct waits_result *w;
+	struct arena *arena;
+	struct cand cand[FIND_CNT];
+	double demand_ns;	/* of the target, with what weigh_* added */
+	double window_ns;
+	double turns;
+	double host_idle;	/* 0..1 of all CPUs over the window */
+	double host_steal;
+};
+
+/* weigh.c */
+void court_init(struct court *k, const struct model *m, const struct waits_result *w,
+		struct arena *arena);
+void weigh_causes(struct court *k);
+bool thread_is_target(const struct model *m, uint32_t thread);
+uint32_t end_of_res(const struct model *m, uint32_t res);
+
+/* disk.c, queue.c, cpu.c: move demand to the finding that the rest of the evidence names */
+void weigh_disk(struct court *k);
+void weigh_queue(struct court *k);
+void weigh_cpu(struct court *k);
+void weigh_loop(struct court *k);
+void weigh_clients(struct court *k);
+
+/* explain.c and chain.c */
+void explain(struct court *k, struct finding *f, const struct cand *c);
+void chain_build(struct court *k, struct finding *f, const struct cand *c);
+const char *thread_label(struct court *k, uint32_t thread);
+const char *ns_text(struct court *k, double ns);
+struct party party_of(const struct model *m, uint32_t thread);
+/* Adds printf text to f->evidence or f->refute; at most FINDING_LINES each. */
+#define FINDING_LINES 8
+void say(struct court *k, struct finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void refute(struct court *k, struct finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* compare.c */
+void compare(struct court *k, const struct model *base, const struct waits_result *bw,
+	     struct verdict *v);
+
+#endif /* WEIGH_H */
