@@ -22,6 +22,7 @@ struct text_opts {
 	int colour;	/* 1: SGR sequences */
 	int columns;	/* width to fit, 0: 80 */
 	int verbose;	/* 1: also the tables behind the verdict */
+	int ascii;	/* 1: the terminal does not take UTF-8 */
 };
 
 /* Under one screen (24 to 40 lines) unless verbose. */
@@ -33,7 +34,7 @@ void answer_json(const struct answer *a, struct buf *out);
 /* One self-contained page: no network, opens from disk. */
 void answer_html(const struct answer *a, struct buf *out);
 
-/* The embedded JSON schema. */
-extern const char answer_schema[];
+/* The JSON schema of answer_json as text: docs/why.schema.json, put in by the Makefile. */
+extern const char embed_why_schema_json[];
 
 #endif /* ANSWER_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef JSON_PARTS_H
+#define JSON_PARTS_H
+/*
+ * The parts of the answer object that `--json` and the data of the HTML page
+ * share.  Each writes keys into an object that the caller opened; what they
+ * mean is in docs/why.schema.json.
+ */
+#include <stddef.h>
+
+struct answer;
+struct json;
+
+struct row_limits {	/* rows written at most, 0: all */
+	size_t threads, resources, edges, causes, locks, ends, takers;
+};
+
+/* All keys of the answer; "omitted" counts the rows that limits cut. */
+void json_answer_parts(struct json *j, const struct answer *a, const struct row_limits *limits);
+
+/* Used by json_answer_parts: the tables behind the verdict. */
+void json_tables(struct json *j, const struct answer *a, const struct row_limits *limits);
+
+#endif /* JSON_PARTS_H */
