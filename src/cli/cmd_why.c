@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Watches, or reads a capture, then answers: source -> model -> waits ->
+ * verdict -> report.  What was seen until an early end (Ctrl-C, the process
+ * gone, a source that fails) is still answered, and the end is told.
+ */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/fmt.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "cli/options.h"
+#include "cli/select.h"
+#include "collect/source.h"
+#include "model/model.h"
+#include "report/answer.h"
+#include "verdict/verdict.h"
+#include "waits/waits.h"
+
+struct why_opts {
+	struct select_opts select;
+	struct window_opts window;
+	struct input_opts input;
+	struct baseline_opts baseline;
+	struct output_opts output;
+	bool verbose;
+};
+
+/* What passes from the source to the model, counted for the progress line. */
+struct intake {
+	struct event_sink model;
+	uint64_t event_cnt, lost_cnt, tick_cnt;
+};
+
+static int intake_put(void *ctx, const struct event_hdr *ev)
+{
+	struct intake *in = ctx;
+
+	in->event_cnt++;
+	in->tick_cnt += ev->kind == EV_TICK;
+	if (ev->kind == EV_LOSS && ev->size >= sizeof(struct ev_loss)) {
+		const struct ev_loss *loss = (const struct ev_loss *)ev;
+
+		in->lost_cnt = 0;
+		for (unsigned i = 0; i < LOSS_CNT; i++)
+			in->lost_cnt += loss->cnt[i];
+	}
+	return in->model.put(in->model.ctx, ev);
+}
+
+struct progress {
+	bool on;
+	uint64_t begin_ns, duration_ns;
+};
+
+static void progress_show(const struct progress *p, const struct intake *in)
+{
+	uint64_t past = clock_mono_ns() - p->begin_ns;
+	double seconds = (double)past / 1e9;
+	char n[FMT_MAX], rate[FMT_MAX], lost[FMT_MAX];
+
+	if (!p->on)
+		return;
+	fprintf(stderr, "\r\033[Kwatching: %.0f of %.0f s, %s events, %s/s, %s lost (Ctrl-C: answer now)",
+		seconds, (double)p->duration_ns / 1e9, fmt_count(n, in->event_cnt),
+		fmt_count(rate, seconds > 0 ? (uint64_t)((double)in->event_cnt / seconds) : 0),
+		fmt_count(lost, in->lost_cnt));
+	fflush(stderr);
+}
+
+static void progress_clear(const struct progress *p)
+{
+	if (p->on) {
+		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
+}
+
+/* Steps src to its end into m; 0 or the source's error, what was delivered stays. */
+static int pump(struct source *src, struct model *m, const struct progress *p,
+		struct intake *in, struct err *err)
+{
+	struct event_sink sink = {.put = intake_put, .ctx = in};
+	bool stopped = false;
+	int more;
+
+	in->model = model_sink(m);
+	progress_show(p, in);
+	do {
+		if (stop_requested() && !stopped) {
+			source_stop(src);
+			stopped = true;
+		}
+		more = source_step(src, &sink, err);
+		progress_show(p, in);
+	} while (more > 0);
+	progress_clear(p);
+	model_finish(m);
+	return more;
+}
+
+struct run {			/* one observation and what the engine made of it */
+	struct model *model;
+	struct waits_result *waits;
+};
+
+static void run_release(struct run *r)
+{
+	model_free(r->model);
+	*r = (struct run){0};
+}
+
+static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
+{
+	static const struct progress quiet = {0};
+	struct intake in = {0};
+	struct source *src;
+	struct model *m;
+	int code = source_file(path, &src, err);
+
+	if (code < 0)
+		return code;
+	m = model_new(NULL);
+	code = pump(src, m, &quiet, &in, err);
+	source_free(src);
+	if (code < 0) {
+		model_free(m);
+		return err_prefix(err, "read '%s'", path);
+	}
+	*ret_run = (struct run){m, waits_analyse(m, NULL, arena)};
+	return 0;
+}
+
+static void say_early_end(const struct why_opts *o, const struct model *m)
+{
+	uint64_t seen = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 0;
+	char t[FMT_MAX];
+
+	if (seen + seen / 10 + 200 * NS_PER_MS >= o->window.duration_ns)
+		return;
+	if (stop_requested())
+		log_warn("stopped after %s; this is what was seen until then", fmt_ns(t, seen));
+	else
+		log_warn("what was watched ended after %s; this is what was seen until then",
+			 fmt_ns(t, seen));
+}
+
+/* A failure after the first tick still leaves something to answer from: *ret_late is then set. */
+static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct err *err)
+{
+	const struct why_opts *o = cli->opts;
+	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns};
+	struct progress p = {.on = isatty(STDERR_FILENO), .duration_ns = o->window.duration_ns};
+	struct intake in = {0};
+	struct source *src;
+	struct model *m;
+	int code = source_live(&watch, &src, err);
+
+	if (code < 0)
+		return code;
+	p.begin_ns = clock_mono_ns();
+	m = model_new(NULL);
+	code = pump(src, m, &p, &in, err);
+	source_free(src);
+	if (code < 0 && !in.tick_cnt) {
+		model_free(m);
+		return code;
+	}
+	if (code < 0)
+		*ret_late = code;
+	else
+		say_early_end(o, m);
+	*ret_run = (struct run){m, waits_analyse(m, NULL, &cli->arena)};
+	return 0;
+}
+
+/* The page's file is opened before the watching, so that a wrong path costs no time. */
+struct page_file {
+	const char *path;
+	int fd;
+	bool created;
+};
+
+static int page_open(struct page_file *f, const char *path, struct err *err)
+{
+	struct stat st;
+
+	*f = (struct page_file){.path = path, .fd = -1};
+	if (!path)
+		return 0;
+	f->created = stat(path, &st) < 0;
+	f->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (f->fd < 0)
+		return err_errno(err, -errno, "write '%s'", path);
+	return 0;
+}
+
+/* A page that was begun and not finished is removed; one that was there before is left. */
+static void page_close(struct page_file *f, bool failed)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->fd >= 0 && failed && f->created)
+		unlink(f->path);
+	f->fd = -1;
+}
+
+static int page_write(struct page_file *f, const struct answer *a, struct err *err)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	int code;
+
+	if (f->fd < 0)
+		return 0;
+	answer_html(a, &out);
+	if (ftruncate(f->fd, 0) < 0 && errno != EINVAL)
+		return err_errno(err, -errno, "write '%s'", f->path);
+	code = file_write_all(f->fd, buf_str(&out), out.len);
+	if (code < 0)
+		return err_errno(err, code, "write '%s'", f->path);
+	return 0;
+}
+
+static int screen_columns(void)
+{
+	const char *env = getenv("COLUMNS");
+	struct winsize size = {0};
+	long columns = env ? strtol(env, NULL, 10) : 0;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return columns > 0 && columns < 1000 ? (int)columns : 100;
+}
+
+static void print_answer(const struct why_opts *o, const struct answer *a)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	struct text_opts text = {
+		.colour = output_has_color(&o->output, stdout),
+		.columns = screen_columns(),
+		.verbose = o->verbose,
+	};
+
+	if (o->output.json) {
+		answer_json(a, &out);
+	} else {
+		setlocale(LC_CTYPE, "");
+		text.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		answer_text(a, &text, &out);
+	}
+	fwrite(buf_str(&out), 1, out.len, stdout);
+}
+
+static int why_check(const struct why_opts *o, struct err *err)
+{
+	if (!o->input.path)
+		return select_check(&o->select, err);
+	if (!select_is_empty(&o->select))
+		return err_usage(err, "-i reads a capture, which has its own selection: "
+				      "leave the other one out");
+	return 0;
+}
+
+static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
+{
+	const struct why_opts *o = cli->opts;
+	CLEANUP(run_release) struct run run = {0};
+	CLEANUP(run_release) struct run base = {0};
+	struct answer a;
+	int late = 0, code = 0;
+
+	/* the baseline first: a file that cannot be read costs no watching */
+	if (o->baseline.path)
+		code = run_file(o->baseline.path, &cli->arena, &base, err);
+	if (code < 0)
+		return err_prefix(err, "baseline");
+	code = o->input.path ? run_file(o->input.path, &cli->arena, &run, err)
+			     : run_live(cli, &run, &late, err);
+	if (code < 0)
+		return code;
+	a = (struct answer){run.model, run.waits,
+			    verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena)};
+	print_answer(o, &a);
+	if (late < 0)
+		return err_prefix(err, "the watching ended early, the answer covers what was seen");
+	return page_write(page, &a, err);
+}
+
+static int why_run(struct cli *cli, int argc, char **argv)
+{
+	const struct why_opts *o = cli->opts;
+	struct page_file page = {.fd = -1};
+	struct err err = {0};
+	int code = why_check(o, &err);
+
+	(void)argc;
+	(void)argv;
+	if (code == 0)
+		code = page_open(&page, o->output.html_path, &err);
+	if (code < 0)
+		return cli_fail(cli, &err);
+	code = why_answer(cli, &page, &err);
+	page_close(&page, code < 0);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
+static const struct opt why_opt_table[] = {
+	OPT_GROUP(select_opt_table, struct why_opts, select),
+	OPT_GROUP(window_opt_table, struct why_opts, window),
+	OPT_GROUP(input_opt_table, struct why_opts, input),
+	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
+	OPT_GROUP(output_opt_table, struct why_opts, output),
+	{.type = OPT_FLAG, .short_name = 'v', .long_name = "verbose",
+	 .help = "also the tables behind the verdict", OPT_AT(struct why_opts, verbose)},
+	OPT_END,
+};
+
+const struct cmd cmd_why = {
+	.name = "why",
+	.help = "say what holds a process up: resource, threads and chain",
+	.args = NULL,
+	.about = "Watches for a while, then names the resource that holds the processes up, the\n"
+		 "chain of threads from the client-facing one to the end of the waiting, what\n"
+		 "supports that, what would refute it and what was not seen.  Needs no baseline.",
+	.examples = "  heldup why -p 1234              # watch a process for ten seconds\n"
+		    "  heldup why --port 3306 -d 2s    # whoever listens there, for two\n"
+		    "  heldup why -i slow.cap -v       # from a capture, with the tables",
+	.json_schema = embed_why_schema_json,
+	.opts = why_opt_table,
+	.opts_size = sizeof(struct why_opts),
+	.run = why_run,
+};
