@@ -13,6 +13,11 @@
  * aside (early_*) and used at switch-in only when none came after the
  * switch-out; a waking that hit a thread which then did not sleep is so
  * dropped by itself.
+ *
+ * Not every switch and waking is told on every machine: some kernels hide
+ * those that happen on top of certain tasks.  Where the states do not follow
+ * each other, the scheduler's own times of arrival and run-queue delay fill
+ * in what was missed.
  */
 #include "classify.h"
 #include "fill.h"
@@ -100,43 +105,13 @@ static __always_inline bool is_throttled(struct task_struct *p)
 	return bpf_core_field_exists(p->throttled) && p->throttled;
 }
 
-static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
+/* How long p has been runnable since it was last off CPU, by the scheduler's own book. */
+static __always_inline u64 queued_ns(struct task_struct *p, const struct thr *t)
 {
-	struct proc_ent *e;
-	u32 tgid = t->tgid;
+	u64 queued = p->sched_info.last_queued;
+	u64 ns = p->sched_info.run_delay - t->delay_ns;
 
-	t->ver++;
-	if (t->state <= THR_RUN)
-		t->run_ns += since(t->state_ns, now);
-	t->state_ns = now;
-	t->off_ns = now;
-	t->wake_ns = 0;
-	t->flags = 0;
-	t->kstack = -1;
-	t->waker_tid = t->waker_tgid = 0;
-	t->waker_ctx = WAKER_NONE;
-	t->off_open = t->own_open;
-	if (!(state & KSTATE_SLEEPS)) {
-		t->flags = WAITF_PREEMPTED;
-		t->cls = WAIT_OTHER;
-		t->op = 0;
-		t->res = 0;
-		t->sysnr = -1;
-		t->owner_tid = 0;
-		t->state = THR_RUNQ;
-		if (is_throttled(p)) {
-			t->cls = WAIT_THROTTLE;
-			t->flags = 0;
-			t->state = THR_WAIT;
-		}
-	} else {
-		e = bpf_map_lookup_elem(&hu_procs, &tgid);
-		t->proc_open = e ? e->sums.open : 0;
-		classify(p, t, state, true);
-		t->state = THR_WAIT;
-	}
-	t->ver++;
-	return 0;
+	return queued ? ns + since(queued, p->se.cfs_rq->rq->clock) : ns;
 }
 
 static __always_inline void send_wait(struct thr *t, u64 now, u32 cpu)
@@ -167,11 +142,16 @@ static __always_inline void sum_wait(struct thr *t, u64 ns)
 	t->wait_cnt++;
 }
 
-static __noinline int switch_in(struct thr *t, u64 now, u32 cpu)
+static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 {
 	u64 runq_ns;
 
 	t->ver++;
+	if (t->state == THR_RUN) { /* its switch-out was not seen */
+		t->run_ns += since(t->state_ns, now);
+		t->state_ns = t->off_ns = now;
+		t->flags = WAITF_PREEMPTED;
+	}
 	if (t->state == THR_WAIT) {
 		if (t->early_ns && t->cls != WAIT_THROTTLE) {
 			t->wake_ns = t->off_ns;
@@ -180,7 +160,7 @@ static __noinline int switch_in(struct thr *t, u64 now, u32 cpu)
 			t->waker_ctx = t->early_ctx;
 			t->flags |= t->early_flags;
 		} else {
-			t->wake_ns = now;
+			t->wake_ns = queued < now - t->off_ns ? now - queued : t->off_ns;
 		}
 		sum_wait(t, since(t->off_ns, t->wake_ns));
 		t->state_ns = t->wake_ns;
@@ -197,7 +177,61 @@ static __noinline int switch_in(struct thr *t, u64 now, u32 cpu)
 		blame_runners(t->tgid, now - runq_ns, now);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
-	send_wait(t, now, cpu);
+	send_wait(t, now, bpf_get_smp_processor_id());
+	return 0;
+}
+
+/* p leaves the CPU and was not seen to come: make up for it. */
+static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64 now)
+{
+	u64 ran_ns = since(p->sched_info.last_arrival, p->se.cfs_rq->rq->clock);
+	u64 in_ns = now - ran_ns;
+
+	if (ran_ns > since(t->state_ns, now))
+		in_ns = t->state_ns;
+	switch_in(t, in_ns, p->sched_info.run_delay - t->delay_ns);
+	return 0;
+}
+
+static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
+{
+	struct proc_ent *e;
+	u32 tgid = t->tgid;
+
+	if (t->state > THR_RUN)
+		missed_switch_in(p, t, now);
+	t->ver++;
+	if (t->state <= THR_RUN)
+		t->run_ns += since(t->state_ns, now);
+	t->state_ns = now;
+	t->off_ns = now;
+	t->wake_ns = 0;
+	t->flags = 0;
+	t->kstack = -1;
+	t->waker_tid = t->waker_tgid = 0;
+	t->waker_ctx = WAKER_NONE;
+	t->off_open = t->own_open;
+	t->delay_ns = p->sched_info.run_delay;
+	if (!(state & KSTATE_SLEEPS)) {
+		t->flags = WAITF_PREEMPTED;
+		t->cls = WAIT_OTHER;
+		t->op = 0;
+		t->res = 0;
+		t->sysnr = -1;
+		t->owner_tid = 0;
+		t->state = THR_RUNQ;
+		if (is_throttled(p)) {
+			t->cls = WAIT_THROTTLE;
+			t->flags = 0;
+			t->state = THR_WAIT;
+		}
+	} else {
+		e = bpf_map_lookup_elem(&hu_procs, &tgid);
+		t->proc_open = e ? e->sums.open : 0;
+		classify(p, t, state, true);
+		t->state = THR_WAIT;
+	}
+	t->ver++;
 	return 0;
 }
 
@@ -249,7 +283,7 @@ int hu_switch(u64 *ctx)
 	}
 	t = thr_of(next);
 	if (t)
-		switch_in(t, now, bpf_get_smp_processor_id());
+		switch_in(t, now, t->state == THR_WAIT ? queued_ns(next, t) : 0);
 	return 0;
 }
 

@@ -48,6 +48,7 @@ struct thr {
 	/* the off-CPU period in progress */
 	u64 off_ns;
 	u64 wake_ns;
+	u64 delay_ns; /* sched_info.run_delay at switch-out */
 	u64 res;
 	u32 waker_tid;
 	u32 waker_tgid;
