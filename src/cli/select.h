@@ -6,29 +6,13 @@
  * collector's work.
  */
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "cli/opt.h"
+#include "collect/select.h"
 
 struct err;
 
 enum { SELECT_PIDS_MAX = 256 };
-
-struct select_pids {
-	const int32_t *items; /* each above 0 */
-	size_t cnt;
-};
-
-struct select_opts {
-	struct select_pids pids;
-	const char *comm;	/* extended regular expression, valid */
-	const char *cgroup;	/* path or tail of one */
-	const char *unit;	/* systemd unit */
-	int64_t port;		/* 0 for none */
-	bool all;
-	char **command;		/* NULL-terminated, NULL for none */
-};
 
 extern const struct opt select_opt_table[];
 
