@@ -117,7 +117,7 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 	name_res(k, f, l->res);
 	f->culprit = party_of(k->m, l->holder != NO_IDX ? l->holder : c->top->thread);
 	f->summary = f->cls == FIND_LOCK_HELD ?
-		arena_printf(k->arena, "%s holds a lock for %s at a time; %u threads wait for it.",
+		arena_printf(k->arena, "%s holds a lock up to %s at a time; %u threads wait for it.",
 			     thread_label(k, l->holder), ns_text(k, l->hold_ns), l->waiter_cnt) :
 		arena_printf(k->arena, "%u threads queue for one lock, held only %s at a time "
 			     "but wanted all the time.", l->waiter_cnt, ns_text(k, l->hold_ns));

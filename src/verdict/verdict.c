@@ -151,7 +151,7 @@ static bool deadlock_add(struct court *k, struct verdict *v)
 static bool at_ease(const struct court *k, const struct cand *top)
 {
 	double open = k->demand_ns / k->window_ns;
-	double each = k->turns > 0 ? top->ns / k->turns : top->ns;
+	double each = k->turns > 0 ? top->ns / k->turns : 0;
 
 	if (k->demand_ns <= 0)
 		return true;

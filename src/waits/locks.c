@@ -243,14 +243,18 @@ static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *l
 {
 	struct hmap held = { 0 };
 	uint64_t prev = 0, best = 0;
+	double sum = 0, sum_sq = 0;
 
 	qsort(lw, cnt, sizeof(*lw), by_end);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct wait *w = &e->m->waits[lw[i].wait];
 		uint64_t from = lw[i].off_ns > prev ? lw[i].off_ns : prev;
 		uint32_t h = holder_of(e->m, w);
+		double len = lw[i].end_ns > from ? lw[i].end_ns - from : 0;
 		uint64_t *ns;
 
+		sum += len;
+		sum_sq += len * len;
 		prev = lw[i].end_ns;
 		if (h == NO_IDX || from >= lw[i].end_ns)
 			continue;
@@ -265,6 +269,7 @@ static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *l
 	}
 	l->holder_cnt = held.cnt;
 	l->holder_ns = best;
+	l->hold_ns = sum > 0 ? sum_sq / sum : 0;
 	hmap_release(&held);
 }
 
@@ -290,8 +295,6 @@ static void lock_sum(struct engine *e, struct lock *l, struct lock_wait *lw, siz
 	l->res_cnt = res.cnt;
 	l->busy_ns = union_ns(lw, cnt);
 	l->avg_waiters = l->busy_ns ? (double)l->wait_ns / l->busy_ns : 0;
-	cnt -= l->pending_cnt;
-	l->hold_ns = l->busy_ns / (cnt ? cnt : 1);
 	hmap_release(&waiters);
 	hmap_release(&res);
 }
