@@ -238,7 +238,7 @@ function graph(holder, chain) {
 }
 
 function chainAndReasons() {
-	const left = el('section', '', el('h2', '', 'Chain, from the client on'));
+	const left = el('section', '', el('h2', '', D.window.demand === 'requests' ? 'Chain, from the client on' : 'Chain'));
 	const right = el('section', '', el('h2', '', 'Why'), ...reasons(D), list('Not seen', D.unseen).flat());
 	if (!D.chain.length && !D.candidates.length) {
 		page.append(right);

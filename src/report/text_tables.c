@@ -303,7 +303,7 @@ static void put_takers(struct pen *p, const struct answer *a)
 
 		table_cell(&t, "%u", c->victim);
 		if (c->culprit)
-			table_cell(&t, "%s %u", given(c->comm), c->culprit);
+			table_cell(&t, "%s %u", *given(c->comm) ? c->comm : "?", c->culprit);
 		else
 			table_cell(&t, "nobody: the CPU was free");
 		cell_ns(&t, c->ns);

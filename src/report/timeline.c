@@ -62,7 +62,8 @@ static void add_slices(struct sheet *s, const struct model *m, const struct thre
 {
 	for (uint32_t i = 0; i < t->slice_len; i++) {
 		const struct slice *sl = &m->slices[t->first_slice + i];
-		uint64_t from = sl->begin_ns, sum = 0, to;
+		uint64_t from = sl->begin_ns > t->begin_ns ? sl->begin_ns : t->begin_ns;
+		uint64_t sum = 0, to;
 
 		for (unsigned st = 0; st < ST_CNT; st++)
 			sum += sl->ns[st];
