@@ -4,9 +4,6 @@
 /*
  * Known amounts of waiting, to hold the numbers of `heldup metrics` against.
  *
- * A struct duty is a pair of threads on a beat of 100 ms: the waiter enters
- * its blocking call DUTY_WAIT_MS before the beat, the waker ends it on the
- * beat.  So the waiter waits 0.4 s/s, ten times a second, and sleeps the rest.
  * A struct metric says what is expected of one thread, and where to read the
  * truth of this run, which is printed each second and at the end:
  *
@@ -15,12 +12,10 @@
  *	stat metric= tid= value=			each second
  *	final metric= tid= value=			at the end, mean since ready
  *
- * Times are in seconds per second, counts per second.
+ * Times are in seconds per second, counts per second.  load_duty.h has the
+ * pairs of threads that most of these programs are made of.
  */
 #include "load.h"
-
-#define DUTY_BEAT_NS 100000000ull
-#define DUTY_WAIT_MS 40
 
 enum metric_source {
 	METRIC_NUM_NS,		/* page->num[num], nanoseconds */
@@ -42,92 +37,10 @@ struct metric {
 	double start, last;	/* readings, filled in here */
 };
 
-struct duty {
-	const char *name;
-	int slot;		/* waiter's tid, and ns in num; waker's and waits in slot + 1 */
-	void (*block)(struct duty *d);
-	void (*release)(struct duty *d);
-	void (*prepare)(struct duty *d);	/* by the waker, prepare_ms after the beat */
-	unsigned prepare_ms;
-	int fd[2];		/* for pipes, sockets and the like */
-	_Atomic uint32_t word[2];
-};
-
-/* What a duty's waiter (slot) and waker (slot + 1) are seen to do. */
-#define DUTY_TIME(metric, duty_slot, res) { .name = metric, .slot = duty_slot, \
-	.source = METRIC_NUM_NS, .num = duty_slot, .expect = 0.4, .resource = res }
-#define DUTY_COUNT(metric, duty_slot, res) { .name = metric, .slot = duty_slot, \
-	.source = METRIC_NUM, .num = (duty_slot) + 1, .expect = 10, .resource = res }
-#define DUTY_WAKES(metric, duty_slot, res) { .name = metric, .slot = (duty_slot) + 1, \
-	.source = METRIC_NUM, .num = (duty_slot) + 1, .expect = 10, .resource = res }
-
 static struct metric *metric_list;
 static int metric_cnt;
 static pid_t metric_pid;
 static uint64_t metric_start_ns, metric_last_ns;
-
-LOAD_FN void duty_until(uint64_t ns)
-{
-	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL))
-		;
-}
-
-LOAD_FN void *duty_waiter(void *arg)
-{
-	struct duty *d = arg;
-
-	load.page->tid[d->slot] = load_tid();
-	for (;;) {
-		uint64_t beat = load_now_ns() / DUTY_BEAT_NS + 1;
-
-		duty_until(beat * DUTY_BEAT_NS - DUTY_WAIT_MS * 1000000ull);
-		beat = load_now_ns();
-		d->block(d);
-		load.page->num[d->slot] += load_now_ns() - beat;
-		load.page->num[d->slot + 1]++;
-	}
-	return NULL;
-}
-
-LOAD_FN void *duty_waker(void *arg)
-{
-	struct duty *d = arg;
-
-	load.page->tid[d->slot + 1] = load_tid();
-	for (uint64_t beat = load_now_ns() / DUTY_BEAT_NS + 1;; beat++) {
-		if (d->prepare) {
-			duty_until((beat - 1) * DUTY_BEAT_NS + d->prepare_ms * 1000000ull);
-			d->prepare(d);
-		}
-		duty_until(beat * DUTY_BEAT_NS);
-		d->release(d);
-	}
-	return NULL;
-}
-
-LOAD_FN void duty_start(struct duty *d)
-{
-	prctl(PR_SET_TIMERSLACK, 1000);
-	load_thread(d->name, duty_waker, d);
-	load_thread(d->name, duty_waiter, d);
-}
-
-/* Bytes, for duties over a descriptor: fd[0] is read and fd[1] written. */
-LOAD_FN void duty_read(struct duty *d)
-{
-	char c;
-
-	if (read(d->fd[0], &c, 1) != 1)
-		load_fail(d->name);
-}
-
-LOAD_FN void duty_write(struct duty *d)
-{
-	if (write(d->fd[1], "x", 1) != 1)
-		load_fail(d->name);
-}
 
 /* Cumulative; ns for times. */
 LOAD_FN double metric_read(const struct metric *m)
@@ -166,10 +79,12 @@ LOAD_FN void metric_finals(void)
 {
 	uint64_t ns = metric_last_ns - metric_start_ns;
 
-	for (int i = 0; ns && i < metric_cnt; i++)
-		printf("final metric=%s tid=%d value=%.4f\n", metric_list[i].name,
-		       load.page->tid[metric_list[i].slot],
-		       metric_rate(&metric_list[i], metric_list[i].last - metric_list[i].start, ns));
+	for (int i = 0; ns && i < metric_cnt; i++) {
+		const struct metric *m = &metric_list[i];
+
+		printf("final metric=%s tid=%d value=%.4f\n", m->name, load.page->tid[m->slot],
+		       metric_rate(m, m->last - m->start, ns));
+	}
 }
 
 LOAD_FN void metric_expect(struct metric *m, double measured)

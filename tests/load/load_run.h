@@ -66,13 +66,30 @@ LOAD_FN pthread_t load_thread(const char *name, void *(*fn)(void *), void *arg)
 	return t;
 }
 
+/* A child that is gone is forgotten first, so that its number is not killed when it is reused. */
+LOAD_FN void load_reap(void)
+{
+	int status;
+	pid_t dead;
+
+	while ((dead = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (int i = 0; i < load.kid_cnt; i++) {
+			struct load_kid kid = load.kids[i];
+
+			if (kid.pid != dead)
+				continue;
+			load.kids[i] = load.kids[--load.kid_cnt];
+			load_die("%s ended by itself (wait status 0x%x)", kid.name, status);
+		}
+	}
+}
+
 /* Supervisor only.  Ends the program on SIGTERM, at its end time, or when a child has died. */
 LOAD_FN void load_pause_ms(uint64_t ms)
 {
 	uint64_t end = load_now_ns() + ms * 1000000, now;
 	struct timespec ts;
 	sigset_t set;
-	pid_t dead;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -88,10 +105,7 @@ LOAD_FN void load_pause_ms(uint64_t ms)
 		case SIGINT:
 			load_exit(0);
 		case SIGCHLD:
-			while ((dead = waitpid(-1, NULL, WNOHANG)) > 0)
-				for (int i = 0; i < load.kid_cnt; i++)
-					if (load.kids[i].pid == dead)
-						load_die("%s ended by itself", load.kids[i].name);
+			load_reap();
 		}
 	}
 }

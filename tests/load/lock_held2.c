@@ -31,7 +31,7 @@ static void *checkpoint(void *arg)
 		pthread_rwlock_wrlock(&tree_lock);
 		for (unsigned i = 0; i < 800; i++) {
 			page[0] = (char)(turn + i);
-			if (pwrite(fd, page, sizeof(page), (off_t)sizeof(page) * (i * 37 % 800)) < 0 ||
+			if (pwrite(fd, page, sizeof(page), (off_t)(i * 37 % 800) * 8192) < 0 ||
 			    fdatasync(fd))
 				load_fail("checkpoint");
 		}

@@ -59,7 +59,8 @@ static void serve(void *arg)
 			if (p[i].revents)
 				turn(p[i].fd);
 		if (p[0].revents && cnt < CONNS) {
-			p[cnt] = (struct pollfd){ accept4(p[0].fd, NULL, NULL, SOCK_CLOEXEC), POLLIN, 0 };
+			p[cnt].fd = accept4(p[0].fd, NULL, NULL, SOCK_CLOEXEC);
+			p[cnt].events = POLLIN;
 			load_nodelay(p[cnt++].fd);
 		}
 	}

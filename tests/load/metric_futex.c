@@ -9,7 +9,7 @@
  *	waitv	futex_waitv of two words		(left out where the kernel
  *	futex2	the futex_wait and futex_wake calls	 has no such calls)
  */
-#include "load_metric.h"
+#include "load_duty.h"
 
 #include <linux/futex.h>
 

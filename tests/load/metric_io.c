@@ -5,7 +5,7 @@
  *	tcp	recv on loopback TCP	accept	accept, with a new connection each time
  *	full	write into a full pipe
  */
-#include "load_metric.h"
+#include "load_duty.h"
 #include "load_net.h"
 
 static struct load_addr accept_addr;

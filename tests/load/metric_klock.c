@@ -5,7 +5,7 @@
  * then it holds the inode's rwsem inside write.  Another thread writes to the
  * same file 40 ms before the beat and waits for that rwsem: 0.4 s/s.
  */
-#include "load_metric.h"
+#include "load_duty.h"
 #include "load_sys.h"
 
 #include <linux/userfaultfd.h>

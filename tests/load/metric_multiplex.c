@@ -5,7 +5,7 @@
  *		the waiting is for that one (epoll_file_wait)
  *	poll	poll on the same two		select	select on the same two
  */
-#include "load_metric.h"
+#include "load_duty.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

@@ -6,7 +6,7 @@
  *	rival	two threads that burn on one and the same core: each runs half
  *		of the time, and is ready but not running the other half
  */
-#include "load_metric.h"
+#include "load_duty.h"
 
 static struct metric metrics[] = {
 	{ .name = "runtime", .slot = 0, .source = METRIC_RUN },

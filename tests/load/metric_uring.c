@@ -4,7 +4,7 @@
  * completion in io_uring_enter, 0.4 s/s; the other writes the pipe.  Raw
  * system calls, one entry at a time.
  */
-#include "load_metric.h"
+#include "load_duty.h"
 
 #include <linux/io_uring.h>
 
