@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The waits engine and the verdict on small worlds whose truth is plain. */
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "synth.h"
+#include "unit.h"
+#include "verdict/verdict.h"
+#include "waits/waits.h"
+
+struct judged {
+	struct synth *s;
+	struct arena arena;
+	const struct model *m;
+	const struct waits_result *w;
+	const struct verdict *v;
+};
+
+static void judge(struct judged *j, struct synth *s)
+{
+	*j = (struct judged){ .s = s };
+	j->m = synth_model(s);
+	j->w = waits_analyse(j->m, NULL, &j->arena);
+	j->v = verdict_make(j->m, j->w, NULL, NULL, &j->arena);
+}
+
+static void judged_release(struct judged *j)
+{
+	arena_release(&j->arena);
+	synth_free(j->s);
+}
+
+/* A lock that tid 11 holds 200 of each 250 ms asleep; 12 and 13 wait for it. */
+static struct synth *lock_world(void)
+{
+	struct synth *s = synth_new(1000);
+
+	synth_thread(s, 11, 11, "srv");
+	synth_thread(s, 12, 11, "w1");
+	synth_thread(s, 13, 11, "w2");
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	for (int i = 0; i < 4; i++) {
+		double b = i * 250;
+
+		synth_irq_wait(s, 11, WAIT_TIMER, 0, b + 1, b + 200, b + 200, WAKER_TIMER);
+		synth_wait(s, 12, WAIT_FUTEX, 7, b + 2, b + 201, b + 201, 11)->owner_tid = 11;
+		synth_wait(s, 13, WAIT_FUTEX, 7, b + 3, b + 220, b + 220, 12)->owner_tid = 12;
+	}
+	return s;
+}
+
+TEST(verdict_names_lock_and_holder)
+{
+	struct judged j;
+
+	judge(&j, lock_world());
+	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	EQ_U(j.v->findings[0].culprit.tid, 11);
+	EQ_S(j.v->findings[0].resource, "the lock");
+	EQ_U(j.w->lock_cnt, 1);
+	EQ_U(j.w->locks[0].cls, LOCK_LOCK);
+	/* what one who comes meets is the long hold, not the mean with the quick hand-over */
+	OK(j.w->locks[0].hold_ns > 150000000);
+	judged_release(&j);
+}
+
+TEST(waits_demand_adds_up)
+{
+	struct judged j;
+	uint64_t sum = 0;
+
+	judge(&j, lock_world());
+	for (size_t i = 0; i < j.w->cause_cnt; i++)
+		sum += j.w->causes[i].ns;
+	/* three lives of a second, none idle, each nanosecond on one cause */
+	OK(sum > 2990000000 && sum < 3010000000);
+	EQ_U(j.w->demand_ns, sum);
+	judged_release(&j);
+}
+
+TEST(verdict_finds_circle)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, 31, 31, "a");
+	synth_thread(s, 32, 31, "b");
+	synth_res(s, 7, RES_FUTEX, "m1");
+	synth_res(s, 8, RES_FUTEX, "m2");
+	synth_pending(s, 31, WAIT_FUTEX, 7, 1)->owner_tid = 32;
+	synth_pending(s, 32, WAIT_FUTEX, 8, 1)->owner_tid = 31;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "deadlock");
+	EQ_U(j.w->cycle_cnt, 1);
+	EQ_U(j.w->cycles[0].len, 2);
+	EQ_U(j.v->finding_cnt, 1);
+	judged_release(&j);
+}
+
+/* One thread with n requests open sleeps in epoll until the upstream answers. */
+static struct synth *loop_world(double upstream_ms) /* summed over requests */
+{
+	struct synth *s = synth_new(1000);
+	struct ev_proc *p;
+
+	synth_thread(s, 20, 20, "loop");
+	synth_res(s, 6, RES_EPOLL, NULL);
+	synth_sock(s, 5, ROLE_CLIENT, 0x0a000001, 9000);
+	synth_sock(s, 8, ROLE_SERVER, 0x7f000001, 80);
+	synth_sock(s, 9, ROLE_SERVER, 0x7f000001, 80);
+	for (int i = 0; i < 2; i++) {
+		struct ev_sock *k = synth_event(s, EV_SOCK, sizeof(*k), 999);
+
+		k->res = 8 + i;
+		k->tgid = k->last_tid = 20;
+		k->role = ROLE_SERVER;
+		k->last_rx_ns = synth_ns(s, 990);
+	}
+	for (int i = 0; i < 10; i++) {
+		struct ev_wait *w = synth_irq_wait(s, 20, WAIT_EPOLL, 6, i * 100 + 1, i * 100 + 99,
+						   i * 100 + 99, WAKER_NET);
+
+		w->own_open = w->proc_open = 4;
+	}
+	synth_end(s, 20, ROLE_SERVER, 80, 40, 100);
+	synth_end(s, 20, ROLE_CLIENT, 9000, 40, upstream_ms);
+	p = synth_proc(s, 20);
+	p->open_ns = 4000000000ULL;
+	p->open = 4;
+	return s;
+}
+
+TEST(verdict_loop_waits_for_upstream)
+{
+	struct judged j;
+
+	judge(&j, loop_world(3800));
+	EQ_S(role_name(j.w->threads[0].role), "event loop");
+	EQ_S(finding_name(j.v->findings[0].cls), "external");
+	OK(j.v->findings[0].share > 0.9);
+	judged_release(&j);
+}
+
+TEST(verdict_loop_limits_itself)
+{
+	struct judged j;
+
+	/* 4 requests open all the time, a tenth of one of them at the upstream: the rest queues */
+	judge(&j, loop_world(100));
+	EQ_S(finding_name(j.v->findings[0].cls), "conn-limit");
+	judged_release(&j);
+}
+
+TEST(verdict_idle_pool_is_healthy)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, 40, 40, "main");
+	synth_res(s, 7, RES_FUTEX, "work");
+	for (uint32_t t = 41; t < 45; t++) {
+		synth_thread(s, t, 40, "pool");
+		synth_wait(s, t, WAIT_FUTEX, 7, 1, 500 + t, 500 + t, 40);
+		synth_pending(s, t, WAIT_FUTEX, 7, 510 + t);
+	}
+	synth_irq_wait(s, 40, WAIT_TIMER, 0, 1, 499, 499, WAKER_TIMER);
+	synth_irq_wait(s, 40, WAIT_TIMER, 0, 548, 999, 999, WAKER_TIMER);
+	judge(&j, s);
+	for (uint32_t t = 0; t < j.m->thread_cnt; t++) {
+		if (j.m->threads[t].tid > 40)
+			OK(j.w->threads[t].idle_ns > 900000000);
+	}
+	judged_release(&j);
+}
+
+/* A request thread that wants the CPU 80 of each 100 ms while another process has it. */
+static struct synth *runq_world(uint32_t culprit, const char *comm)
+{
+	struct synth *s = synth_new(1000);
+
+	synth_thread(s, 50, 50, "srv");
+	for (int i = 0; i < 10; i++)
+		synth_preempted(s, 50, i * 100 + 10, i * 100 + 90);
+	synth_culprit(s, 50, culprit, comm, 800);
+	return s;
+}
+
+TEST(verdict_names_cpu_neighbour)
+{
+	struct judged j;
+
+	judge(&j, runq_world(99, "noisy"));
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-neighbour");
+	EQ_U(j.v->findings[0].culprit.pid, 99);
+	EQ_S(j.v->findings[0].culprit.comm, "noisy");
+	judged_release(&j);
+}
+
+TEST(verdict_names_quota)
+{
+	struct synth *s = runq_world(0, "");
+	struct ev_cgroup *g = synth_cgroup(s, 0, "/box");
+	struct judged j;
+
+	g->nr_periods = 10;
+	g->nr_throttled = 10;
+	g->throttled_ns = 800000000;
+	g->quota_us = 20000;
+	g->period_us = 100000;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-quota");
+	EQ_S(j.v->findings[0].resource, "/box");
+	judged_release(&j);
+}
+
+TEST(verdict_own_load_is_no_neighbour)
+{
+	struct judged j;
+
+	judge(&j, runq_world(50, "srv"));
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-own");
+	judged_release(&j);
+}
+
+/* Two sessions with requests open; each sleeps on a futex of its own until the other wakes it. */
+TEST(waits_find_virtual_lock)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	for (uint32_t t = 60; t < 63; t++)
+		synth_thread(s, t, 60, "session");
+	for (uint32_t t = 60; t < 63; t++)
+		synth_res(s, t, RES_FUTEX, NULL);
+	for (int i = 0; i < 9; i++) {
+		uint32_t t = 60 + i % 3, waker = 60 + (i + 2) % 3;
+		struct ev_wait *w = synth_wait(s, t, WAIT_FUTEX, t, i * 100 + 1, i * 100 + 95,
+					       i * 100 + 95, waker);
+
+		w->own_open = 1;
+		w->proc_open = 3;
+	}
+	judge(&j, s);
+	OK(j.w->lock_cnt > 3);
+	OK(j.w->locks[3].virt);
+	EQ_U(j.w->locks[3].cls, LOCK_LOCK);
+	EQ_U(j.w->locks[3].waiter_cnt, 3);
+	judged_release(&j);
+}
