@@ -146,18 +146,34 @@ static int run_file(const char *path, struct arena *arena, struct run *ret_run, 
 	return 0;
 }
 
+/* When the last of the chosen threads ended, 0 while one lives. */
+static uint64_t targets_end_ns(const struct model *m)
+{
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < m->thread_cnt; i++) {
+		const struct thread *t = &m->threads[i];
+
+		if (t->proc >= m->proc_cnt || !m->procs[t->proc].target)
+			continue;
+		if (!t->exited)
+			return 0;
+		end_ns = t->end_ns > end_ns ? t->end_ns : end_ns;
+	}
+	return end_ns;
+}
+
 static void say_early_end(const struct why_opts *o, const struct model *m)
 {
+	uint64_t ended_ns = targets_end_ns(m);
 	uint64_t seen = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 0;
 	char t[FMT_MAX];
 
-	if (seen + seen / 10 + 200 * NS_PER_MS >= o->window.duration_ns)
-		return;
-	if (stop_requested())
-		log_warn("stopped after %s; this is what was seen until then", fmt_ns(t, seen));
-	else
+	if (ended_ns > m->begin_ns)
 		log_warn("what was watched ended after %s; this is what was seen until then",
-			 fmt_ns(t, seen));
+			 fmt_ns(t, ended_ns - m->begin_ns));
+	else if (stop_requested() && seen < o->window.duration_ns)
+		log_warn("stopped after %s; this is what was seen until then", fmt_ns(t, seen));
 }
 
 /* A failure after the first tick still leaves something to answer from: *ret_late is then set. */

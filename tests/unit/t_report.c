@@ -9,6 +9,7 @@
 #include "report/answer.h"
 #include "report/facts.h"
 #include "report/pen.h"
+#include "verdict/verdict.h"
 
 static const enum fixture_kind kinds[] = { FIXTURE_LOCK, FIXTURE_HEALTHY, FIXTURE_UNKNOWN,
 					   FIXTURE_LONG, FIXTURE_EMPTY };
@@ -229,6 +230,17 @@ TEST(report_timeline_covers_the_window)
 	EQ_I(columns, 240);
 	buf_release(&out);
 	arena_release(&arena);
+}
+
+TEST(report_schema_knows_every_class)
+{
+	for (unsigned cls = 0; cls < FIND_CNT; cls++) {
+		char quoted[64];
+
+		ROW(cls);
+		snprintf(quoted, sizeof(quoted), "\"%s\"", finding_name(cls));
+		HAS(embed_why_schema_json, quoted);
+	}
 }
 
 TEST(report_clean_text)
