@@ -21,7 +21,8 @@ class TheCase(Case):
         address = '%s:%d' % (remote.address, self.upstream.port)
         self.server = servers.nginx(
             self.lab, 'proxy_pass http://up; proxy_http_version 1.1;'
-            ' proxy_set_header Connection "";', 'upstream up { server %s; keepalive 64; }' % address)
+            ' proxy_set_header Connection "";',
+            'upstream up { server %s; keepalive 64; }' % address)
         self.expect['degraded'] = Expect('external', 'peer', resource=address)
 
     def load(self):

@@ -59,6 +59,17 @@ def descendants(pid):
     return found
 
 
+def tree_ticks(pid):
+    """CPU time of a process and all below it, with those already reaped."""
+    kids, ticks = _tree()
+    total, todo = ticks.get(pid, 0), [pid]
+    while todo:
+        for kid in kids.get(todo.pop(), ()):
+            total += ticks.get(kid, 0)
+            todo.append(kid)
+    return total
+
+
 def children(pid):
     return sorted(_tree()[0].get(pid, ()))
 
@@ -86,13 +97,7 @@ class Foreign:
         with open('/proc/stat') as f:
             v = [int(x) for x in f.readline().split()[1:9]]
         total = v[0] + v[1] + v[2] + v[5] + v[6] + v[7]
-        kids, ticks = _tree()
-        own, todo = ticks.get(os.getpid(), 0), [os.getpid()]
-        while todo:
-            for kid in kids.get(todo.pop(), ()):
-                own += ticks.get(kid, 0)
-                todo.append(kid)
-        return total, own
+        return total, tree_ticks(os.getpid())
 
     def cores(self):
         t0, total0, own0 = self.start

@@ -2,7 +2,7 @@
 """The table of expected and given verdicts."""
 
 COLUMNS = (('case', 17), ('variant', 8), ('expected', 30), ('given', 13), ('resource', 26),
-           ('culprit', 16), ('conf', 6), ('sec', 5), ('busy', 4), ('right', 5))
+           ('culprit', 16), ('conf', 6), ('sec', 5), ('busy', 4), ('right', 12))
 
 
 def clip(text, width):
