@@ -149,6 +149,7 @@ struct dev { uint32_t dev; const char *name; uint64_t busy_ns, inflight_ns; };
 struct cgroup {
 	uint64_t id;
 	const char *path;
+	uint32_t tgid;	    /* a watched process inside, targets before peers; 0 unknown */
 	uint64_t nr_periods, nr_throttled, throttled_ns; /* over the window */
 	uint64_t quota_us, period_us, io_rbps, io_wbps, io_riops, io_wiops;
 	uint64_t mem_limit_bytes, mem_used_bytes, mem_failcnt;

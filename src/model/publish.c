@@ -217,7 +217,7 @@ static void publish_cgroups(struct model *m)
 		const struct ev_cgroup *l = &p->cgroups.rows.items[i].last;
 
 		m->cgroups[i] = (struct cgroup){
-			.id = l->id, .path = model_str(m, l->path),
+			.id = l->id, .path = model_str(m, l->path), .tgid = l->tgid,
 			.nr_periods = since(l->nr_periods, f->nr_periods),
 			.nr_throttled = since(l->nr_throttled, f->nr_throttled),
 			.throttled_ns = since(l->throttled_ns, f->throttled_ns),

@@ -79,7 +79,8 @@ static const struct cgroup *limiting(const struct court *k, const struct disk_su
 	for (size_t i = 0; i < k->m->cgroup_cnt; i++) {
 		const struct cgroup *g = &k->m->cgroups[i];
 
-		if (!g->io_rbps && !g->io_wbps && !g->io_riops && !g->io_wiops)
+		if ((!g->io_rbps && !g->io_wbps && !g->io_riops && !g->io_wiops) ||
+		    !is_ours(k->m, g->tgid))
 			continue;
 		/* flushes and journal writes are throttled for us and charged to the kernel */
 		if (near(s->own_ios, g->io_riops, sec) || near(s->own_ios, g->io_wiops, sec) ||

@@ -31,18 +31,25 @@ static bool is_own(const struct model *m, uint32_t victim, uint32_t tgid)
 	return false;
 }
 
+/* Groups are listed with one process that is inside; targets share what holds any of them. */
+static bool group_holds(const struct model *m, const struct cgroup *g, const struct proc *p)
+{
+	uint32_t in = model_proc_by_tgid(m, g->tgid);
+
+	if (g->tgid == p->tgid || g->id == p->cgroup_id)
+		return true;
+	return in != NO_IDX && m->procs[in].target && p->target;
+}
+
 static const struct cgroup *throttled_group(const struct model *m, const struct proc *p)
 {
 	const struct cgroup *best = NULL;
 
 	for (size_t i = 0; i < m->cgroup_cnt; i++) {
 		const struct cgroup *g = &m->cgroups[i];
-		size_t len = strlen(g->path);
 
-		if (!g->nr_periods || g->nr_throttled < THROTTLED_MIN * g->nr_periods)
-			continue;
-		if (g->id != p->cgroup_id && strncmp(p->cgroup, g->path, len) != 0 &&
-		    strstr(p->cgroup, g->path) == NULL)
+		if (!g->nr_periods || g->nr_throttled < THROTTLED_MIN * g->nr_periods ||
+		    !group_holds(m, g, p))
 			continue;
 		if (!best || g->throttled_ns > best->throttled_ns)
 			best = g;
