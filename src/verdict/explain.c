@@ -72,11 +72,6 @@ static void name_res(struct court *k, struct finding *f, uint32_t res)
 	f->res_kind = res_kind_name(r->kind);
 }
 
-static double percent(double part, double of)
-{
-	return of > 0 ? 100 * part / of : 0;
-}
-
 /* What the culprit itself mostly did while the others waited for it. */
 static const char *did_meanwhile(struct court *k, const struct lock *l)
 {
@@ -342,127 +337,6 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 		say(k, f, "%llu requests unanswered at the end, the oldest for %s",
 		    (unsigned long long)n->open_now, ns_text(k, n->open_oldest_ns));
 	refute(k, f, "the peer answers as fast as it is asked, measured at the peer itself");
-}
-
-static void explain_queue(struct court *k, struct finding *f, const struct cand *c)
-{
-	const struct wreq *q = k->w->req_cnt ? &k->w->reqs[0] : NULL;
-	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
-
-	for (size_t i = 0; q && i < k->w->req_cnt; i++) {
-		if (k->m->procs[k->w->reqs[i].proc].target) {
-			q = &k->w->reqs[i];
-			break;
-		}
-	}
-	if (g) {
-		f->summary = arena_printf(k->arena, "All %u %s threads (%s) are busy; requests queue "
-					  "for them.", g->thread_cnt, role_name(g->role), g->comm);
-		f->culprit = (struct party){ .pid = k->m->procs[g->proc].tgid, .comm = g->comm };
-		for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
-			if (k->m->threads[t].tracked && k->w->threads[t].group == c->group) {
-				f->culprit.tid = k->m->threads[t].tid;
-				break;
-			}
-		}
-		f->resource = "worker pool";
-		say(k, f, "%s: idle %.0f %%, running %.0f %%, waiting for a CPU %.0f %%, blocked "
-			  "%.0f %%", g->comm, percent(g->idle_ns, g->life_ns),
-		    percent(g->run_ns, g->life_ns), percent(g->runq_ns, g->life_ns),
-		    percent(g->blocked_ns, g->life_ns));
-		refute(k, f, "more workers do not raise the rate");
-	} else {
-		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
-			     "limit of the application on connections or requests.";
-		f->resource = "connection limit";
-		refute(k, f, "the answers come from a source that was not watched (shared memory, "
-			     "another process)");
-	}
-	if (q)
-		say(k, f, "%.1f requests open and %.1f unread on average, %.1f asked of others",
-		    q->open_avg, q->unread_avg, q->out_avg);
-}
-
-static void backlog_lines(struct court *k, struct finding *f)
-{
-	for (size_t i = 0; i < k->m->listen_cnt; i++) {
-		const struct ev_listen *l = &k->m->listens[i];
-
-		if (l->backlog < 2)
-			continue;
-		say(k, f, "%u connections wait to be accepted on port %u (room for %u)",
-		    l->backlog, l->lport, l->backlog_max);
-		if (f->cls == FIND_CONN_LIMIT && l->backlog * 2 >= l->backlog_max) {
-			f->resource = arena_printf(k->arena, "listen queue of port %u", l->lport);
-			f->res_kind = "socket";
-			f->summary = arena_printf(k->arena, "Connections wait to be accepted on port "
-						  "%u faster than they are taken.", l->lport);
-		}
-	}
-	if (k->m->host.listen_overflows)
-		say(k, f, "%llu connections refused by full listen queues on this host",
-		    (unsigned long long)k->m->host.listen_overflows);
-}
-
-static void explain_loop(struct court *k, struct finding *f, const struct cand *c)
-{
-	const struct thread *th = c->loop != NO_IDX ? &k->m->threads[c->loop] : NULL;
-
-	f->culprit = party_of(k->m, c->loop);
-	f->resource = "event loop";
-	if (!th)
-		return;
-	f->summary = arena_printf(k->arena, "One handler keeps the event loop of %s from turning, "
-				  "up to %s at a time.", thread_label(k, c->loop),
-				  ns_text(k, th->stall_max_ns));
-	say(k, f, "%llu stalls, %s in all, longest %s, among %.0f requests",
-	    (unsigned long long)th->stall_cnt, ns_text(k, th->stall_ns),
-	    ns_text(k, th->stall_max_ns), k->turns);
-	say(k, f, "in the loop: computing %.0f %%, idle %.0f %% of the time",
-	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
-	    percent(k->w->threads[c->loop].idle_ns, th->end_ns - th->begin_ns));
-	refute(k, f, "every request takes that long: then it is load, not one handler");
-}
-
-static void explain_rest(struct court *k, struct finding *f, const struct cand *c)
-{
-	const struct cause *t = c->top;
-
-	switch (f->cls) {
-	case FIND_MEMORY:
-		f->resource = "memory";
-		f->res_kind = "memory";
-		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
-		f->summary = arena_printf(k->arena, "It waits for memory: page faults that read from "
-					  "disk, or reclaim.");
-		say(k, f, "host: %llu major faults, %llu pages swapped in, %llu out",
-		    (unsigned long long)k->m->host.maj_flt, (unsigned long long)k->m->host.swap_in,
-		    (unsigned long long)k->m->host.swap_out);
-		refute(k, f, "the working set fits: the faults stop when the cache is warm");
-		break;
-	case FIND_TIMER:
-		f->resource = "timer";
-		f->res_kind = "timer";
-		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
-		f->summary = arena_printf(k->arena, "%s sleeps on a timer while requests are open: a "
-					  "pause, back-off or poll interval of its own.",
-					  thread_label(k, t ? t->thread : NO_IDX));
-		refute(k, f, "something that is not watched ends the sleep early when it is ready");
-		break;
-	case FIND_CLIENTS:
-		f->summary = "The server is not held up: it waits for its clients to send or to read.";
-		f->resource = "clients";
-		break;
-	case FIND_UNKNOWN:
-		f->summary = "What it waits for was not seen.";
-		break;
-	default:
-		f->summary = "Nothing holds it up.";
-		break;
-	}
-	if (t && t->cnt && f->cls != FIND_HEALTHY)
-		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)t->cnt,
-		    ns_text(k, (double)t->ns / t->cnt), ns_text(k, t->max_ns));
 }
 
 void explain(struct court *k, struct finding *f, const struct cand *c)

@@ -56,7 +56,16 @@ void weigh_cpu(struct court *k);
 void weigh_loop(struct court *k);
 void weigh_clients(struct court *k);
 
-/* explain.c and chain.c */
+static inline double percent(double part, double of)
+{
+	return of > 0 ? 100 * part / of : 0;
+}
+
+/* explain.c, explain_work.c and chain.c */
+void explain_queue(struct court *k, struct finding *f, const struct cand *c);
+void backlog_lines(struct court *k, struct finding *f);
+void explain_loop(struct court *k, struct finding *f, const struct cand *c);
+void explain_rest(struct court *k, struct finding *f, const struct cand *c);
 void explain(struct court *k, struct finding *f, const struct cand *c);
 void chain_build(struct court *k, struct finding *f, const struct cand *c);
 const char *thread_label(struct court *k, uint32_t thread);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words for findings about how work is handed out, and for those that hold nobody up. */
+#include <string.h>
+
+#include "verdict/weigh.h"
+
+void explain_queue(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct wreq *q = k->w->req_cnt ? &k->w->reqs[0] : NULL;
+	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
+
+	for (size_t i = 0; q && i < k->w->req_cnt; i++) {
+		if (k->m->procs[k->w->reqs[i].proc].target) {
+			q = &k->w->reqs[i];
+			break;
+		}
+	}
+	if (g) {
+		f->summary = arena_printf(k->arena, "All %u %s threads (%s) are busy; requests queue "
+					  "for them.", g->thread_cnt, role_name(g->role), g->comm);
+		f->culprit = (struct party){ .pid = k->m->procs[g->proc].tgid, .comm = g->comm };
+		for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+			if (k->m->threads[t].tracked && k->w->threads[t].group == c->group) {
+				f->culprit.tid = k->m->threads[t].tid;
+				break;
+			}
+		}
+		f->resource = "worker pool";
+		say(k, f, "%s: idle %.0f %%, running %.0f %%, waiting for a CPU %.0f %%, blocked "
+			  "%.0f %%", g->comm, percent(g->idle_ns, g->life_ns),
+		    percent(g->run_ns, g->life_ns), percent(g->runq_ns, g->life_ns),
+		    percent(g->blocked_ns, g->life_ns));
+		refute(k, f, "more workers do not raise the rate");
+	} else {
+		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
+			     "limit of the application on connections or requests.";
+		f->resource = "connection limit";
+		refute(k, f, "the answers come from a source that was not watched (shared memory, "
+			     "another process)");
+	}
+	if (q)
+		say(k, f, "%.1f requests open and %.1f unread on average, %.1f asked of others",
+		    q->open_avg, q->unread_avg, q->out_avg);
+}
+
+void backlog_lines(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		const struct ev_listen *l = &k->m->listens[i];
+
+		if (l->backlog < 2)
+			continue;
+		say(k, f, "%u connections wait to be accepted on port %u (room for %u)",
+		    l->backlog, l->lport, l->backlog_max);
+		if (f->cls == FIND_CONN_LIMIT && l->backlog * 2 >= l->backlog_max) {
+			f->resource = arena_printf(k->arena, "listen queue of port %u", l->lport);
+			f->res_kind = "socket";
+			f->summary = arena_printf(k->arena, "Connections wait to be accepted on port "
+						  "%u faster than they are taken.", l->lport);
+		}
+	}
+	if (k->m->host.listen_overflows)
+		say(k, f, "%llu connections refused by full listen queues on this host",
+		    (unsigned long long)k->m->host.listen_overflows);
+}
+
+void explain_loop(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct thread *th = c->loop != NO_IDX ? &k->m->threads[c->loop] : NULL;
+
+	f->culprit = party_of(k->m, c->loop);
+	f->resource = "event loop";
+	if (!th)
+		return;
+	f->summary = arena_printf(k->arena, "One handler keeps the event loop of %s from turning, "
+				  "up to %s at a time.", thread_label(k, c->loop),
+				  ns_text(k, th->stall_max_ns));
+	say(k, f, "%llu stalls, %s in all, longest %s, among %.0f requests",
+	    (unsigned long long)th->stall_cnt, ns_text(k, th->stall_ns),
+	    ns_text(k, th->stall_max_ns), k->turns);
+	say(k, f, "in the loop: computing %.0f %%, idle %.0f %% of the time",
+	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
+	    percent(k->w->threads[c->loop].idle_ns, th->end_ns - th->begin_ns));
+	refute(k, f, "every request takes that long: then it is load, not one handler");
+}
+
+/* The conversations that clients have with the target. */
+static void request_lines(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->w->req_cnt && f->evidence_cnt < 3; i++) {
+		const struct wreq *q = &k->w->reqs[i];
+
+		if (!k->m->procs[q->proc].target || !q->turns)
+			continue;
+		say(k, f, "%s (pid %u): %.0f requests/s, half within %s, 99 %% within %s, %.1f open "
+			  "on average", k->m->procs[q->proc].comm, k->m->procs[q->proc].tgid,
+		    q->turns / (k->window_ns / 1e9), ns_text(k, q->p50_ns), ns_text(k, q->p99_ns),
+		    q->open_avg);
+	}
+}
+
+static void busiest_line(struct court *k, struct finding *f)
+{
+	uint32_t best = NO_IDX;
+	double most = 0, life;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct thread *th = &k->m->threads[t];
+
+		if (th->tracked && thread_is_target(k->m, t) &&
+		    th->ns[ST_RUN] + th->ns[ST_RUNQ] > most) {
+			most = th->ns[ST_RUN] + th->ns[ST_RUNQ];
+			best = t;
+		}
+	}
+	if (best == NO_IDX) {
+		say(k, f, "none of its threads ran");
+		return;
+	}
+	life = k->m->threads[best].end_ns - k->m->threads[best].begin_ns;
+	say(k, f, "busiest thread: %s, running %.0f %%, waiting for a CPU %.0f %% of the time",
+	    thread_label(k, best), percent(k->m->threads[best].ns[ST_RUN], life),
+	    percent(k->m->threads[best].ns[ST_RUNQ], life));
+}
+
+static void client_lines(struct court *k, struct finding *f)
+{
+	request_lines(k, f);
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role != ROLE_SERVER || n->proc == NO_IDX || !k->m->procs[n->proc].target)
+			continue;
+		if (n->txblock_ns)
+			say(k, f, "%s: answers waited %s for clients to read, %llu times", n->name,
+			    ns_text(k, n->txblock_ns), (unsigned long long)n->txblock_cnt);
+		if (n->partial_cnt)
+			say(k, f, "%s: %llu requests came in pieces", n->name,
+			    (unsigned long long)n->partial_cnt);
+	}
+	refute(k, f, "clients on another host and network see the same delay");
+}
+
+void explain_rest(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct cause *t = c->top;
+
+	switch (f->cls) {
+	case FIND_MEMORY:
+		f->resource = "memory";
+		f->res_kind = "memory";
+		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
+		f->summary = arena_printf(k->arena, "It waits for memory: page faults that read from "
+					  "disk, or reclaim.");
+		say(k, f, "host: %llu major faults, %llu pages swapped in, %llu out",
+		    (unsigned long long)k->m->host.maj_flt, (unsigned long long)k->m->host.swap_in,
+		    (unsigned long long)k->m->host.swap_out);
+		refute(k, f, "the working set fits: the faults stop when the cache is warm");
+		break;
+	case FIND_TIMER:
+		f->resource = "timer";
+		f->res_kind = "timer";
+		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
+		f->summary = arena_printf(k->arena, "%s sleeps on a timer while requests are open: a "
+					  "pause, back-off or poll interval of its own.",
+					  thread_label(k, t ? t->thread : NO_IDX));
+		refute(k, f, "something that is not watched ends the sleep early when it is ready");
+		break;
+	case FIND_CLIENTS:
+		f->summary = "The server is not held up: it waits for its clients to send or to read.";
+		f->resource = "clients";
+		client_lines(k, f);
+		break;
+	case FIND_UNKNOWN:
+		f->summary = "What it waits for was not seen.";
+		break;
+	default:
+		f->summary = "Nothing holds it up.";
+		request_lines(k, f);
+		busiest_line(k, f);
+		refute(k, f, "it is slow at other times: this watch saw only %s",
+		       ns_text(k, k->window_ns));
+		break;
+	}
+	if (t && t->cnt && f->cls != FIND_HEALTHY)
+		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)t->cnt,
+		    ns_text(k, (double)t->ns / t->cnt), ns_text(k, t->max_ns));
+}
