@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "synth.h"
+#include "ui/ticks.h"
+#include "ui/view.h"
+
+#define MS 1000000ULL
+
+enum { LOCK = 7, EPOLL = 8, GONE = 9 };
+
+/*
+ * Two ticks of 1 s.  11 waits for the lock from 500 to 1500 (woken by 12) and
+ * from 1800 on; 12 sleeps in epoll but for what it runs; 13 waits only in the
+ * first tick.
+ */
+static struct synth *scene(void)
+{
+	struct synth *s = synth_new(2000);
+
+	synth_thread(s, 10, 10, "server");
+	synth_thread(s, 11, 10, "worker");
+	synth_thread(s, 12, 10, "holder");
+	synth_thread(s, 13, 10, "early");
+	synth_res(s, LOCK, RES_FUTEX, "lock");
+	synth_res(s, EPOLL, RES_EPOLL, "loop");
+	synth_res(s, GONE, RES_FUTEX, "gone");
+	synth_wait(s, 11, WAIT_FUTEX, LOCK, 500, 1500, 1510, 12);
+	synth_pending(s, 11, WAIT_FUTEX, LOCK, 1800);
+	synth_irq_wait(s, 12, WAIT_EPOLL, EPOLL, 100, 1490, 1490, WAKER_NET);
+	synth_pending(s, 12, WAIT_EPOLL, EPOLL, 1500);
+	synth_wait(s, 13, WAIT_FUTEX, GONE, 100, 600, 600, 12);
+	return s;
+}
+
+static struct view *view_of(struct synth *s, double from_ms, double to_ms)
+{
+	struct view *v = view_new();
+
+	view_build(v, synth_model(s), NULL, synth_ns(s, from_ms), synth_ns(s, to_ms));
+	return v;
+}
+
+TEST(ui_view_splits_a_wait_at_the_tick)
+{
+	struct synth *s = scene();
+	struct view *v = view_of(s, 1000, 2000);
+	uint32_t row = view_thread_by_tid(v, 11);
+	const struct view_thread *t = &v->threads.items[row];
+
+	OK(row != NO_IDX);
+	EQ_U(t->life_ns, 1000 * MS);
+	EQ_U(t->ns[ST_WAIT + WAIT_FUTEX], 700 * MS);
+	EQ_U(t->group_ns[VG_LOCK], 700 * MS);
+	EQ_U(t->ns[ST_RUNQ], 10 * MS);
+	EQ_U(t->ns[ST_RUN], 290 * MS);
+	OK(t->waiting);
+	view_free(v);
+	synth_free(s);
+}
+
+TEST(ui_view_groups_add_up)
+{
+	struct synth *s = scene();
+	struct view *v = view_of(s, 1000, 2000);
+
+	VEC_FOREACH(&v->threads, t) {
+		uint64_t sum = 0;
+
+		ROW(t->tid);
+		for (unsigned g = 0; g < VG_CNT; g++)
+			sum += t->group_ns[g];
+		EQ_U(sum, t->life_ns);
+	}
+	view_free(v);
+	synth_free(s);
+}
+
+TEST(ui_view_tells_resource_and_waker)
+{
+	struct synth *s = scene();
+	struct view *v = view_of(s, 1000, 2000);
+	const struct view_thread *t = &v->threads.items[view_thread_by_tid(v, 11)];
+	const struct view_res *r = &v->res.items[view_res_by_id(v, LOCK)];
+
+	EQ_S(v->res.items[t->top_res].name, "lock");
+	EQ_U(t->waker.tid, 12);
+	EQ_S(t->waker.comm, "holder");
+	EQ_U(r->wait_ns, 700 * MS);
+	EQ_U(r->waiter_cnt, 1);
+	EQ_U(r->waiting_cnt, 1);
+	EQ_U(r->waker_cnt, 1);
+	EQ_U(r->max_ns, 1000 * MS);
+	EQ_S(view_waker_text(&r->waker), "holder");
+	t = &v->threads.items[view_thread_by_tid(v, 12)];
+	EQ_S(view_waker_text(&t->waker), "[network]");
+	view_free(v);
+	synth_free(s);
+}
+
+TEST(ui_view_leaves_out_other_ticks)
+{
+	struct synth *s = scene();
+	struct view *v = view_of(s, 1000, 2000);
+
+	EQ_U(view_res_by_id(v, GONE), NO_IDX);
+	view_free(v);
+	v = view_of(s, 0, 1000);
+	OK(view_res_by_id(v, GONE) != NO_IDX);
+	EQ_U(v->threads.items[view_thread_by_tid(v, 13)].wait_cnt, 1);
+	EQ_U(v->threads.items[view_thread_by_tid(v, 11)].wait_cnt, 0);
+	view_free(v);
+	synth_free(s);
+}
+
+TEST(ui_view_survives_its_model)
+{
+	struct synth *s = scene();
+	struct view *v = view_of(s, 1000, 2000);
+
+	synth_free(s);
+	EQ_S(v->threads.items[view_thread_by_tid(v, 11)].comm, "worker");
+	EQ_U(v->procs.cnt, 1);
+	EQ_U(v->procs.items[0].thread_cnt, v->threads.cnt);
+	view_free(v);
+}
+
+static void add(struct ticks *t, const void *ev)
+{
+	ticks_add(t, ev);
+}
+
+TEST(ui_ticks_give_what_each_tick_added)
+{
+	struct ticks *t = ticks_new(2);
+	struct ev_meta meta = {.h = {sizeof(meta), EV_META, 0, 0, 1000}};
+
+	add(t, &meta);
+	for (unsigned i = 1; i <= 4; i++) {
+		struct ev_end e = {.h = {sizeof(e), EV_END, 0, 0, 1000 * i}, .tgid = 10,
+				   .role = ROLE_SERVER, .turns = 100 * i * i};
+		struct ev_loss l = {.h = {sizeof(l), EV_LOSS, 0, 0, 1000 * i}};
+		struct ev_tick k = {.h = {sizeof(k), EV_TICK, 0, 0, 1000 + 1000 * i}};
+
+		l.cnt[LOSS_RING] = 5 * i;
+		add(t, &e);
+		add(t, &l);
+		add(t, &k);
+	}
+	EQ_U(ticks_cnt(t), 4);
+	EQ_U(ticks_first(t), 2);
+	OK(!ticks_at(t, 1));
+	EQ_U(ticks_at(t, 3)->begin_ns, 4000);
+	EQ_U(ticks_at(t, 3)->end_ns, 5000);
+	EQ_U(ticks_at(t, 3)->procs[0].turns, 1600 - 900);
+	EQ_U(ticks_at(t, 3)->lost, 5);
+	EQ_U(ticks_at(t, 3)->lost_all, 20);
+	OK(ticks_ending(t, 4000) == ticks_at(t, 2));
+	OK(!ticks_ending(t, 4001));
+	ticks_free(t);
+}
