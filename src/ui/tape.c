@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches are byte strings of events, oldest first in a ring of pointers.
+ * A batch that falls off is folded into the base event by event: base_key
+ * says which earlier event a new one replaces.  Strings are only ever added:
+ * the source bounds them.
+ */
+#include "ui/tape.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+enum { TAPE_DEFAULT_BYTES = 32 << 20, STRS_MAX_BYTES = 16 << 20 };
+
+struct batch {
+	struct buf bytes;
+	uint64_t begin_ns;
+};
+
+struct base_ev {
+	uint64_t key;
+	uint64_t used;		/* batch that named it last */
+	struct event_hdr *ev;	/* NULL: free */
+};
+
+struct tape {
+	size_t max_bytes, batch_bytes, base_bytes;
+	uint64_t dropped_cnt;
+	struct ev_meta meta;
+	struct buf strs;	/* EV_STR folded, in order */
+	struct hmap idx;	/* base_key to index in base */
+	VEC(struct base_ev) base;
+	VEC(uint64_t) unused;	/* indexes */
+	VEC(struct batch) batches;
+	size_t first;		/* batches before it are gone */
+	struct batch open;
+	uint64_t base_ns;	/* end of the last batch folded */
+};
+
+struct tape *tape_new(size_t max_bytes)
+{
+	struct tape *t = xcalloc(1, sizeof(*t));
+
+	t->max_bytes = max_bytes ? max_bytes : TAPE_DEFAULT_BYTES;
+	return t;
+}
+
+void tape_free(struct tape *t)
+{
+	if (!t)
+		return;
+	VEC_FOREACH(&t->base, b)
+		free(b->ev);
+	for (size_t i = t->first; i < t->batches.cnt; i++)
+		buf_release(&t->batches.items[i].bytes);
+	buf_release(&t->open.bytes);
+	buf_release(&t->strs);
+	hmap_release(&t->idx);
+	vec_release(&t->base);
+	vec_release(&t->unused);
+	vec_release(&t->batches);
+	free(t);
+}
+
+static uint64_t key_of(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t k[4] = {kind, a, b, c};
+
+	return hash_bytes(k, sizeof(k)) | 1;
+}
+
+/* An event that names the same thing has the same key; 0: not kept in the base. */
+static uint64_t base_key(const struct event_hdr *ev)
+{
+	const union {
+		struct event_hdr h;
+		struct ev_res res;
+		struct ev_end end;
+		struct ev_culprit culprit;
+		struct ev_disk disk;
+		struct ev_dev dev;
+		struct ev_cgroup cgroup;
+		struct ev_listen listen;
+		struct ev_note note;
+		struct ev_member member;
+		struct ev_kstack kstack;
+	} *u = (const void *)ev;
+
+	switch (ev->kind) {
+	case EV_TASK:
+	case EV_THREAD:
+	case EV_PROC:
+	case EV_WAIT: /* pending ones only: see fold_wait */
+		return key_of(ev->kind, ev->tid, 0, 0);
+	case EV_HOST:
+	case EV_SELF:
+	case EV_LOSS:
+		return key_of(ev->kind, 0, 0, 0);
+	case EV_RES:
+		return key_of(ev->kind, u->res.res, 0, 0);
+	case EV_END:
+		return key_of(ev->kind, (uint64_t)u->end.tgid << 32 | u->end.family << 8 | u->end.role,
+			      hash_bytes(u->end.raddr, sizeof(u->end.raddr)) ^ u->end.uid,
+			      (uint64_t)u->end.lport << 16 | u->end.rport);
+	case EV_CULPRIT:
+		return key_of(ev->kind, u->culprit.victim_tgid, u->culprit.culprit_tgid, 0);
+	case EV_DISK:
+		return key_of(ev->kind, u->disk.dev, (uint64_t)u->disk.tgid << 32 | ev->tid,
+			      u->disk.op);
+	case EV_DEV:
+		return key_of(ev->kind, u->dev.dev, 0, 0);
+	case EV_CGROUP:
+		return key_of(ev->kind, u->cgroup.id, 0, 0);
+	case EV_LISTEN:
+		return key_of(ev->kind, u->listen.tgid, u->listen.res, u->listen.lport);
+	case EV_NOTE:
+		return key_of(ev->kind, u->note.text, 0, 0);
+	case EV_MEMBER:
+		return key_of(ev->kind, u->member.set_res, (uint64_t)u->member.tgid,
+			      (uint64_t)u->member.fd);
+	case EV_KSTACK:
+		return key_of(ev->kind, u->kstack.id, 0, 0);
+	default:
+		return 0;
+	}
+}
+
+static void base_del(struct tape *t, uint64_t key)
+{
+	uint64_t at;
+
+	if (!hmap_get(&t->idx, key, &at))
+		return;
+	hmap_del(&t->idx, key);
+	t->base_bytes -= t->base.items[at].ev->size;
+	free(t->base.items[at].ev);
+	t->base.items[at].ev = NULL;
+	vec_push(&t->unused, at);
+}
+
+static int cmp_u64(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Forgets the half of the resources and kernel stacks that was unused longest. */
+static void base_shrink(struct tape *t)
+{
+	VEC(uint64_t) used = {0};
+	uint64_t limit;
+
+	VEC_FOREACH(&t->base, b)
+		if (b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK))
+			vec_push(&used, b->used);
+	vec_sort(&used, cmp_u64);
+	limit = used.cnt ? used.items[used.cnt / 2] : 0;
+	VEC_FOREACH(&t->base, b)
+		if (b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK) && b->used <= limit)
+			base_del(t, b->key);
+	vec_release(&used);
+}
+
+static void base_put(struct tape *t, uint64_t key, const struct event_hdr *ev)
+{
+	struct base_ev *b;
+	uint64_t at;
+
+	if (!hmap_get(&t->idx, key, &at)) {
+		if (t->base.cnt - t->unused.cnt >= TAPE_BASE_MAX)
+			base_shrink(t);
+		at = t->unused.cnt ? vec_pop(&t->unused) : t->base.cnt;
+		if (at == t->base.cnt)
+			vec_add(&t->base);
+		hmap_put(&t->idx, key, at);
+	}
+	b = &t->base.items[at];
+	t->base_bytes += ev->size - (b->ev ? b->ev->size : 0u);
+	b->ev = xrealloc(b->ev, ev->size);
+	memcpy(b->ev, ev, ev->size);
+	b->key = key;
+	b->used = t->dropped_cnt;
+}
+
+static void base_touch(struct tape *t, uint64_t res)
+{
+	uint64_t at;
+
+	if (res && hmap_get(&t->idx, key_of(EV_RES, res, 0, 0), &at))
+		t->base.items[at].used = t->dropped_cnt;
+}
+
+/* A wait is over and done with, but for the one a thread still sleeps in. */
+static bool fold_wait(struct tape *t, const struct ev_wait *w)
+{
+	base_touch(t, w->res);
+	if (w->flags & WAITF_PENDING)
+		return false;
+	base_del(t, key_of(EV_WAIT, w->h.tid, 0, 0));
+	return true;
+}
+
+static void fold(struct tape *t, const struct event_hdr *ev)
+{
+	uint64_t key = base_key(ev);
+
+	if (ev->kind == EV_STR && t->strs.len < STRS_MAX_BYTES)
+		buf_add(&t->strs, ev, ev->size);
+	if (ev->kind == EV_WAIT && fold_wait(t, (const struct ev_wait *)ev))
+		return;
+	if (ev->kind == EV_TICK)
+		t->base_ns = ev->ts_ns;
+	if (ev->kind == EV_TASK && ((const struct ev_task *)ev)->op == TASK_EXIT) {
+		base_del(t, key);
+		base_del(t, key_of(EV_THREAD, ev->tid, 0, 0));
+		base_del(t, key_of(EV_WAIT, ev->tid, 0, 0));
+		return;
+	}
+	if (key)
+		base_put(t, key, ev);
+}
+
+static const struct event_hdr *event_at(const struct buf *b, size_t off)
+{
+	return off < b->len ? (const void *)(b->data + off) : NULL;
+}
+
+#define FOREACH_EVENT(b, ev)                                                      \
+	for (const struct event_hdr *ev = event_at((b), 0); ev;                   \
+	     ev = event_at((b), (size_t)((const char *)ev - (b)->data) + ev->size))
+
+static void drop_first(struct tape *t)
+{
+	struct batch *b = &t->batches.items[t->first++];
+
+	FOREACH_EVENT(&b->bytes, ev)
+		fold(t, ev);
+	t->batch_bytes -= b->bytes.len;
+	buf_release(&b->bytes);
+	t->dropped_cnt++;
+	if (t->first < 64 || t->first * 2 < t->batches.cnt)
+		return;
+	t->batches.cnt -= t->first;
+	memmove(t->batches.items, t->batches.items + t->first,
+		t->batches.cnt * sizeof(*t->batches.items));
+	t->first = 0;
+}
+
+static void close_batch(struct tape *t, const struct ev_tick *tick)
+{
+	t->open.begin_ns = tick->begin_ns;
+	t->batch_bytes += t->open.bytes.len;
+	vec_push(&t->batches, t->open);
+	t->open = (struct batch){0};
+	while (t->batch_bytes > t->max_bytes && t->batches.cnt - t->first > 1)
+		drop_first(t);
+}
+
+void tape_add(struct tape *t, const struct event_hdr *ev)
+{
+	if (ev->kind == EV_META) {
+		memset(&t->meta, 0, sizeof(t->meta));
+		memcpy(&t->meta, ev, ev->size < sizeof(t->meta) ? ev->size : sizeof(t->meta));
+		t->meta.h.size = sizeof(t->meta);
+		return;
+	}
+	buf_add(&t->open.bytes, ev, ev->size);
+	if (ev->kind == EV_TICK)
+		close_batch(t, (const struct ev_tick *)ev);
+}
+
+static int replay_bytes(const struct buf *b, struct event_sink *sink)
+{
+	int err = 0;
+
+	FOREACH_EVENT(b, ev) {
+		err = sink->put(sink->ctx, ev);
+		if (err < 0)
+			return err;
+	}
+	return err;
+}
+
+/* The base belongs to the first kept batch: no tick ends it. */
+static int replay_base(const struct tape *t, struct event_sink *sink)
+{
+	int err = replay_bytes(&t->strs, sink);
+
+	for (size_t i = 0; i < t->base.cnt && err >= 0; i++)
+		if (t->base.items[i].ev)
+			err = sink->put(sink->ctx, t->base.items[i].ev);
+	return err;
+}
+
+/* The clock of what is kept begins with the first batch that is complete. */
+static struct ev_meta meta_now(const struct tape *t)
+{
+	struct ev_meta meta = t->meta;
+
+	if (t->dropped_cnt == 0)
+		return meta;
+	meta.real_ns += t->base_ns - meta.h.ts_ns;
+	meta.h.ts_ns = t->base_ns;
+	return meta;
+}
+
+int tape_replay(const struct tape *t, struct event_sink *sink)
+{
+	struct ev_meta meta = meta_now(t);
+	int err = t->meta.h.size ? sink->put(sink->ctx, &meta.h) : 0;
+
+	if (err >= 0)
+		err = replay_base(t, sink);
+	for (size_t i = t->first; i < t->batches.cnt && err >= 0; i++)
+		err = replay_bytes(&t->batches.items[i].bytes, sink);
+	return err < 0 ? err : 0;
+}
+
+uint64_t tape_begin_ns(const struct tape *t)
+{
+	return t->dropped_cnt ? t->base_ns : t->meta.h.ts_ns;
+}
+
+size_t tape_bytes(const struct tape *t)
+{
+	return t->batch_bytes + t->base_bytes + t->strs.len + t->open.bytes.len;
+}
+
+uint64_t tape_dropped_batches(const struct tape *t)
+{
+	return t->dropped_cnt;
+}

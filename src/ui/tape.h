@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TAPE_H
+#define TAPE_H
+/*
+ * The newest events of a live run, kept so that they can be written to a
+ * capture afterwards and fed to a fresh model.  Not a file: see store/.
+ *
+ *	tape_new, tape_add for each event, tape_replay ..., tape_free
+ *
+ * Bounded: whole batches over max_bytes fall off the front.  What later
+ * events still refer to (strings, tasks, resources) and the newest value of
+ * each growing counter stays in the base, which a replay delivers first.
+ * The base forgets ended threads, and the resources unused longest when
+ * there are more than TAPE_BASE_MAX entries.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/event.h"
+
+enum { TAPE_BASE_MAX = 1 << 16 };
+
+struct tape;
+
+/* max_bytes 0: 32 MiB */
+struct tape *tape_new(size_t max_bytes);
+void tape_free(struct tape *t);
+
+/* Copies ev. */
+void tape_add(struct tape *t, const struct event_hdr *ev);
+
+/* All of it, in an order that store/event.h allows; stops at the sink's first error. */
+int tape_replay(const struct tape *t, struct event_sink *sink);
+
+/* Since when it is complete, 0 while empty; what it holds. */
+uint64_t tape_begin_ns(const struct tape *t);
+size_t tape_bytes(const struct tape *t);
+uint64_t tape_dropped_batches(const struct tape *t);
+
+#endif /* TAPE_H */

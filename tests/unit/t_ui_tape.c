@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "model/model.h"
+#include "synth.h"
+#include "ui/tape.h"
+
+static int put_tape(void *ctx, const struct event_hdr *ev)
+{
+	tape_add(ctx, ev);
+	return 0;
+}
+
+static int put_count(void *ctx, const struct event_hdr *ev)
+{
+	((uint64_t *)ctx)[ev->kind]++;
+	return 0;
+}
+
+static struct synth *scene(void)
+{
+	struct synth *s = synth_new(10000);
+
+	synth_thread(s, 10, 10, "server");
+	synth_thread(s, 11, 10, "worker");
+	synth_thread(s, 12, 10, "sleeper");
+	synth_res(s, 7, RES_FUTEX, "lock");
+	for (int ms = 0; ms < 10000; ms += 10)
+		synth_wait(s, 11, WAIT_FUTEX, 7, ms, ms + 5, ms + 6, 12);
+	synth_pending(s, 12, WAIT_FUTEX, 7, 1);
+	return s;
+}
+
+TEST(ui_tape_gives_back_all_that_fits)
+{
+	struct synth *s = scene(), *same = scene();
+	struct tape *t = tape_new(0);
+	struct event_sink sink = {put_tape, t};
+	uint64_t want[EV_KIND_CNT] = {0}, got[EV_KIND_CNT] = {0};
+
+	synth_play(s, &sink);
+	sink = (struct event_sink){put_count, want};
+	synth_play(same, &sink);
+	sink = (struct event_sink){put_count, got};
+	EQ_I(tape_replay(t, &sink), 0);
+	for (int k = 0; k < EV_KIND_CNT; k++) {
+		ROW(k);
+		EQ_U(got[k], want[k]);
+	}
+	EQ_U(tape_dropped_batches(t), 0);
+	EQ_U(tape_begin_ns(t), synth_ns(s, 0));
+	tape_free(t);
+	synth_free(s);
+	synth_free(same);
+}
+
+static void same_last_tick(const struct model *full, const struct model *m)
+{
+	for (uint32_t tid = 11; tid <= 12; tid++) {
+		const struct thread *a = &full->threads[model_thread_by_tid(full, tid)];
+		const struct thread *b = &m->threads[model_thread_by_tid(m, tid)];
+
+		ROW(tid);
+		OK(a->slice_len && b->slice_len);
+		for (int st = 0; st < ST_CNT; st++)
+			EQ_U(m->slices[b->first_slice + b->slice_len - 1].ns[st],
+			     full->slices[a->first_slice + a->slice_len - 1].ns[st]);
+	}
+}
+
+/* What falls off the front leaves names and counters behind, so that a model can be made. */
+TEST(ui_tape_is_bounded_and_still_makes_a_model)
+{
+	struct synth *s = scene();
+	struct tape *t = tape_new(40 << 10);
+	struct event_sink sink = {put_tape, t};
+	struct model *m = model_new(NULL);
+	uint32_t at;
+
+	synth_play(s, &sink);
+	OK(tape_dropped_batches(t) > 0);
+	OK(tape_bytes(t) < 64 << 10);
+	sink = model_sink(m);
+	EQ_I(tape_replay(t, &sink), 0);
+	model_finish(m);
+	EQ_U(m->bad_event_cnt, 0);
+	EQ_U(m->begin_ns, tape_begin_ns(t));
+	at = model_thread_by_tid(m, 11);
+	OK(at != NO_IDX);
+	EQ_S(m->threads[at].comm, "worker");
+	at = model_res_by_id(m, 7);
+	OK(at != NO_IDX);
+	EQ_S(m->res[at].name, "lock");
+	same_last_tick(synth_model(s), m);
+	model_free(m);
+	tape_free(t);
+	synth_free(s);
+}
+
+static int put_fails(void *ctx, const struct event_hdr *ev)
+{
+	(void)ev;
+	return --*(int *)ctx < 0 ? -28 : 0;
+}
+
+TEST(ui_tape_stops_at_the_sinks_error)
+{
+	struct synth *s = scene();
+	struct tape *t = tape_new(40 << 10);
+	struct event_sink sink = {put_tape, t};
+
+	synth_play(s, &sink);
+	for (int n = 0; n < 40; n++) {
+		int left = n;
+		struct event_sink bad = {put_fails, &left};
+
+		ROW(n);
+		EQ_I(tape_replay(t, &bad), -28);
+	}
+	tape_free(t);
+	synth_free(s);
+}
