@@ -25,10 +25,6 @@
 #define MUTEX_OWNER_FLAGS 7ull
 #define DIRTY_WINDOW_NS (100 * NSEC_PER_USEC)
 #define FCNTL_SETLKW 7
-#define LCB_SPIN 1 /* flags of lock:contention_begin */
-#define LCB_RT 8
-#define LCB_PERCPU 16
-#define LCB_MUTEX 32
 #define FCNTL_OFD_SETLKW 38
 
 static __always_inline void wait_by_file(struct thr *t, const struct file_ref *f, u8 op)

@@ -8,6 +8,12 @@
 
 #include "sched.h"
 
+#include "marks.h"
+
+#include "disk.h"
+
+#include "sock.h"
+
 #include "iter.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

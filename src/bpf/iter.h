@@ -28,8 +28,6 @@ struct hu_scratch_map {
 	__type(value, struct scratch);
 } hu_scratch SEC(".maps");
 
-u64 tick_since_ns = 0; /* threads unchanged since then are left out */
-
 static __always_inline bool snapshot(struct thr *ret, struct thr *t)
 {
 	int i;

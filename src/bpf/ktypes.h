@@ -222,10 +222,6 @@ struct gendisk {
 	int first_minor;
 };
 
-struct block_device {
-	u32 bd_dev;
-};
-
 struct request_queue {
 	struct gendisk *disk;
 };
@@ -234,7 +230,7 @@ struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
 	unsigned int __data_len;
-	struct block_device *part;
+	struct bio *bio;
 };
 
 struct mutex {

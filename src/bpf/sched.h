@@ -173,6 +173,8 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 	t->early_ns = 0;
 	t->state_ns = now;
 	t->ver++;
+	if (t->last_io_ns && waits_for_net(t->cls))
+		t->last_io_ns = now;
 	if (runq_ns > CULPRIT_MIN_NS)
 		blame_runners(t->tgid, now - runq_ns, now);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
@@ -210,7 +212,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->kstack = -1;
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
-	t->off_open = t->own_open;
+	t->off_open = own_open[t->tid & OWN_OPEN_MASK];
 	t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
 		t->flags = WAITF_PREEMPTED;
@@ -229,6 +231,8 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 		e = bpf_map_lookup_elem(&hu_procs, &tgid);
 		t->proc_open = e ? e->sums.open : 0;
 		classify(p, t, state, true);
+		if (t->last_io_ns && (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL))
+			stall_note(t, now);
 		t->state = THR_WAIT;
 	}
 	t->ver++;

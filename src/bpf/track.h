@@ -25,7 +25,13 @@
 
 #define NSEC_PER_USEC 1000ull
 #define SHORT_PREEMPT_NS (20 * NSEC_PER_USEC)
+#define STALL_MIN_NS (10 * 1000 * NSEC_PER_USEC)
+#define OWN_OPEN_MASK 0xffff
 #define CULPRIT_MIN_NS (50 * NSEC_PER_USEC)
+#define LCB_SPIN 1 /* flags of lock:contention_begin */
+#define LCB_RT 8
+#define LCB_PERCPU 16
+#define LCB_MUTEX 32
 #define KSTACK_DEPTH 24
 #define RUNNER_CNT 16 /* runs remembered per CPU, a power of two */
 
@@ -89,7 +95,6 @@ struct thr {
 	u32 ver; /* odd while being changed */
 	u32 tid;
 	u32 tgid;
-	s32 own_open;
 	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
 };
 
@@ -145,12 +150,18 @@ const volatile u32 max_threads = 16384;
 const volatile u32 ring_half = 2 << 20;
 const volatile u8 has_prev_state = 1; /* sched_switch has a fourth argument */
 const volatile u8 has_data_ready = 0; /* sk_data_ready is attached */
+const volatile u8 has_io_start = 0;
+const volatile u8 has_io_done = 0;
 const volatile u8 only_target = 0;
+const volatile u64 turn_min_ns = 1000000; /* shorter turns are only summed */
 const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 0 unknown */
 
 /* Counted with atomics, read by user space. */
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
+s32 own_open[OWN_OPEN_MASK + 1] = {0}; /* requests read and not answered, by tid */
+
+u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
 
 enum { HU_LOSS_RING = 0, HU_LOSS_TASK_STORAGE, HU_LOSS_RES_MAP, HU_LOSS_END_MAP,
        HU_LOSS_CULPRIT_MAP, HU_LOSS_DISK_MAP, HU_LOSS_SOCK_STORAGE = 10, HU_LOSS_KSTACK };
@@ -178,6 +189,20 @@ static __always_inline struct thr *thr_of(struct task_struct *task)
 static __always_inline u64 since(u64 from, u64 to)
 {
 	return to > from ? to - from : 0;
+}
+
+/* Gaps between socket calls: something else kept the thread.  Waits for sockets reset the mark. */
+static __always_inline void stall_note(struct thr *t, u64 now)
+{
+	u64 gap = since(t->last_io_ns, now);
+
+	if (t->last_io_ns && gap > STALL_MIN_NS) {
+		t->stall_ns += gap;
+		t->stall_cnt++;
+		if (gap > t->stall_max_ns)
+			t->stall_max_ns = gap;
+	}
+	t->last_io_ns = now;
 }
 
 /* Waking the reader costs more than the record: it looks by itself every few ms. */

@@ -73,6 +73,7 @@ static int begin(struct live *l, struct err *err)
 	emit_missing(l);
 	for (size_t i = 0; i < l->target.cnt; i++) {
 		live_proc(l, l->target.tgids[i])->flags = TASKF_TARGET;
+		live_listen(l, l->target.tgids[i]);
 		rc = live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET);
 		if (rc < 0 && rc != -EEXIST)
 			l->loss[LOSS_TASK_STORAGE]++;
@@ -96,6 +97,9 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (last) /* threads first seen now announce themselves, then report */
 		live_bpf_iterate(&l->bpf, l->bpf.task_iter, UINT64_MAX);
 	live_bpf_iterate(&l->bpf, l->bpf.task_iter, last ? 0 : begin_ns);
+	live_ends_begin(l);
+	if (l->bpf.sock_iter)
+		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);
 	live_bpf_drain(&l->bpf);
 	now = clock_mono_ns();
 	live_maps_tick(l, now, last);
@@ -161,7 +165,9 @@ static void live_free(void *ctx)
 	hmap_release(&l->seqs);
 	hmap_release(&l->kstacks);
 	hmap_release(&l->proc_idx);
+	hmap_release(&l->netns_seen);
 	vec_release(&l->procs);
+	vec_release(&l->ends);
 	free(l);
 }
 

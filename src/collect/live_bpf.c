@@ -142,6 +142,10 @@ static int choose_programs(struct live_bpf *b, const struct btf *btf, struct err
 		bpf_program__set_autoload(prog, false);
 		note_missing(b, name);
 	}
+	if (!tp_proto(btf, "sock_recv_length"))
+		bpf_program__set_autoload(b->skel->progs.hu_iter_sock, false);
+	if (tp_proto(btf, "block_io_start"))
+		bpf_program__set_autoload(b->skel->progs.hu_bio_queue, false);
 	return 0;
 }
 
@@ -156,6 +160,8 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->ring_half = opts->ring_bytes / 2;
 	skel->rodata->has_prev_state = proto && btf_vlen(proto) >= 5;
 	skel->rodata->has_data_ready = tp_proto(btf, "sk_data_ready") != NULL;
+	skel->rodata->has_io_start = tp_proto(btf, "block_io_start") != NULL;
+	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
 	skel->rodata->only_target = opts->only_target != 0;
 	skel->rodata->preempt_off = preempt_off(btf);
 	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);
@@ -204,6 +210,18 @@ int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err 
 	return 0;
 }
 
+/* NULL where sockets are not watched. */
+static struct bpf_link *attach_sock_iter(struct live_bpf *b)
+{
+	union bpf_iter_link_info info = {0};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+	if (bpf_program__fd(b->skel->progs.hu_iter_sock) < 0)
+		return NULL;
+	info.map.map_fd = bpf_map__fd(b->skel->maps.hu_socks);
+	return bpf_program__attach_iter(b->skel->progs.hu_iter_sock, &opts);
+}
+
 int live_bpf_attach(struct live_bpf *b, struct err *err)
 {
 	struct bpf_program *prog;
@@ -226,6 +244,7 @@ int live_bpf_attach(struct live_bpf *b, struct err *err)
 					  strerror(errno));
 		note_missing(b, name);
 	}
+	b->sock_iter = attach_sock_iter(b);
 	b->task_iter = bpf_program__attach_iter(b->skel->progs.hu_iter_task, NULL);
 	if (!b->task_iter)
 		return err_rights(err, -ENOTSUP, "task iterator: %s", strerror(errno));

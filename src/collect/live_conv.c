@@ -123,24 +123,6 @@ static void conv_thread(struct live *l, const struct wire_thread *w)
 	EMIT(&l->emit, &ev, EV_THREAD, w->hdr.tid, w->hdr.ts_ns);
 }
 
-static void conv_sock(struct live *l, const struct wire_sock *w)
-{
-	struct ev_sock ev = {
-		.res = w->res,
-		.open_since_ns = w->open_since_ns,
-		.unread_since_ns = w->unread_since_ns,
-		.last_rx_ns = w->last_rx_ns,
-		.last_tx_ns = w->last_tx_ns,
-		.notready_ns = w->notready_ns,
-		.poll_wake_cnt = w->poll_wake_cnt,
-		.tgid = w->tgid,
-		.last_tid = w->last_tid,
-		.role = w->role,
-	};
-
-	EMIT(&l->emit, &ev, EV_SOCK, w->hdr.tid, w->hdr.ts_ns);
-}
-
 void live_convert(void *ctx, const struct wire_hdr *h, size_t size)
 {
 	static const uint16_t sizes[] = {
@@ -172,7 +154,7 @@ void live_convert(void *ctx, const struct wire_hdr *h, size_t size)
 		conv_thread(l, (const void *)h);
 		return;
 	case WIRE_SOCK:
-		conv_sock(l, (const void *)h);
+		live_sock(l, (const void *)h);
 		return;
 	}
 }

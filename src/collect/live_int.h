@@ -8,7 +8,9 @@
  *	live_bpf.c   loads and attaches the programs, reads the iterators
  *	live_conv.c  wire record to event
  *	live_maps.c  maps to events, once a tick
+ *	live_ends.c  conversations, sockets, listening ports
  *	live_peers.c counterpart processes
+ *	live_res.c   names, the other ends, owners
  *	live_sys.c   system calls that sleep
  */
 #include <stdbool.h>
@@ -66,6 +68,13 @@ struct live_proc {
 	bool refused;	 /* a counterpart over the bound */
 };
 
+/* A conversation, by its index in the kernel side's array. */
+struct live_end {
+	struct wire_end_key key;
+	bool known;
+	uint64_t open_cnt, open_sum_ns, open_oldest_ns; /* in this tick */
+};
+
 struct live {
 	struct watch_opts opts;
 	struct target target;
@@ -81,6 +90,8 @@ struct live {
 	struct hmap kstacks;	/* ids already sent */
 	VEC(struct live_proc) procs;
 	struct hmap proc_idx;	/* tgid to index + 1 */
+	VEC(struct live_end) ends;
+	struct hmap netns_seen;	/* whose listening ports are known */
 	uint32_t peer_cnt;
 	uint64_t loss[LOSS_CNT];
 	uint64_t start_ns, tick_ns, next_tick_ns, end_ns;
@@ -112,6 +123,12 @@ struct live_proc *live_proc(struct live *l, uint32_t tgid);
 void live_task(struct live *l, const struct wire_task *w);
 void live_res(struct live *l, const struct wire_res *w);
 uint32_t live_owner(struct live *l, const struct wire_wait *w);
+
+/* live_ends.c.  Around the iteration over sockets: _begin, iterate, _tick. */
+void live_listen(struct live *l, uint32_t tgid);
+void live_sock(struct live *l, const struct wire_sock *w);
+void live_ends_begin(struct live *l);
+void live_ends_tick(struct live *l, uint64_t now);
 
 /* live_peers.c */
 void live_peers(struct live *l);

@@ -84,6 +84,41 @@ static void put_culprit(struct live *l, const void *key, const void *value, uint
 	EMIT(&l->emit, &ev, EV_CULPRIT, v->tid, now);
 }
 
+static void put_disk(struct live *l, const void *key, const void *value, uint64_t now)
+{
+	const struct wire_disk_key *k = key;
+	const struct wire_disk *v = value;
+	char comm[WIRE_COMM_LEN + 1] = {0};
+	struct ev_disk ev = {
+		.dev = k->dev,
+		.tgid = k->tgid,
+		.op = k->op,
+		.ios = v->ios,
+		.sectors = v->sectors,
+		.lat_ns = v->lat_ns,
+		.lat_max_ns = v->lat_max_ns,
+	};
+
+	memcpy(comm, v->comm, WIRE_COMM_LEN);
+	ev.comm = emit_str(&l->emit, comm);
+	EMIT(&l->emit, &ev, EV_DISK, k->tid, now);
+}
+
+static void put_dev(struct live *l, const void *key, const void *value, uint64_t now)
+{
+	const struct wire_dev *v = value;
+	int64_t inflight = v->inflight > 0 ? v->inflight : 0;
+	struct ev_dev ev = {
+		.dev = *(const uint32_t *)key,
+		.name = emit_str(&l->emit, names_dev(l->names, *(const uint32_t *)key)),
+		/* the sums hold ends minus begins */
+		.busy_ns = v->busy_ns + (inflight ? now : 0),
+		.inflight_ns = v->inflight_ns + inflight * now,
+	};
+
+	EMIT(&l->emit, &ev, EV_DEV, 0, now);
+}
+
 /* Watched processes, targets before peers.  The caller frees. */
 static uint32_t *watched(struct live *l, size_t *ret_cnt)
 {
@@ -151,6 +186,9 @@ void live_maps_tick(struct live *l, uint64_t now, bool last)
 {
 	each_entry(l, l->bpf.skel->maps.hu_procs, put_proc, now);
 	each_entry(l, l->bpf.skel->maps.hu_culprits, put_culprit, now);
+	each_entry(l, l->bpf.skel->maps.hu_disks, put_disk, now);
+	each_entry(l, l->bpf.skel->maps.hu_devs, put_dev, now);
+	live_ends_tick(l, now);
 	put_outside(l, last ? SOCKDIAG_LISTEN | SOCKDIAG_CONN : SOCKDIAG_LISTEN, now);
 	put_loss(l, now);
 	put_self(l, now);

@@ -27,6 +27,7 @@ static void draw_in(struct live *l, uint32_t tgid)
 	}
 	p->flags = TASKF_PEER;
 	l->peer_cnt++;
+	live_listen(l, tgid);
 	live_bpf_watch(&l->bpf, tgid, TASKF_PEER);
 }
 

@@ -71,4 +71,10 @@ struct proc_ent {
 	struct wire_proc sums;
 };
 
+/* A TCP port that someone listens on. */
+struct listen_key {
+	u32 netns;
+	u32 port;
+};
+
 #endif /* CONF_H */

@@ -195,8 +195,9 @@ struct wire_sock {
 	u64 poll_wake_cnt; /* times it was the first read after a poll */
 	u32 tgid;
 	u32 last_tid;
+	u32 end_idx;
 	u8 role;
-	u8 pad[7];
+	u8 pad[3];
 };
 
 /* Who ran while a tracked process waited for a CPU. */

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef SOCK_H
+#define SOCK_H
+/*
+ * Requests, as the sockets show them, without knowing any protocol.
+ *
+ * On a server socket the first receive opens a request and the next send
+ * answers it; on a client socket the first send opens and the next receive
+ * answers.  Further receives before the answer count as partial; what comes
+ * after the answer belongs to it.  Sums go to the conversation's entry (all
+ * sockets of one process that serve one port or ask one address).
+ *
+ * A socket is watched from the first send or receive of a tracked thread on.
+ * These hooks run on every call of every process: others leave after one
+ * look at the task.
+ *
+ * Open requests are kept as "ends minus begins" (see wire_proc): adding the
+ * time at an end and taking it off at a begin needs no lock between threads.
+ */
+#include "res.h"
+#include "waker.h"
+
+#define MSG_PEEK_OR_ERRQUEUE (0x2 | 0x2000)
+#define ENDS_MAX 4096
+#define TURN_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
+#define TURNS_PER_WINDOW 100
+#define TCP_STATE_ESTABLISHED 1
+#define TCP_STATE_CLOSE 7
+#define TCP_STATE_LISTEN 10
+#define MINUS_EAGAIN (-11)
+
+struct sk_ent {
+	u64 res;
+	u64 open_ns;	  /* a request is open since, 0 none */
+	u64 unread_ns;	  /* data arrived and was not read, 0 none */
+	u64 idle_ns;	  /* the last turn ended */
+	u64 notready_since_ns;
+	u64 notready_ns;
+	u64 txblock_ns;	  /* the send buffer was full since, 0 not */
+	u64 last_rx_ns, last_tx_ns;
+	u64 queue_ns;	  /* of the open request */
+	u64 poll_wake_cnt;
+	u32 rx_bytes, tx_bytes; /* since the last turn */
+	u32 tgid;
+	u32 first_tid;
+	u32 last_tid;
+	u32 end_idx;
+	u32 role;
+	u32 pad;
+};
+
+struct hu_socks_map {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct sk_ent);
+} hu_socks SEC(".maps");
+
+/* Conversations: key to index, and the sums by index, which needs no hashing later. */
+struct hu_end_idx_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ENDS_MAX);
+	__type(key, struct wire_end_key);
+	__type(value, u32);
+} hu_end_idx SEC(".maps");
+
+struct hu_ends_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ENDS_MAX);
+	__type(key, u32);
+	__type(value, struct wire_end);
+} hu_ends SEC(".maps");
+
+struct hu_listen_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct listen_key);
+	__type(value, u32);
+} hu_listen SEC(".maps");
+
+struct turn_window {
+	u64 begin_ns;
+	u64 cnt;
+};
+
+struct hu_turns_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct turn_window);
+} hu_turns SEC(".maps");
+
+u32 end_cnt = 1; /* 0 is the entry of those that found no place */
+
+static __always_inline u32 hist_idx(u64 ns)
+{
+	u64 low = 1000;
+	u32 i = 0;
+
+	/* binary search by shifts: 24 powers of two */
+	if (ns >= low << 16) {
+		low <<= 16;
+		i = 16;
+	}
+	if (ns >= low << 8) {
+		low <<= 8;
+		i += 8;
+	}
+	if (ns >= low << 4) {
+		low <<= 4;
+		i += 4;
+	}
+	if (ns >= low << 2) {
+		low <<= 2;
+		i += 2;
+	}
+	if (ns >= low << 1) {
+		low <<= 1;
+		i += 1;
+	}
+	i = i * 2 + (ns >= low + low / 2);
+	return i < WIRE_HIST_CNT ? i : WIRE_HIST_CNT - 1;
+}
+
+static __always_inline struct wire_end *end_of(const struct sk_ent *e)
+{
+	u32 idx = e->end_idx;
+
+	return idx ? bpf_map_lookup_elem(&hu_ends, &idx) : NULL;
+}
+
+static __always_inline struct wire_proc *proc_of(const struct sk_ent *e)
+{
+	u32 tgid = e->tgid;
+	struct proc_ent *p = bpf_map_lookup_elem(&hu_procs, &tgid);
+
+	return p ? &p->sums : NULL;
+}
+
+static __always_inline void own_open_add(u32 tid, s32 step)
+{
+	__sync_fetch_and_add(&own_open[tid & OWN_OPEN_MASK], step);
+}
+
+static __noinline u32 end_find(const struct wire_end_key *key, const char *name)
+{
+	struct wire_end *end;
+	u32 *found, idx;
+
+	if (!key || !name)
+		return 0;
+	found = bpf_map_lookup_elem(&hu_end_idx, key);
+	if (found)
+		return *found;
+	idx = __sync_fetch_and_add(&end_cnt, 1);
+	end = idx < ENDS_MAX ? bpf_map_lookup_elem(&hu_ends, &idx) : NULL;
+	if (!end) {
+		count_loss(HU_LOSS_END_MAP);
+		return 0;
+	}
+	if (bpf_map_update_elem(&hu_end_idx, key, &idx, BPF_NOEXIST)) {
+		/* another CPU was first: its index counts, this one stays unused */
+		found = bpf_map_lookup_elem(&hu_end_idx, key);
+		return found ? *found : 0;
+	}
+	bpf_probe_read_kernel_str(end->name, sizeof(end->name), name);
+	return idx;
+}
+
+static __always_inline u64 name_hash(const char *name)
+{
+	const u64 *w = (const u64 *)name;
+	u64 h = 1;
+	int i;
+
+	for (i = 0; i < WIRE_NAME_LEN / 8; i++)
+		h = mix64(h ^ w[i]);
+	return h;
+}
+
+/* Role and conversation of a socket seen for the first time.  d: zeroed scratch. */
+static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res *d)
+{
+	struct wire_end_key key = {0};
+	struct listen_key lk = {0};
+
+	if (!e || !d)
+		return 0;
+	res_sock(d, sk);
+	e->res = res_id(RES_SOCKET, BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino), 0);
+	key.tgid = e->tgid;
+	key.family = d->family;
+	if (d->family == KAF_UNIX) {
+		e->role = d->role;
+		key.uid = name_hash(d->name);
+	} else if (d->family == KAF_INET || d->family == KAF_INET6) {
+		lk.netns = d->netns;
+		lk.port = d->lport;
+		e->role = bpf_map_lookup_elem(&hu_listen, &lk) || !d->rport ? ROLE_SERVER
+									    : ROLE_CLIENT;
+		if (e->role == ROLE_SERVER) {
+			key.lport = d->lport;
+		} else {
+			key.rport = d->rport;
+			__builtin_memcpy(key.raddr, d->raddr, sizeof(key.raddr));
+		}
+	} else {
+		e->role = ROLE_UNKNOWN;
+	}
+	key.role = e->role;
+	if (e->role == ROLE_SERVER || e->role == ROLE_CLIENT)
+		e->end_idx = end_find(&key, d->name);
+	return 0;
+}
+
+static __always_inline struct sk_ent *sk_get(struct sock *sk, struct thr *t)
+{
+	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	struct wire_end *end;
+	struct wire_res d;
+
+	if (e)
+		return e;
+	e = bpf_sk_storage_get(&hu_socks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!e) {
+		count_loss(HU_LOSS_SOCK_STORAGE);
+		return NULL;
+	}
+	__builtin_memset(&d, 0, sizeof(d));
+	e->tgid = t->tgid;
+	sk_init(sk, e, &d);
+	end = end_of(e);
+	if (end)
+		__sync_fetch_and_add(&end->conns, 1);
+	return e;
+}
+
+static __always_inline bool turn_allowed(u64 now)
+{
+	u32 zero = 0;
+	struct turn_window *w = bpf_map_lookup_elem(&hu_turns, &zero);
+
+	if (!w)
+		return false;
+	if (now - w->begin_ns > TURN_WINDOW_NS) {
+		w->begin_ns = now;
+		w->cnt = 0;
+	}
+	return w->cnt++ < TURNS_PER_WINDOW;
+}
+
+static __always_inline void send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 now)
+{
+	struct wire_turn *w;
+
+	if (service_ns < turn_min_ns || !turn_allowed(now))
+		return;
+	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+	if (!w) {
+		count_loss(HU_LOSS_RING);
+		return;
+	}
+	__builtin_memset(w, 0, sizeof(*w));
+	hdr_fill(&w->hdr, WIRE_TURN, sizeof(*w), tid, now);
+	w->res = e->res;
+	w->queue_ns = e->queue_ns;
+	w->service_ns = service_ns;
+	w->tgid = e->tgid;
+	w->first_tid = e->first_tid;
+	w->role = e->role;
+	bpf_ringbuf_submit(w, ring_flags());
+}
+
+static __always_inline void open_count(struct sk_ent *e, s32 step, u64 now)
+{
+	struct wire_proc *p = proc_of(e);
+
+	if (e->role == ROLE_SERVER)
+		own_open_add(e->first_tid, step);
+	if (!p)
+		return;
+	if (e->role == ROLE_SERVER) {
+		__sync_fetch_and_add(&p->open, step);
+		__sync_fetch_and_add(&p->open_ns, step > 0 ? -now : now);
+	} else {
+		__sync_fetch_and_add(&p->out, step);
+		__sync_fetch_and_add(&p->out_ns, step > 0 ? -now : now);
+	}
+}
+
+static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now)
+{
+	u64 arrived = e->unread_ns ? e->unread_ns : now;
+	struct wire_end *end = end_of(e);
+
+	e->open_ns = now;
+	e->first_tid = tid;
+	e->queue_ns = e->role == ROLE_SERVER ? since(arrived, now) : 0;
+	open_count(e, 1, now);
+	if (end && e->idle_ns)
+		__sync_fetch_and_add(&end->idle_ns, since(e->idle_ns, arrived));
+	return 0;
+}
+
+static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
+{
+	u64 service_ns = since(e->open_ns, now);
+	struct wire_end *end = end_of(e);
+
+	open_count(e, -1, now);
+	e->open_ns = 0;
+	e->idle_ns = now;
+	if (end) {
+		__sync_fetch_and_add(&end->turns, 1);
+		__sync_fetch_and_add(&end->service_ns, service_ns);
+		__sync_fetch_and_add(&end->hist[hist_idx(service_ns)], 1);
+		if (e->queue_ns) {
+			__sync_fetch_and_add(&end->queue_ns, e->queue_ns);
+			__sync_fetch_and_add(&end->queue_cnt, 1);
+		}
+		__sync_fetch_and_add(&end->rx_bytes, e->rx_bytes);
+		__sync_fetch_and_add(&end->tx_bytes, e->tx_bytes);
+		if (service_ns > end->service_max_ns)
+			end->service_max_ns = service_ns;
+	}
+	e->rx_bytes = e->tx_bytes = 0;
+	send_turn(e, tid, service_ns, now);
+	return 0;
+}
+
+/* A request that will not be answered: the connection ends. */
+static __always_inline void turn_abandon(struct sk_ent *e, u64 now)
+{
+	struct wire_proc *p;
+
+	if (e->open_ns) {
+		open_count(e, -1, now);
+		e->open_ns = 0;
+	}
+	if (e->unread_ns) {
+		p = proc_of(e);
+		if (p) {
+			__sync_fetch_and_add(&p->unread, -1);
+			__sync_fetch_and_add(&p->unread_ns, now);
+		}
+		e->unread_ns = 0;
+	}
+}
+
+static __always_inline void rx_ready_done(struct sk_ent *e, u64 now)
+{
+	struct wire_proc *p;
+
+	e->notready_since_ns = now;
+	if (!e->unread_ns)
+		return;
+	e->unread_ns = 0;
+	p = proc_of(e);
+	if (p) {
+		__sync_fetch_and_add(&p->unread, -1);
+		__sync_fetch_and_add(&p->unread_ns, now);
+	}
+}
+
+static __noinline int on_recv(struct thr *t, struct sk_ent *e, s32 bytes, u64 now)
+{
+	struct wire_end *end;
+
+	e->last_rx_ns = now;
+	e->last_tid = t->tid;
+	if (!t->first_io) {
+		t->first_io = e->res;
+		if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
+			e->poll_wake_cnt++;
+	}
+	if (!bytes) { /* the other side is done: nothing more will come or be asked */
+		if (e->role == ROLE_CLIENT)
+			turn_abandon(e, now);
+		return 0;
+	}
+	e->rx_bytes += bytes;
+	if (e->role == ROLE_SERVER) {
+		if (!e->open_ns) {
+			turn_open(e, t->tid, now);
+		} else {
+			end = end_of(e);
+			if (end)
+				__sync_fetch_and_add(&end->partial_cnt, 1);
+		}
+	} else if (e->role == ROLE_CLIENT && e->open_ns) {
+		turn_close(e, t->tid, now);
+	}
+	rx_ready_done(e, now);
+	return 0;
+}
+
+static __noinline int on_send(struct thr *t, struct sk_ent *e, s32 bytes, u64 now)
+{
+	struct wire_end *end;
+
+	if (bytes <= 0) {
+		if (bytes == MINUS_EAGAIN && !e->txblock_ns)
+			e->txblock_ns = now;
+		return 0;
+	}
+	e->last_tx_ns = now;
+	e->last_tid = t->tid;
+	e->tx_bytes += bytes;
+	if (e->txblock_ns) {
+		end = end_of(e);
+		if (end) {
+			__sync_fetch_and_add(&end->txblock_ns, since(e->txblock_ns, now));
+			__sync_fetch_and_add(&end->txblock_cnt, 1);
+		}
+		e->txblock_ns = 0;
+	}
+	if (e->role == ROLE_SERVER && e->open_ns)
+		turn_close(e, t->tid, now);
+	else if (e->role == ROLE_CLIENT && !e->open_ns)
+		turn_open(e, t->tid, now);
+	return 0;
+}
+
+static __always_inline int sock_call(u64 *ctx, bool recv)
+{
+	struct thr *t = thr_of(bpf_get_current_task_btf());
+	s32 bytes = ctx[1];
+	struct sk_ent *e;
+	u64 now;
+
+	if (!t)
+		return 0;
+	count_run(RUN_SOCK_TRACKED);
+	if (recv && (bytes < 0 || ctx[2] & MSG_PEEK_OR_ERRQUEUE))
+		return 0;
+	now = bpf_ktime_get_ns();
+	stall_note(t, now);
+	e = sk_get((struct sock *)ctx[0], t);
+	if (!e)
+		return 0;
+	return recv ? on_recv(t, e, bytes, now) : on_send(t, e, bytes, now);
+}
+
+SEC("tp_btf/sock_recv_length")
+int hu_recv(u64 *ctx)
+{
+	return sock_call(ctx, true);
+}
+
+SEC("tp_btf/sock_send_length")
+int hu_send(u64 *ctx)
+{
+	return sock_call(ctx, false);
+}
+
+SEC("tp_btf/sk_data_ready")
+int hu_data_ready(u64 *ctx)
+{
+	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, (struct sock *)ctx[0], 0, 0);
+	struct wire_proc *p;
+	u64 now;
+
+	if (!e || e->unread_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	e->unread_ns = now;
+	if (e->notready_since_ns)
+		e->notready_ns += since(e->notready_since_ns, now);
+	p = proc_of(e);
+	if (p) {
+		__sync_fetch_and_add(&p->unread, 1);
+		__sync_fetch_and_add(&p->unread_ns, -now);
+	}
+	return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int hu_sk_state(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	u32 to = ctx[2], one = 1;
+	struct listen_key lk = {0};
+	struct sk_ent *e;
+
+	if (to == TCP_STATE_LISTEN) {
+		lk.netns = sk->__sk_common.skc_net.net->ns.inum;
+		lk.port = sk->__sk_common.skc_num;
+		bpf_map_update_elem(&hu_listen, &lk, &one, BPF_ANY);
+		return 0;
+	}
+	if (to == TCP_STATE_ESTABLISHED)
+		return 0;
+	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	if (e && to == TCP_STATE_CLOSE)
+		turn_abandon(e, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Once a tick: the sockets in use.  The reader asks for those active since then. */
+SEC("iter/bpf_sk_storage_map")
+int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sk_ent *e = ctx->value;
+	struct wire_sock w;
+	u64 now;
+
+	if (!e || !ctx->sk)
+		return 0;
+	if (!e->open_ns && !e->unread_ns && e->last_rx_ns < tick_since_ns &&
+	    e->last_tx_ns < tick_since_ns)
+		return 0;
+	__builtin_memset(&w, 0, sizeof(w));
+	now = bpf_ktime_get_ns();
+	hdr_fill(&w.hdr, WIRE_SOCK, sizeof(w), e->open_ns ? e->first_tid : e->last_tid, now);
+	w.res = e->res;
+	w.open_since_ns = e->open_ns;
+	w.unread_since_ns = e->unread_ns;
+	w.last_rx_ns = e->last_rx_ns;
+	w.last_tx_ns = e->last_tx_ns;
+	w.notready_ns = e->notready_ns;
+	if (!e->unread_ns && e->notready_since_ns)
+		w.notready_ns += since(e->notready_since_ns, now);
+	w.poll_wake_cnt = e->poll_wake_cnt;
+	w.tgid = e->tgid;
+	w.last_tid = e->last_tid;
+	w.role = e->role;
+	w.end_idx = e->end_idx;
+	bpf_seq_write(ctx->meta->seq, &w, sizeof(w));
+	return 0;
+}
+
+#endif /* SOCK_H */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conversations and sockets in use; and the ports that servers listen on, for the kernel side. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "collect/live_int.h"
+#include "collect/names.h"
+#include "collect/peers.h"
+#include "collect/procfs.h"
+#include "heldup.skel.h"
+
+#define TCP_LISTEN_STATE 0x0a
+#define ENDS_MAX 4096
+#define ENDS_BATCH 64
+
+/* Ports in the LISTEN state of one /proc/PID/net/tcp. */
+static void listen_file(struct live *l, uint32_t tgid, uint32_t netns, const char *name)
+{
+	CLEANUP_FCLOSE FILE *file = NULL;
+	char path[64], line[256];
+	uint32_t one = 1;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/%s", tgid, name);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		struct listen_key key = {.netns = netns};
+		unsigned port, state;
+
+		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) != 2 ||
+		    state != TCP_LISTEN_STATE)
+			continue;
+		key.port = port;
+		bpf_map__update_elem(l->bpf.skel->maps.hu_listen, &key, sizeof(key), &one,
+				     sizeof(one), BPF_ANY);
+	}
+}
+
+void live_listen(struct live *l, uint32_t tgid)
+{
+	uint64_t netns = procfs_ns(tgid, "net");
+
+	if (!netns || hmap_get(&l->netns_seen, netns, NULL))
+		return;
+	hmap_put(&l->netns_seen, netns, 1);
+	listen_file(l, tgid, (uint32_t)netns, "tcp");
+	listen_file(l, tgid, (uint32_t)netns, "tcp6");
+}
+
+void live_sock(struct live *l, const struct wire_sock *w)
+{
+	struct ev_sock ev = {
+		.res = w->res,
+		.open_since_ns = w->open_since_ns,
+		.unread_since_ns = w->unread_since_ns,
+		.last_rx_ns = w->last_rx_ns,
+		.last_tx_ns = w->last_tx_ns,
+		.notready_ns = w->notready_ns,
+		.poll_wake_cnt = w->poll_wake_cnt,
+		.tgid = w->tgid,
+		.last_tid = w->last_tid,
+		.role = w->role,
+	};
+
+	if (w->open_since_ns && w->end_idx < l->ends.cnt) {
+		struct live_end *e = &l->ends.items[w->end_idx];
+		uint64_t age = w->hdr.ts_ns > w->open_since_ns ? w->hdr.ts_ns - w->open_since_ns : 0;
+
+		e->open_cnt++;
+		e->open_sum_ns += age;
+		if (age > e->open_oldest_ns)
+			e->open_oldest_ns = age;
+	}
+	EMIT(&l->emit, &ev, EV_SOCK, w->hdr.tid, w->hdr.ts_ns);
+}
+
+/* Keys of conversations that are new since the last look. */
+static void learn_keys(struct live *l)
+{
+	int fd = bpf_map__fd(l->bpf.skel->maps.hu_end_idx);
+	uint32_t cnt = l->bpf.skel->data->end_cnt;
+	struct wire_end_key key, next, *pos = NULL;
+	uint32_t idx;
+
+	if (cnt > ENDS_MAX)
+		cnt = ENDS_MAX;
+	if (cnt == l->ends.cnt)
+		return;
+	while (l->ends.cnt < cnt)
+		vec_add(&l->ends);
+	while (bpf_map_get_next_key(fd, pos, &next) == 0) {
+		if (bpf_map_lookup_elem(fd, &next, &idx) == 0 && idx < cnt) {
+			l->ends.items[idx].key = next;
+			l->ends.items[idx].known = true;
+		}
+		key = next;
+		pos = &key;
+	}
+}
+
+static void put_end(struct live *l, struct live_end *e, const struct wire_end *v, uint64_t now)
+{
+	const struct wire_end_key *k = &e->key;
+	struct ev_end ev = {
+		.tgid = k->tgid,
+		.family = k->family,
+		.role = k->role,
+		.lport = k->lport,
+		.rport = k->rport,
+		.uid = k->uid,
+		.turns = v->turns,
+		.service_ns = v->service_ns,
+		.service_max_ns = v->service_max_ns,
+		.queue_ns = v->queue_ns,
+		.queue_cnt = v->queue_cnt,
+		.idle_ns = v->idle_ns,
+		.txblock_ns = v->txblock_ns,
+		.txblock_cnt = v->txblock_cnt,
+		.rx_bytes = v->rx_bytes,
+		.tx_bytes = v->tx_bytes,
+		.partial_cnt = v->partial_cnt,
+		.conns = v->conns,
+		.open_now = e->open_cnt,
+		.open_oldest_ns = e->open_oldest_ns,
+		.open_sum_ns = e->open_sum_ns,
+	};
+	char name[WIRE_NAME_LEN + 1] = {0};
+
+	memcpy(ev.raddr, k->raddr, sizeof(ev.raddr));
+	memcpy(ev.hist, v->hist, sizeof(ev.hist));
+	memcpy(name, v->name, WIRE_NAME_LEN);
+	if (k->family == AF_UNIX)
+		ev.name = emit_str(&l->emit, name);
+	else
+		ev.name = emit_str(&l->emit,
+				   names_service(l->names, k->lport ? k->lport : k->rport, "tcp"));
+	if (k->role == ROLE_CLIENT && k->family != AF_UNIX)
+		ev.peer_tgid = peers_listener(l->peers, k->tgid, k->family, k->raddr, k->rport);
+	if (ev.peer_tgid)
+		ev.peer_comm = emit_str(&l->emit, names_comm(l->names, ev.peer_tgid));
+	EMIT(&l->emit, &ev, EV_END, 0, now);
+}
+
+void live_ends_begin(struct live *l)
+{
+	learn_keys(l);
+	VEC_FOREACH(&l->ends, e)
+		e->open_cnt = e->open_sum_ns = e->open_oldest_ns = 0;
+}
+
+void live_ends_tick(struct live *l, uint64_t now)
+{
+	CLEANUP_FREE struct wire_end *values = xcalloc(ENDS_BATCH, sizeof(*values));
+	uint32_t keys[ENDS_BATCH], pos = 0, next = 0, cnt, read = 0;
+	int fd = bpf_map__fd(l->bpf.skel->maps.hu_ends), rc = 0;
+
+	while (read < l->ends.cnt && rc == 0) {
+		cnt = ENDS_BATCH;
+		rc = bpf_map_lookup_batch(fd, read ? &pos : NULL, &next, keys, values, &cnt, NULL);
+		if (rc < 0 && errno != ENOENT)
+			return;
+		for (uint32_t i = 0; i < cnt; i++)
+			if (keys[i] < l->ends.cnt && l->ends.items[keys[i]].known)
+				put_end(l, &l->ends.items[keys[i]], &values[i], now);
+		pos = next;
+		read += cnt;
+	}
+}
