@@ -35,7 +35,7 @@ static int print_version(void)
 
 static int run_help(char **args)
 {
-	static char help[] = "-h";
+	char help[] = "-h";
 	char *ask[] = {help, NULL};
 	const struct cmd *cmd;
 

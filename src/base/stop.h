@@ -15,7 +15,7 @@ bool stop_requested(void);
 /* The signal that asked, 0 for none. */
 int stop_signal(void);
 
-/* Readable once a stop was asked for: to be polled beside other descriptors; -1 before stop_init. */
+/* Readable once a stop was asked for, to be polled beside others; -1 before stop_init. */
 int stop_fd(void);
 
 /* Asks as a signal would; for the end of a --duration or a 'q' key. */

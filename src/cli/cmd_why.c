@@ -76,7 +76,8 @@ static void progress_show(const struct progress *p, const struct intake *in)
 
 	if (!p->on)
 		return;
-	fprintf(stderr, "\r\033[Kwatching: %.0f of %.0f s, %s events, %s/s, %s lost (Ctrl-C: answer now)",
+	fprintf(stderr,
+		"\r\033[Kwatching: %.0f of %.0f s, %s events, %s/s, %s lost (Ctrl-C: answer now)",
 		seconds, (double)p->duration_ns / 1e9, fmt_count(n, in->event_cnt),
 		fmt_count(rate, seconds > 0 ? (uint64_t)((double)in->event_cnt / seconds) : 0),
 		fmt_count(lost, in->lost_cnt));
@@ -309,8 +310,9 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 			     : run_live(cli, &run, &late, err);
 	if (code < 0)
 		return code;
-	a = (struct answer){run.model, run.waits,
-			    verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena)};
+	a = (struct answer){
+		run.model, run.waits,
+		verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena)};
 	print_answer(o, &a);
 	if (late < 0)
 		return err_prefix(err, "the watching ended early, the answer covers what was seen");

@@ -29,8 +29,8 @@ static const char *const color_names[] = {"auto", "always", "never", NULL};
 const struct opt json_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "json", .help = "print JSON",
 	 OPT_AT(struct output_opts, json)},
-	{.type = OPT_FLAG, .long_name = "json-schema", .help = "print what the JSON holds, and exit",
-	 OPT_AT(struct output_opts, json_schema)},
+	{.type = OPT_FLAG, .long_name = "json-schema",
+	 .help = "print what the JSON holds, and exit", OPT_AT(struct output_opts, json_schema)},
 	OPT_END,
 };
 

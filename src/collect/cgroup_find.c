@@ -142,7 +142,8 @@ int cgroups_unit_dir(const struct cgroups *c, const char *unit, char *ret_path, 
 {
 	char name[256];
 	const char *const controllers[] = {NULL, "name=systemd"};
-	struct walk w = {.visit = visit_unit, .unit = name, .found = ret_path, .found_len = path_len};
+	struct walk w = {
+		.visit = visit_unit, .unit = name, .found = ret_path, .found_len = path_len};
 
 	if (strchr(unit, '/'))
 		return -ENOENT;

@@ -30,8 +30,9 @@ static uint64_t stat_u64(const char *text, const char *key)
 
 	for (const char *line = text; line && *line;) {
 		if (strncmp(line, key, len) == 0 && line[len] == ' ')
-			return procfs_parse_u64(line + len + 1, UINT64_MAX, &value, NULL) == 0 ? value
-											       : 0;
+			return procfs_parse_u64(line + len + 1, UINT64_MAX, &value, NULL) == 0
+				       ? value
+				       : 0;
 		line = strchr(line, '\n');
 		if (line)
 			line++;

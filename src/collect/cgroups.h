@@ -45,7 +45,7 @@ const char *cgroups_mount_v1(const struct cgroups *c, const char *controller);
  */
 int cgroups_procs(const struct cgroups *c, const char *path, uint32_t *ret_tgids, size_t max_cnt);
 
-/* Directory of a systemd unit below the hierarchy that systemd keeps: -ENOENT, -ENOTSUP no systemd. */
+/* Directory of a systemd unit below the hierarchy that systemd keeps: -ENOENT, -ENOTSUP. */
 int cgroups_unit_dir(const struct cgroups *c, const char *unit, char *ret_path, size_t path_len);
 
 #endif /* CGROUPS_H */

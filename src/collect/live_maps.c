@@ -18,10 +18,12 @@
 
 #define BATCH_CNT 256
 
-/* Nanoseconds that one run of a program takes; measured, see docs: used where the kernel does not. */
+/* Nanoseconds that one run of a program takes, measured: used where the kernel does not count. */
 static const uint16_t run_cost_ns[RUN_CNT] = {
-	[RUN_SWITCH] = 90, [RUN_SWITCH_TRACKED] = 300, [RUN_WAKING] = 40, [RUN_WAKING_TRACKED] = 120,
-	[RUN_SOCK] = 40,   [RUN_SOCK_TRACKED] = 120,   [RUN_BLOCK] = 200, [RUN_MARK] = 60,
+	[RUN_SWITCH] = 90, [RUN_SWITCH_TRACKED] = 300,
+	[RUN_WAKING] = 40, [RUN_WAKING_TRACKED] = 120,
+	[RUN_SOCK] = 40,   [RUN_SOCK_TRACKED] = 120,
+	[RUN_BLOCK] = 200, [RUN_MARK] = 60,
 };
 
 /* Calls fn for each entry; in batches where the kernel can. */
@@ -38,8 +40,8 @@ static void each_entry(struct live *l, const struct bpf_map *map,
 
 	do {
 		cnt = BATCH_CNT;
-		rc = bpf_map_lookup_batch(bpf_map__fd(map), first ? NULL : &pos, &next, keys, values,
-					  &cnt, NULL);
+		rc = bpf_map_lookup_batch(bpf_map__fd(map), first ? NULL : &pos, &next, keys,
+					  values, &cnt, NULL);
 		if (rc < 0 && errno != ENOENT)
 			return;
 		for (uint32_t i = 0; i < cnt; i++)
@@ -168,7 +170,8 @@ static void put_self(struct live *l, uint64_t now)
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
 	ev.map_bytes = l->bpf.map_bytes;
-	if (cpus > 0 && bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
+	if (cpus > 0 &&
+	    bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
 		for (int c = 0; c < cpus; c++)
 			for (int i = 0; i < RUN_CNT; i++) {
 				ev.bpf_runs += runs[c].cnt[i];

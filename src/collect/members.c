@@ -57,9 +57,9 @@ int members_parse_tfd(const char *line, struct member_line *ret_line)
 		return -EINVAL;
 	while (*p == ' ')
 		p++;
-	if (procfs_parse_u64(p, INT32_MAX, &fd, NULL) < 0 || hex_value(line, "events:", &events) < 0 ||
-	    hex_value(line, "ino:", &ino) < 0 || hex_value(line, "sdev:", &dev) < 0 ||
-	    events > UINT32_MAX || dev > UINT32_MAX)
+	if (procfs_parse_u64(p, INT32_MAX, &fd, NULL) < 0 ||
+	    hex_value(line, "events:", &events) < 0 || hex_value(line, "ino:", &ino) < 0 ||
+	    hex_value(line, "sdev:", &dev) < 0 || events > UINT32_MAX || dev > UINT32_MAX)
 		return -EINVAL;
 	*ret_line = (struct member_line){.fd = (int32_t)fd,
 					 .events = (uint32_t)events,
@@ -164,7 +164,8 @@ static bool select_set(struct member_walk *w, uint64_t nfds, uint64_t addr, uint
 
 	if (!addr || !cnt)
 		return true;
-	long got = procfs_read_mem(w->set->tgid, addr, bits, (cnt + word - 1) / word * sizeof(bits[0]));
+	long got = procfs_read_mem(w->set->tgid, addr, bits,
+				   (cnt + word - 1) / word * sizeof(bits[0]));
 	if (got < 0)
 		return false;
 	if ((size_t)got / sizeof(bits[0]) * word < cnt)

@@ -171,7 +171,9 @@ uint32_t procfs_tgid(uint32_t tid)
 {
 	uint64_t tgid;
 
-	return procfs_status_u64(tid, "Tgid", &tgid) == 0 && tgid <= UINT32_MAX ? (uint32_t)tgid : 0;
+	if (procfs_status_u64(tid, "Tgid", &tgid) < 0 || tgid > UINT32_MAX)
+		return 0;
+	return (uint32_t)tgid;
 }
 
 uint32_t procfs_ns_tid(uint32_t tid)
@@ -213,7 +215,8 @@ uint32_t procfs_tid_from_ns(uint32_t tgid, uint32_t ns_tid)
 
 	if (ns_tid == 0)
 		return 0;
-	if (procfs_ns_tid(tgid) == 0) /* same namespace: the number is the answer if it is one of its threads */
+	/* same namespace: the number is the answer if it is one of its threads */
+	if (procfs_ns_tid(tgid) == 0)
 		return procfs_tgid(ns_tid) == tgid ? ns_tid : 0;
 	snprintf(dir, sizeof(dir), "/proc/%u/task", tgid);
 	procfs_each_id(dir, match_ns_tid, &search);

@@ -326,7 +326,8 @@ void sockdiag_snapshot(struct sockdiag *s, struct emit *e, const uint32_t *tgids
 			continue;
 		if (seen_cnt == SOCKDIAG_NETNS_MAX) {
 			note_once(s, hash_u64(SOCKDIAG_NETNS_MAX), NOTE_LIMIT,
-				  "more than 16 network namespaces: sockets of the rest are not listed");
+				  "more than 16 network namespaces: sockets of the rest are not "
+				  "listed");
 			break;
 		}
 		seen[seen_cnt++] = ns;

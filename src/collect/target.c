@@ -95,7 +95,8 @@ static int no_such_pid(struct resolver *r, uint32_t pid)
 {
 	if (pid <= INT32_MAX && kill((pid_t)pid, 0) < 0 && errno == EPERM)
 		return err_rights(r->err, -EPERM,
-				  "pid %u is there, but /proc hides it (hidepid): run as root", pid);
+				  "pid %u is there, but /proc hides it (hidepid): run as root",
+				  pid);
 	return err_set(r->err, -ESRCH, "no process has pid %u: see ps -e for those that run", pid);
 }
 
@@ -270,7 +271,8 @@ static void mark_descendants(struct resolver *r)
 		}
 	}
 	if (cnt)
-		add_note(r, "%zu descendant process%s watched too", cnt, cnt == 1 ? " is" : "es are");
+		add_note(r, "%zu descendant process%s watched too", cnt,
+			 cnt == 1 ? " is" : "es are");
 }
 
 static int by_number(const void *a, const void *b)
@@ -342,8 +344,8 @@ static char *describe(struct resolver *r, const struct target *t)
 	if (o->all)
 		buf_printf(&b, " (%zu)", t->cnt);
 	else if (!o->pids.cnt && first)
-		buf_printf(&b, ": %s%s, %zu process%s", first->comm, t->chosen_cnt > 1 ? " ..." : "",
-			   t->cnt, t->cnt == 1 ? "" : "es");
+		buf_printf(&b, ": %s%s, %zu process%s", first->comm,
+			   t->chosen_cnt > 1 ? " ..." : "", t->cnt, t->cnt == 1 ? "" : "es");
 	return buf_detach(&b);
 }
 
@@ -365,7 +367,8 @@ static int resolve(struct resolver *r, struct target *t)
 
 	if (ret)
 		return ret;
-	if (!o->pids.cnt && !o->comm && !o->cgroup && !o->unit && !o->port && !o->all && !o->command)
+	if (!o->pids.cnt && !o->comm && !o->cgroup && !o->unit && !o->port && !o->all &&
+	    !o->command)
 		return err_usage(r->err, "whom to watch? -p PID, --comm RE, --port N, -g CGROUP, "
 					 "-u UNIT, -a or -- CMD");
 	if (procfs_each_id("/proc", add_row, r) < 0 || !r->rows.cnt)

@@ -34,8 +34,8 @@ struct target {
 	size_t chosen_cnt;
 	uint32_t kthread_cnt;	/* among tgids */
 	uint32_t dropped_cnt;	/* over TARGET_MAX */
-	char *selection;	/* for a person: "pid 1234 (redis-server)", "port 80: nginx, 3 processes" */
-	char *note;		/* what else to tell (threads, descendants, pid 1); "" when nothing */
+	char *selection;	/* for a person: "port 80: nginx, 3 processes" */
+	char *note;		/* what else to tell: threads, descendants, pid 1; or "" */
 	pid_t child;		/* -- CMD: its pid, 0 otherwise */
 	/* own to launch.c: */
 	int go_fd;		/* to the waiting child, 0 none */

@@ -82,7 +82,7 @@ struct change {			/* against a baseline; largest first */
 };
 
 struct verdict {
-	struct finding *findings; /* [0] is the verdict; HEALTHY, CLIENTS or UNKNOWN alone are there too */
+	struct finding *findings; /* [0] is the verdict, HEALTHY, CLIENTS and UNKNOWN too */
 	size_t finding_cnt;
 	struct finding *candidates; /* two, when findings[0].cls is UNKNOWN; else none */
 	size_t candidate_cnt;

@@ -95,7 +95,7 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint64_t wait_ns, wait_cnt, max_ns;
 	uint64_t busy_ns;   /* at least one waiter */
 	double avg_waiters; /* while busy */
-	uint64_t hold_ns;   /* how long it is kept, weighted by that time: what one who comes meets */
+	uint64_t hold_ns;   /* how long it is kept, weighted by that: what a comer meets */
 	uint64_t holder_ns; /* busy time that ended with this holder's wake-up */
 	uint64_t holder_st[32]; /* what the holders did meanwhile, by ST_* */
 	uint32_t pending_cnt; /* still waiting at the end */
@@ -132,7 +132,12 @@ struct wreq {		    /* requests of one process */
 	uint64_t idle_ns;   /* connections with nothing asked */
 };
 
-struct wcycle { uint32_t thread[16]; uint32_t res[16]; uint32_t len; uint64_t ns; uint8_t pending; };
+struct wcycle {
+	uint32_t thread[16], res[16];
+	uint32_t len;
+	uint64_t ns;
+	uint8_t pending;
+};
 
 struct waits_opts { uint64_t max_visits; /* default 4 million */ };
 

@@ -131,7 +131,7 @@ struct wire_thread {
 	u64 run_delay_ns;  /* kernel's sched_info.run_delay */
 	u64 klock_ns, klock_cnt;     /* contended kernel locks, spinning included */
 	u64 reclaim_ns, reclaim_cnt; /* direct reclaim, on or off CPU */
-	u64 stall_ns, stall_max_ns;  /* gaps >= STALL_MIN between socket calls, home waits excluded */
+	u64 stall_ns, stall_max_ns;  /* gaps >= STALL_MIN between socket calls, no home waits */
 	u64 maj_flt, min_flt;
 	u64 read_bytes, write_bytes; /* task io accounting */
 	u64 since_ns;	   /* tracking began */
