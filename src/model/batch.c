@@ -37,7 +37,7 @@ static void find_rows(struct model *m)
 		raw->thread = model_thread_get(m, raw->e.h.tid, raw->e.tgid);
 		raw->res = model_res_get(m, raw->e.res, raw->e.cls);
 		raw->io = model_res_get(m, raw->e.first_io, WAIT_SOCKET);
-		sums_waker(m, &raw->e);
+		raw->waker = sums_waker(m, &raw->e);
 	}
 }
 
@@ -84,8 +84,11 @@ static void settle_threads(struct model *m)
 	put_in_order(p->mthreads.items, sizeof(*p->mthreads.items), from, keys, cnt, pos);
 	for (uint32_t i = from; i < p->threads.cnt; i++)
 		hmap_put(&p->by_tid, p->threads.items[i].tid, i);
-	VEC_FOREACH(&p->batch, raw)
+	VEC_FOREACH(&p->batch, raw) {
 		remap(&raw->thread, from, pos);
+		remap(&raw->waker, from, pos);
+	}
+	memset(&p->tid_memo, 0, sizeof(p->tid_memo));
 	p->settled_threads = (uint32_t)p->threads.cnt;
 }
 
@@ -106,6 +109,7 @@ static void settle_res(struct model *m)
 		remap(&raw->res, from, pos);
 		remap(&raw->io, from, pos);
 	}
+	memset(&p->res_memo, 0, sizeof(p->res_memo));
 	p->settled_res = (uint32_t)p->res.cnt;
 }
 
@@ -294,9 +298,12 @@ void batch_work(struct model *m)
 	VEC_FOREACH(&p->tracks, t)
 		account_untail(m, t);
 	find_rows(m);
-	settle_threads(m);
-	settle_res(m);
-	settle_procs(m);
+	if (p->settled_threads < p->threads.cnt)
+		settle_threads(m);
+	if (p->settled_res < p->res.cnt)
+		settle_res(m);
+	if (p->settled_procs < p->procs.cnt)
+		settle_procs(m);
 	sort_batch(p);
 	for (uint32_t i = 0; i < p->threads.cnt; i++)
 		work_thread(m, i);

@@ -40,16 +40,24 @@ static void add_pending(struct model *m)
 {
 	struct model_priv *p = m->priv;
 
+	size_t cnt = 0;
+
+	VEC_FOREACH(&p->tracks, t)
+		cnt += t->pend_set;
+	if (p->waits.cnt + cnt > p->waits.cap) {
+		p->waits.cap = p->waits.cnt + cnt;
+		p->waits.items = xreallocarray(p->waits.items, p->waits.cap,
+					       sizeof(*p->waits.items));
+	}
 	VEC_FOREACH(&p->tracks, t) {
-		struct ev_wait e = t->pend;
-		struct wait w;
+		struct raw_wait raw = {.e = t->pend, .res = t->pend_res};
 
 		if (!t->pend_set)
 			continue;
-		e.h.ts_ns = m->end_ns;
-		w = sums_kept(m, t, &e, t->pend_res, model_res_by_id(m, e.first_io));
-		w.flags |= WAITF_PENDING;
-		vec_push(&p->waits, w);
+		raw.e.h.ts_ns = m->end_ns;
+		raw.io = model_res_by_id(m, raw.e.first_io);
+		raw.waker = raw.e.waker_tid ? sums_waker(m, &raw.e) : NO_IDX; /* has its row */
+		p->waits.items[p->waits.cnt++] = sums_kept(m, t, &raw);
 	}
 }
 

@@ -139,6 +139,7 @@ static uint32_t thread_new(struct model *m, uint32_t tid, uint32_t tgid)
 		return NO_IDX;
 	}
 	hmap_put(&p->by_tid, tid, p->threads.cnt);
+	p->tid_memo.at[tid % MEMO_CNT] = 0; /* may hold another life of this tid */
 	t = vec_add(&p->threads);
 	t->tid = tid;
 	t->tgid = tgid ? tgid : tid;
@@ -151,13 +152,18 @@ static uint32_t thread_new(struct model *m, uint32_t tid, uint32_t tgid)
 
 uint32_t model_thread_get(struct model *m, uint32_t tid, uint32_t tgid)
 {
+	struct model_priv *p = m->priv;
+	uint32_t *memo = &p->tid_memo.at[tid % MEMO_CNT];
 	uint64_t at;
 
 	if (tid == 0)
 		return NO_IDX;
-	if (hmap_get(&m->priv->by_tid, tid, &at))
-		return (uint32_t)at;
-	return thread_new(m, tid, tgid);
+	if (*memo && p->threads.items[*memo - 1].tid == tid)
+		return *memo - 1;
+	if (!hmap_get(&p->by_tid, tid, &at))
+		return thread_new(m, tid, tgid);
+	*memo = (uint32_t)at + 1;
+	return (uint32_t)at;
 }
 
 struct track *model_track_get(struct model *m, uint32_t thread)
@@ -192,13 +198,18 @@ static uint8_t kind_of_class(unsigned cls)
 uint32_t model_res_get(struct model *m, uint64_t id, unsigned cls)
 {
 	struct model_priv *p = m->priv;
+	uint32_t *memo = &p->res_memo.at[(id ^ id >> 12 ^ id >> 32) % MEMO_CNT];
 	struct res *r;
 	uint64_t at;
 
 	if (id == 0)
 		return NO_IDX;
-	if (hmap_get(&p->by_res, id, &at))
+	if (*memo && p->res.items[*memo - 1].id == id)
+		return *memo - 1;
+	if (hmap_get(&p->by_res, id, &at)) {
+		*memo = (uint32_t)at + 1;
 		return (uint32_t)at;
+	}
 	if (p->res.cnt >= RES_MAX) {
 		m->limit_cnt++;
 		return NO_IDX;

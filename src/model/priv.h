@@ -76,7 +76,16 @@ struct mproc {
 
 struct raw_wait {
 	struct ev_wait e;
-	uint32_t thread, res, io;
+	uint32_t thread, res, io, waker;
+};
+
+/*
+ * In front of a hash table: most look-ups are of what was looked up a moment
+ * ago.  Places are plus one, 0 is empty; the user compares the key itself.
+ */
+enum { MEMO_CNT = 2048 };
+struct memo {
+	uint32_t at[MEMO_CNT];
 };
 
 /* Cumulative records: the first and last seen of each key. */
@@ -108,6 +117,7 @@ struct model_priv {
 	VEC(struct mproc) mprocs;
 	VEC(struct res) res;
 	struct hmap by_tid, by_tgid, by_res;
+	struct memo tid_memo, res_memo, pair_memo, row_memo;
 	uint32_t settled_threads, settled_procs, settled_res; /* sorted so far */
 
 	VEC(struct raw_wait) batch;
@@ -172,8 +182,7 @@ void sums_wait(struct model *m, struct track *t, const struct raw_wait *w);
 void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, unsigned op,
 	       uint64_t from, uint64_t to, int sign);
 uint32_t sums_waker(struct model *m, const struct ev_wait *e);
-struct wait sums_kept(struct model *m, const struct track *t, const struct ev_wait *e,
-		      uint32_t res, uint32_t prev_io);
+struct wait sums_kept(struct model *m, const struct track *t, const struct raw_wait *raw);
 void sums_keep(struct model *m, const struct wait *w);
 void sums_publish(struct model *m);
 

@@ -46,22 +46,22 @@ static uint32_t kstack_get(struct model_priv *p, uint32_t id)
 	return (uint32_t)*slot - 1;
 }
 
-struct wait sums_kept(struct model *m, const struct track *t, const struct ev_wait *e,
-		      uint32_t res, uint32_t prev_io)
+struct wait sums_kept(struct model *m, const struct track *t, const struct raw_wait *raw)
 {
+	const struct ev_wait *e = &raw->e;
 	struct wait w = {
 		.off_ns = e->off_ns > t->begin_ns ? e->off_ns : t->begin_ns,
 		.wake_ns = e->wake_ns,
 		.end_ns = e->h.ts_ns,
 		.thread = t->thread,
-		.res = res,
+		.res = raw->res,
 		.first_io = NO_IDX,
-		.waker = sums_waker(m, e),
+		.waker = raw->waker,
 		.waker_tid = e->waker_tid,
 		.owner_tid = e->owner_tid,
 		.kstack = kstack_get(m->priv, e->kstack),
 		.proc_open = e->proc_open,
-		.prev_io = prev_io,
+		.prev_io = raw->io,
 		.flags = e->flags,
 		.own_open = e->own_open,
 		.cpu = e->cpu,
@@ -111,27 +111,64 @@ static void drop_oldest_waits(struct model *m)
 
 void sums_keep(struct model *m, const struct wait *w)
 {
-	if (m->priv->waits.cnt >= m->priv->max_waits)
+	struct model_priv *p = m->priv;
+
+	if (p->waits.cnt >= p->max_waits)
 		drop_oldest_waits(m);
-	vec_push(&m->priv->waits, *w);
+	if (p->waits.cnt == p->waits.cap) { /* by halves and not over the bound: it is the most */
+		size_t cap = p->waits.cap + p->waits.cap / 2 + 1024;
+
+		p->waits.cap = cap < p->max_waits ? cap : p->max_waits;
+		p->waits.items = xreallocarray(p->waits.items, p->waits.cap, sizeof(*w));
+	}
+	p->waits.items[p->waits.cnt++] = *w;
+}
+
+static uint64_t pair_hash(const struct pair *k)
+{
+	return mix((uint64_t)k->thread << 32 | k->res,
+		   (uint64_t)k->waker << 32 | k->cls << 16 | k->ctx << 8 | k->op);
+}
+
+static bool same_pair(const struct pair *a, const struct pair *b)
+{
+	return a->thread == b->thread && a->res == b->res && a->waker == b->waker &&
+	       a->cls == b->cls && a->ctx == b->ctx && a->op == b->op;
 }
 
 static struct pair *pair_get(struct model *m, const struct pair *key)
 {
 	struct model_priv *p = m->priv;
-	uint64_t hash = mix((uint64_t)key->thread << 32 | key->res,
-			    (uint64_t)key->waker << 32 | key->cls << 16 | key->ctx << 8 | key->op);
-	uint64_t at;
+	uint32_t *memo = &p->pair_memo.at[(key->thread * 31 + key->res * 7 + key->waker + key->cls) %
+					  MEMO_CNT];
+	uint64_t hash, at;
 
-	if (hmap_get(&p->by_pair, hash, &at))
-		return &p->pairs.items[at];
-	if (p->pairs.cnt >= PAIRS_MAX) {
-		m->limit_cnt++;
-		return NULL;
+	if (*memo && same_pair(&p->pairs.items[*memo - 1], key))
+		return &p->pairs.items[*memo - 1];
+	hash = pair_hash(key);
+	if (!hmap_get(&p->by_pair, hash, &at)) {
+		if (p->pairs.cnt >= PAIRS_MAX) {
+			m->limit_cnt++;
+			return NULL;
+		}
+		at = p->pairs.cnt;
+		hmap_put(&p->by_pair, hash, at);
+		vec_push(&p->pairs, *key);
 	}
-	hmap_put(&p->by_pair, hash, p->pairs.cnt);
-	vec_push(&p->pairs, *key);
-	return vec_last(&p->pairs);
+	*memo = (uint32_t)at + 1;
+	return &p->pairs.items[at];
+}
+
+static uint64_t row_hash(const struct res_tick *k)
+{
+	return mix((uint64_t)k->thread << 32 | k->res,
+		   k->begin_ns << 16 ^ (uint64_t)(k->cls << 8 | k->op));
+}
+
+static bool same_row(const struct res_tick *a, const struct res_tick *b)
+{
+	return a->thread == b->thread && a->res == b->res && a->begin_ns == b->begin_ns &&
+	       a->cls == b->cls && a->op == b->op;
 }
 
 static void drop_oldest_rows(struct model *m)
@@ -146,29 +183,30 @@ static void drop_oldest_rows(struct model *m)
 	m->limit_cnt += p->res_ticks.cnt - to;
 	p->res_ticks.cnt = to;
 	hmap_clear(&p->by_res_tick);
-	for (size_t i = 0; i < to; i++) {
-		const struct res_tick *r = &p->res_ticks.items[i];
-
-		hmap_put(&p->by_res_tick, mix((uint64_t)r->thread << 32 | r->res,
-					      r->begin_ns << 16 ^ (uint64_t)(r->cls << 8 | r->op)),
-			 i);
-	}
+	memset(&p->row_memo, 0, sizeof(p->row_memo));
+	for (size_t i = 0; i < to; i++)
+		hmap_put(&p->by_res_tick, row_hash(&p->res_ticks.items[i]), i);
 }
 
 static struct res_tick *row_get(struct model *m, const struct res_tick *key)
 {
 	struct model_priv *p = m->priv;
-	uint64_t hash = mix((uint64_t)key->thread << 32 | key->res,
-			    key->begin_ns << 16 ^ (uint64_t)(key->cls << 8 | key->op));
-	uint64_t at;
+	uint32_t slot = (key->thread * 31 + key->res * 7 + key->cls + key->op) % MEMO_CNT;
+	uint32_t *memo = &p->row_memo.at[slot];
+	uint64_t hash, at;
 
-	if (hmap_get(&p->by_res_tick, hash, &at))
-		return &p->res_ticks.items[at];
-	if (p->res_ticks.cnt >= RES_TICKS_MAX)
-		drop_oldest_rows(m);
-	hmap_put(&p->by_res_tick, hash, p->res_ticks.cnt);
-	vec_push(&p->res_ticks, *key);
-	return vec_last(&p->res_ticks);
+	if (*memo && same_row(&p->res_ticks.items[*memo - 1], key))
+		return &p->res_ticks.items[*memo - 1];
+	hash = row_hash(key);
+	if (!hmap_get(&p->by_res_tick, hash, &at)) {
+		if (p->res_ticks.cnt >= RES_TICKS_MAX)
+			drop_oldest_rows(m);
+		at = p->res_ticks.cnt;
+		hmap_put(&p->by_res_tick, hash, at);
+		vec_push(&p->res_ticks, *key);
+	}
+	*memo = (uint32_t)at + 1;
+	return &p->res_ticks.items[at];
 }
 
 /* Time waited, laid into the ticks it falls into. */
@@ -207,7 +245,7 @@ static void count_rows(struct model *m, const struct track *t, const struct wait
 /* A completed wait: kept, counted and summed.  Its time was laid out before. */
 void sums_wait(struct model *m, struct track *t, const struct raw_wait *raw)
 {
-	struct wait w = sums_kept(m, t, &raw->e, raw->res, raw->io);
+	struct wait w = sums_kept(m, t, raw);
 	struct pair *pair, key = {.thread = t->thread, .res = w.res, .waker = w.waker,
 				  .cls = w.cls, .ctx = w.waker_ctx, .op = w.op};
 	uint64_t ns = w.wake_ns - w.off_ns;
