@@ -205,11 +205,15 @@ static void snap_inside(struct model *m, struct track *t, const struct raw_wait 
 	account_snap(m, t, st);
 }
 
+/* 0 is the first record, or all of a source that does not number them. */
 static void check_seq(struct model *m, struct track *t, struct raw_wait *raw)
 {
-	if (t->seq_known && raw->e.seq != t->next_seq) {
-		if (raw->e.seq - t->next_seq < 1u << 31)
-			m->seq_gap_cnt += raw->e.seq - t->next_seq;
+	uint32_t gap = raw->e.seq - t->next_seq;
+
+	if (raw->e.seq == 0)
+		return;
+	if (t->seq_known && gap && gap < 1u << 31) {
+		m->seq_gap_cnt += gap;
 		raw->io = NO_IDX; /* of a wait that was lost */
 	}
 	t->seq_known = true;

@@ -17,6 +17,7 @@ struct synth {
 	struct arena arena;
 	struct strtab strs;
 	VEC(struct event_hdr *) events;
+	VEC(struct ev_thread *) snaps; /* zero, last, zero, last ... */
 	VEC(uint32_t) tgids;	/* by thread: tid, tgid, tid, tgid ... */
 	uint32_t strs_sent;
 	size_t sent;
@@ -67,6 +68,7 @@ void synth_free(struct synth *s)
 	arena_release(&s->arena);
 	strtab_release(&s->strs);
 	vec_release(&s->events);
+	vec_release(&s->snaps);
 	vec_release(&s->tgids);
 	free(s);
 }
@@ -122,6 +124,8 @@ int synth_play(struct synth *s, struct event_sink *sink)
 
 	qsort(s->events.items + s->sent, s->events.cnt - s->sent, sizeof(*s->events.items),
 	      cmp_ts);
+	for (size_t i = 0; i + 1 < s->snaps.cnt; i += 2)
+		s->snaps.items[i]->since_ns = s->snaps.items[i + 1]->since_ns;
 	err = play_strs(s, sink);
 	for (; err == 0; tick_ns += NS_PER_SEC) {
 		uint64_t to = tick_ns < s->end_ns ? tick_ns : s->end_ns;
@@ -303,6 +307,8 @@ struct ev_thread *synth_snap(struct synth *s, uint32_t tid)
 
 	ev->h.tid = zero->tid = tid;
 	ev->tgid = ((struct ev_thread *)zero)->tgid = tgid_of(s, tid);
+	vec_push(&s->snaps, (struct ev_thread *)zero);
+	vec_push(&s->snaps, ev);
 	return ev;
 }
 

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Watches and writes what it sees to a capture file.  -i copies a capture,
+ * which mends one that was cut: the copy is complete.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "cli/cmd.h"
+#include "cli/options.h"
+#include "cli/select.h"
+#include "collect/source.h"
+#include "store/capture.h"
+
+struct record_opts {
+	struct select_opts select;
+	struct window_opts window;
+	struct input_opts input;
+	const char *output;
+	bool force;
+};
+
+struct progress {
+	bool on;
+	uint64_t begin_ns, duration_ns;
+};
+
+static void progress_show(const struct progress *p, const struct capture_stats *s)
+{
+	double seconds = (double)(clock_mono_ns() - p->begin_ns) / 1e9;
+	char rate[FMT_MAX], bytes[FMT_MAX], lost[FMT_MAX];
+
+	if (!p->on)
+		return;
+	fprintf(stderr, "\r\033[Krecording: %.0f", seconds);
+	if (p->duration_ns)
+		fprintf(stderr, " of %.0f", (double)p->duration_ns / 1e9);
+	fprintf(stderr, " s, %s events/s, %s lost, %s (Ctrl-C: end and complete the file)",
+		fmt_count(rate, seconds >= 1 ? (uint64_t)((double)s->event_cnt / seconds)
+					     : s->event_cnt),
+		fmt_count(lost, s->loss_cnt), fmt_bytes(bytes, s->stored_bytes));
+	fflush(stderr);
+}
+
+static void progress_clear(const struct progress *p)
+{
+	if (p->on) {
+		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
+}
+
+/* Steps src to its end; 0 or the source's error, what was delivered stays. */
+static int pump(struct source *src, struct capture *cap, const struct progress *p,
+		struct err *err)
+{
+	struct event_sink sink = capture_sink(cap);
+	bool stopped = false;
+	int more;
+
+	progress_show(p, capture_stats(cap));
+	do {
+		if (stop_requested() && !stopped) {
+			source_stop(src);
+			stopped = true;
+		}
+		more = source_step(src, &sink, err);
+		progress_show(p, capture_stats(cap));
+	} while (more > 0);
+	progress_clear(p);
+	return more;
+}
+
+static void print_summary(const struct record_opts *o, const struct capture_stats *s)
+{
+	char span[FMT_MAX], bytes[FMT_MAX], cnt[FMT_MAX], lost[FMT_MAX];
+	bool to_stdout = strcmp(o->output, "-") == 0;
+
+	fprintf(to_stdout ? stderr : stdout, "%s: %s, %s events, %s, %s lost\n",
+		to_stdout ? "standard output" : o->output,
+		fmt_ns(span, s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0),
+		fmt_count(cnt, s->event_cnt), fmt_bytes(bytes, s->stored_bytes),
+		fmt_count(lost, s->loss_cnt));
+}
+
+static int open_source(const struct record_opts *o, const char *cmdline, struct source **ret_src,
+		       struct err *err)
+{
+	struct watch_opts watch = {
+		.select = &o->select,
+		.duration_ns = o->window.duration_ns,
+		.cmdline = cmdline,
+	};
+
+	return o->input.path ? source_file(o->input.path, ret_src, err)
+			     : source_live(&watch, ret_src, err);
+}
+
+static int record_check(const struct record_opts *o, struct err *err)
+{
+	if (!o->output)
+		return err_usage(err, "give the file to write: -o FILE (- is standard output)");
+	if (!o->input.path)
+		return select_check(&o->select, err);
+	if (!select_is_empty(&o->select))
+		return err_usage(err, "-i copies a capture, which has its own selection: "
+				      "leave the other one out");
+	return 0;
+}
+
+/* As it was typed, for the capture: /proc has it whole. */
+static void own_cmdline(struct buf *out)
+{
+	char text[4096];
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/cmdline", "re");
+	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
+
+	while (len > 0 && text[len - 1] == '\0')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		buf_addch(out, text[i] ? text[i] : ' ');
+}
+
+/* The output first: a path that cannot be written costs no watching. */
+static int record(const struct record_opts *o, struct capture **cap, struct source **src,
+		  struct err *err)
+{
+	const struct capture_opts opts = {.force = o->force};
+	CLEANUP(buf_release) struct buf cmdline = {0};
+	struct progress p = {.on = isatty(STDERR_FILENO) && !o->input.path,
+			     .duration_ns = o->window.duration_ns};
+	struct err late = {0};
+	int code = capture_create(o->output, &opts, cap, err);
+
+	if (code < 0)
+		return code;
+	own_cmdline(&cmdline);
+	code = open_source(o, buf_str(&cmdline), src, err);
+	if (code < 0)
+		return code;
+	p.begin_ns = clock_mono_ns();
+	code = pump(*src, *cap, &p, err);
+	if (capture_finish(*cap, &late) < 0) {
+		*err = late; /* a full disk ends the source too: this is the reason */
+		return late.code;
+	}
+	print_summary(o, capture_stats(*cap));
+	return code < 0 ? err_prefix(err, "the watching ended early") : 0;
+}
+
+static int record_run(struct cli *cli, int argc, char **argv)
+{
+	const struct record_opts *o = cli->opts;
+	struct capture *cap = NULL;
+	struct source *src = NULL;
+	struct err err = {0};
+	int code = record_check(o, &err);
+
+	(void)argc;
+	(void)argv;
+	if (code == 0)
+		code = record(o, &cap, &src, &err);
+	source_free(src);
+	capture_free(cap);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
+static const struct opt record_opt_table[] = {
+	OPT_GROUP(select_opt_table, struct record_opts, select),
+	OPT_GROUP(window_opt_table, struct record_opts, window),
+	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
+	 .help = "write the capture here; - is standard output",
+	 OPT_AT(struct record_opts, output)},
+	{.type = OPT_FLAG, .long_name = "force", .help = "replace a file that is not a capture",
+	 OPT_AT(struct record_opts, force)},
+	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
+	 .help = "copy a capture, mending one that was cut",
+	 OPT_AT(struct record_opts, input.path)},
+	OPT_END,
+};
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.help = "write what is seen to a capture file",
+	.args = "[-- COMMAND ...]",
+	.about = "Watches like the other commands and writes what it sees to a file, which\n"
+		 "they all read with -i FILE. Ctrl-C ends the watching and completes the file.\n"
+		 "A file that is there is replaced only when the new one is complete.",
+	.examples = "  heldup record -p 1234 -o slow.hup\n"
+		    "  heldup record --port 3306 -d 1m -o slow.hup\n"
+		    "  heldup why -i slow.hup",
+	.opts = record_opt_table,
+	.opts_size = sizeof(struct record_opts),
+	.run = record_run,
+};
