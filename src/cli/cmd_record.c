@@ -195,9 +195,9 @@ const struct cmd cmd_record = {
 	.about = "Watches like the other commands and writes what it sees to a file, which\n"
 		 "they all read with -i FILE. Ctrl-C ends the watching and completes the file.\n"
 		 "A file that is there is replaced only when the new one is complete.",
-	.examples = "  heldup record -p 1234 -o slow.hup\n"
-		    "  heldup record --port 3306 -d 1m -o slow.hup\n"
-		    "  heldup why -i slow.hup",
+	.examples = "  heldup record -p 1234 -o slow.cap   # ten seconds of a process\n"
+		    "  heldup record --port 3306 -d 1m -o slow.cap\n"
+		    "  heldup why -i slow.cap              # as often as you like",
 	.opts = record_opt_table,
 	.opts_size = sizeof(struct record_opts),
 	.run = record_run,

@@ -3,6 +3,9 @@
 
 /* One declaration and one line for each command; see cmd.h. */
 
+extern const struct cmd cmd_record;
+
 const struct cmd *const commands[] = {
+	&cmd_record,
 	NULL,
 };

@@ -202,10 +202,9 @@ static void count_event(struct capture *c, const struct event_hdr *ev)
 	c->stats.raw_bytes += ev->size;
 	if (ev->kind == EV_META)
 		c->stats.begin_ns = ev->ts_ns;
-	if (ev->kind == EV_TICK) {
+	if (ev->ts_ns > c->stats.end_ns)
 		c->stats.end_ns = ev->ts_ns;
-		c->stats.tick_cnt++;
-	}
+	c->stats.tick_cnt += ev->kind == EV_TICK;
 	if (ev->kind == EV_LOSS && ev->size >= sizeof(struct ev_loss)) {
 		const struct ev_loss *loss = (const void *)ev;
 
@@ -257,11 +256,16 @@ static int write_end(struct capture *c)
 	return rc;
 }
 
+static bool holds_nothing(const struct capture *c)
+{
+	return c->stats.stored_bytes <= sizeof(struct capture_header);
+}
+
 /* Never over a capture that is there: that one is whole. */
 static int keep_partial(struct capture *c, struct err *err)
 {
-	if (!c->partial)
-		return err_set(err, c->failed, "%s", c->why.msg);
+	if (!c->partial || holds_nothing(c))
+		return err_set(err, c->failed, "%s: nothing was kept", c->why.msg);
 	c->finished = true;
 	if (link(c->partial, c->path) == 0) {
 		unlink(c->partial);
@@ -291,7 +295,7 @@ void capture_free(struct capture *c)
 {
 	if (!c)
 		return;
-	if (c->partial && !c->finished && c->chunk_cnt == 0)
+	if (c->partial && !c->finished && holds_nothing(c))
 		unlink(c->partial);
 	if (c->fd >= 0 && c->fd != STDOUT_FILENO)
 		close(c->fd);
