@@ -4,8 +4,10 @@
 /* One declaration and one line for each command; see cmd.h. */
 
 extern const struct cmd cmd_record;
+extern const struct cmd cmd_why;
 
 const struct cmd *const commands[] = {
+	&cmd_why,
 	&cmd_record,
 	NULL,
 };

@@ -146,8 +146,9 @@ static void put_threads(struct pen *p, const struct answer *a)
 static void put_resources(struct pen *p, const struct answer *a)
 {
 	static const struct column cols[] = {
-		{ "waited", 1, 0 },  { "waits", 1, 0 },	 { "wake-ups", 1, 0 },	  { "waiters", 1, 0 },
-		{ "wakers", 1, 0 },  { "kind", 0, 0 },	 { "other end", 0, 20 }, { "resource", 0, 0 },
+		{ "waited", 1, 0 },   { "waits", 1, 0 },     { "wake-ups", 1, 0 },
+		{ "waiters", 1, 0 },  { "wakers", 1, 0 },    { "kind", 0, 0 },
+		{ "other end", 0, 20 }, { "resource", 0, 0 },
 	};
 	const struct model *m = a->model;
 	struct arena arena = { 0 };
@@ -208,9 +209,10 @@ static void put_locks(struct pen *p, const struct answer *a)
 static void put_ends(struct pen *p, const struct answer *a)
 {
 	static const struct column cols[] = {
-		{ "process", 0, 20 }, { "side", 0, 0 },	    { "turns", 1, 0 }, { "time each", 1, 0 },
-		{ "longest", 1, 0 },  { "unread", 1, 0 },   { "conns", 1, 0 }, { "in", 1, 0 },
-		{ "out", 1, 0 },      { "with", 0, 0 },
+		{ "process", 0, 20 },  { "side", 0, 0 },    { "turns", 1, 0 },
+		{ "time each", 1, 0 }, { "longest", 1, 0 }, { "unread", 1, 0 },
+		{ "conns", 1, 0 },     { "in", 1, 0 },	    { "out", 1, 0 },
+		{ "with", 0, 0 },
 	};
 	const struct model *m = a->model;
 	size_t rows = rows_of(m->end_cnt, ROWS_OTHER);
@@ -316,8 +318,9 @@ static void put_takers(struct pen *p, const struct answer *a)
 static void put_cgroups(struct pen *p, const struct answer *a)
 {
 	static const struct column cols[] = {
-		{ "quota", 1, 0 },  { "throttled", 1, 0 }, { "for", 1, 0 },
-		{ "memory", 1, 0 }, { "limit", 1, 0 },	   { "I/O limits", 0, 0 }, { "cgroup", 0, 0 },
+		{ "quota", 1, 0 },  { "throttled", 1, 0 },  { "for", 1, 0 },
+		{ "memory", 1, 0 }, { "limit", 1, 0 },	    { "I/O limits", 0, 0 },
+		{ "cgroup", 0, 0 },
 	};
 	const struct model *m = a->model;
 	struct table t;

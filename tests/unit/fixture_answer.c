@@ -232,7 +232,7 @@ static void fill_findings(struct verdict *v, struct arena *a, enum fixture_kind 
 		break;
 	default:
 		f[0] = (struct finding){ .cls = FIND_UNKNOWN, .conf = CONF_LOW,
-					 .summary = "Two causes explain what was seen equally well.",
+					 .summary = "Two causes explain it equally well.",
 					 .resource = "", .res_kind = "", .culprit = { 0, 0, "" } };
 		v->candidates = ARENA_ARRAY(a, struct finding, 2);
 		v->candidates[0] = lock_finding(a, 0, 2);
