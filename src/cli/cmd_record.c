@@ -10,14 +10,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
-#include "base/log.h"
-#include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
 #include "cli/select.h"
+#include "cli/watching.h"
 #include "collect/source.h"
 #include "store/capture.h"
 
@@ -28,57 +26,6 @@ struct record_opts {
 	const char *output;
 	bool force;
 };
-
-struct progress {
-	bool on;
-	uint64_t begin_ns, duration_ns;
-};
-
-static void progress_show(const struct progress *p, const struct capture_stats *s)
-{
-	double seconds = (double)(clock_mono_ns() - p->begin_ns) / 1e9;
-	char rate[FMT_MAX], bytes[FMT_MAX], lost[FMT_MAX];
-
-	if (!p->on)
-		return;
-	fprintf(stderr, "\r\033[Krecording: %.0f", seconds);
-	if (p->duration_ns)
-		fprintf(stderr, " of %.0f", (double)p->duration_ns / 1e9);
-	fprintf(stderr, " s, %s events/s, %s lost, %s (Ctrl-C: end and complete the file)",
-		fmt_count(rate, seconds >= 1 ? (uint64_t)((double)s->event_cnt / seconds)
-					     : s->event_cnt),
-		fmt_count(lost, s->loss_cnt), fmt_bytes(bytes, s->stored_bytes));
-	fflush(stderr);
-}
-
-static void progress_clear(const struct progress *p)
-{
-	if (p->on) {
-		fputs("\r\033[K", stderr);
-		fflush(stderr);
-	}
-}
-
-/* Steps src to its end; 0 or the source's error, what was delivered stays. */
-static int pump(struct source *src, struct capture *cap, const struct progress *p,
-		struct err *err)
-{
-	struct event_sink sink = capture_sink(cap);
-	bool stopped = false;
-	int more;
-
-	progress_show(p, capture_stats(cap));
-	do {
-		if (stop_requested() && !stopped) {
-			source_stop(src);
-			stopped = true;
-		}
-		more = source_step(src, &sink, err);
-		progress_show(p, capture_stats(cap));
-	} while (more > 0);
-	progress_clear(p);
-	return more;
-}
 
 static void print_summary(const struct record_opts *o, const struct capture_stats *s)
 {
@@ -117,38 +64,26 @@ static int record_check(const struct record_opts *o, struct err *err)
 	return 0;
 }
 
-/* As it was typed, for the capture: /proc has it whole. */
-static void own_cmdline(struct buf *out)
-{
-	char text[4096];
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/cmdline", "re");
-	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
-
-	while (len > 0 && text[len - 1] == '\0')
-		len--;
-	for (size_t i = 0; i < len; i++)
-		buf_addch(out, text[i] ? text[i] : ' ');
-}
-
 /* The output first: a path that cannot be written costs no watching. */
 static int record(const struct record_opts *o, struct capture **cap, struct source **src,
 		  struct err *err)
 {
 	const struct capture_opts opts = {.force = o->force};
 	CLEANUP(buf_release) struct buf cmdline = {0};
-	struct progress p = {.on = isatty(STDERR_FILENO) && !o->input.path,
+	struct watching w = {.verb = o->input.path ? NULL : "recording",
+			     .ctrl_c = "end and complete the file",
 			     .duration_ns = o->window.duration_ns};
 	struct err late = {0};
 	int code = capture_create(o->output, &opts, cap, err);
 
 	if (code < 0)
 		return code;
-	own_cmdline(&cmdline);
+	watching_cmdline(&cmdline);
 	code = open_source(o, buf_str(&cmdline), src, err);
 	if (code < 0)
 		return code;
-	p.begin_ns = clock_mono_ns();
-	code = pump(*src, *cap, &p, err);
+	w.sinks[0] = capture_sink(*cap);
+	code = watching_pump(&w, *src, err);
 	if (capture_finish(*cap, &late) < 0) {
 		*err = late; /* a full disk ends the source too: this is the reason */
 		return late.code;

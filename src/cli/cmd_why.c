@@ -26,9 +26,11 @@
 #include "base/stop.h"
 #include "cli/options.h"
 #include "cli/select.h"
+#include "cli/watching.h"
 #include "collect/source.h"
 #include "model/model.h"
 #include "report/answer.h"
+#include "store/capture.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
@@ -38,82 +40,9 @@ struct why_opts {
 	struct input_opts input;
 	struct baseline_opts baseline;
 	struct output_opts output;
+	const char *capture_path;
 	bool verbose;
 };
-
-/* What passes from the source to the model, counted for the progress line. */
-struct intake {
-	struct event_sink model;
-	uint64_t event_cnt, lost_cnt, tick_cnt;
-};
-
-static int intake_put(void *ctx, const struct event_hdr *ev)
-{
-	struct intake *in = ctx;
-
-	in->event_cnt++;
-	in->tick_cnt += ev->kind == EV_TICK;
-	if (ev->kind == EV_LOSS && ev->size >= sizeof(struct ev_loss)) {
-		const struct ev_loss *loss = (const struct ev_loss *)ev;
-
-		in->lost_cnt = 0;
-		for (unsigned i = 0; i < LOSS_CNT; i++)
-			in->lost_cnt += loss->cnt[i];
-	}
-	return in->model.put(in->model.ctx, ev);
-}
-
-struct progress {
-	bool on;
-	uint64_t begin_ns, duration_ns;
-};
-
-static void progress_show(const struct progress *p, const struct intake *in)
-{
-	uint64_t past = clock_mono_ns() - p->begin_ns;
-	double seconds = (double)past / 1e9;
-	char n[FMT_MAX], rate[FMT_MAX], lost[FMT_MAX];
-
-	if (!p->on)
-		return;
-	fprintf(stderr,
-		"\r\033[Kwatching: %.0f of %.0f s, %s events, %s/s, %s lost (Ctrl-C: answer now)",
-		seconds, (double)p->duration_ns / 1e9, fmt_count(n, in->event_cnt),
-		fmt_count(rate, seconds > 0 ? (uint64_t)((double)in->event_cnt / seconds) : 0),
-		fmt_count(lost, in->lost_cnt));
-	fflush(stderr);
-}
-
-static void progress_clear(const struct progress *p)
-{
-	if (p->on) {
-		fputs("\r\033[K", stderr);
-		fflush(stderr);
-	}
-}
-
-/* Steps src to its end into m; 0 or the source's error, what was delivered stays. */
-static int pump(struct source *src, struct model *m, const struct progress *p,
-		struct intake *in, struct err *err)
-{
-	struct event_sink sink = {.put = intake_put, .ctx = in};
-	bool stopped = false;
-	int more;
-
-	in->model = model_sink(m);
-	progress_show(p, in);
-	do {
-		if (stop_requested() && !stopped) {
-			source_stop(src);
-			stopped = true;
-		}
-		more = source_step(src, &sink, err);
-		progress_show(p, in);
-	} while (more > 0);
-	progress_clear(p);
-	model_finish(m);
-	return more;
-}
 
 struct run {			/* one observation and what the engine made of it */
 	struct model *model;
@@ -128,8 +57,7 @@ static void run_release(struct run *r)
 
 static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
 {
-	static const struct progress quiet = {0};
-	struct intake in = {0};
+	struct watching w = {0};
 	struct source *src;
 	struct model *m;
 	int code = source_file(path, &src, err);
@@ -137,12 +65,14 @@ static int run_file(const char *path, struct arena *arena, struct run *ret_run, 
 	if (code < 0)
 		return code;
 	m = model_new(NULL);
-	code = pump(src, m, &quiet, &in, err);
+	w.sinks[0] = model_sink(m);
+	code = watching_pump(&w, src, err);
 	source_free(src);
 	if (code < 0) {
 		model_free(m);
 		return err_prefix(err, "read '%s'", path);
 	}
+	model_finish(m);
 	*ret_run = (struct run){m, waits_analyse(m, NULL, arena)};
 	return 0;
 }
@@ -177,27 +107,55 @@ static void say_early_end(const struct why_opts *o, const struct model *m)
 		log_warn("stopped after %s; this is what was seen until then", fmt_ns(t, seen));
 }
 
+/* Watches into m and, where one is kept, the capture; an error stays in err. */
+static int watch(const struct why_opts *o, struct watching *w, struct capture *cap,
+		 struct err *err)
+{
+	CLEANUP(buf_release) struct buf cmdline = {0};
+	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns};
+	struct err late = {0};
+	struct source *src;
+	int code;
+
+	watching_cmdline(&cmdline);
+	opts.cmdline = buf_str(&cmdline);
+	code = source_live(&opts, &src, err);
+	if (code < 0)
+		return code;
+	code = watching_pump(w, src, err);
+	source_free(src);
+	if (cap && capture_finish(cap, &late) < 0) {
+		*err = late; /* a full disk ends the source too: this is the reason */
+		return late.code;
+	}
+	return code;
+}
+
 /* A failure after the first tick still leaves something to answer from: *ret_late is then set. */
 static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
-	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns};
-	struct progress p = {.on = isatty(STDERR_FILENO), .duration_ns = o->window.duration_ns};
-	struct intake in = {0};
-	struct source *src;
+	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
+			     .duration_ns = o->window.duration_ns};
+	struct capture *cap = NULL;
 	struct model *m;
-	int code = source_live(&watch, &src, err);
+	int code = 0;
 
+	if (o->capture_path)
+		code = capture_create(o->capture_path, NULL, &cap, err);
 	if (code < 0)
 		return code;
-	p.begin_ns = clock_mono_ns();
 	m = model_new(NULL);
-	code = pump(src, m, &p, &in, err);
-	source_free(src);
-	if (code < 0 && !in.tick_cnt) {
+	w.sinks[0] = model_sink(m);
+	if (cap)
+		w.sinks[1] = capture_sink(cap);
+	code = watch(o, &w, cap, err);
+	capture_free(cap);
+	if (code < 0 && !w.tick_cnt) {
 		model_free(m);
 		return code;
 	}
+	model_finish(m);
 	if (code < 0)
 		*ret_late = code;
 	else
@@ -285,8 +243,12 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 
 static int why_check(const struct why_opts *o, struct err *err)
 {
+	if (o->capture_path && strcmp(o->capture_path, "-") == 0)
+		return err_usage(err, "standard output takes the answer: give -o a file");
 	if (!o->input.path)
 		return select_check(&o->select, err);
+	if (o->capture_path)
+		return err_usage(err, "-o keeps what is watched: heldup record -i copies a capture");
 	if (!select_is_empty(&o->select))
 		return err_usage(err, "-i reads a capture, which has its own selection: "
 				      "leave the other one out");
@@ -343,6 +305,9 @@ static const struct opt why_opt_table[] = {
 	OPT_GROUP(input_opt_table, struct why_opts, input),
 	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
 	OPT_GROUP(output_opt_table, struct why_opts, output),
+	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
+	 .help = "also keep a capture of what was watched",
+	 OPT_AT(struct why_opts, capture_path)},
 	{.type = OPT_FLAG, .short_name = 'v', .long_name = "verbose",
 	 .help = "also the tables behind the verdict", OPT_AT(struct why_opts, verbose)},
 	OPT_END,

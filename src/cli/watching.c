@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/watching.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fmt.h"
+#include "base/stop.h"
+#include "collect/source.h"
+
+static int put_all(void *ctx, const struct event_hdr *ev)
+{
+	struct watching *w = ctx;
+	int code = 0;
+
+	w->event_cnt++;
+	w->tick_cnt += ev->kind == EV_TICK;
+	if (ev->kind == EV_LOSS && ev->size >= sizeof(struct ev_loss)) {
+		const struct ev_loss *loss = (const struct ev_loss *)ev;
+
+		w->lost_cnt = 0;
+		for (unsigned i = 0; i < LOSS_CNT; i++)
+			w->lost_cnt += loss->cnt[i];
+	}
+	for (int i = 0; i < 2 && code >= 0; i++) {
+		if (w->sinks[i].put)
+			code = w->sinks[i].put(w->sinks[i].ctx, ev);
+	}
+	return code;
+}
+
+static void progress_show(const struct watching *w, uint64_t begin_ns)
+{
+	double seconds = (double)(clock_mono_ns() - begin_ns) / 1e9;
+	char n[FMT_MAX], rate[FMT_MAX], lost[FMT_MAX];
+
+	fprintf(stderr, "\r\033[K%s: %.0f", w->verb, seconds);
+	if (w->duration_ns)
+		fprintf(stderr, " of %.0f", (double)w->duration_ns / 1e9);
+	fprintf(stderr, " s, %s events, %s/s, %s lost (Ctrl-C: %s)", fmt_count(n, w->event_cnt),
+		fmt_count(rate, seconds >= 1 ? (uint64_t)((double)w->event_cnt / seconds)
+					     : w->event_cnt),
+		fmt_count(lost, w->lost_cnt), w->ctrl_c ? w->ctrl_c : "end");
+	fflush(stderr);
+}
+
+int watching_pump(struct watching *w, struct source *src, struct err *err)
+{
+	struct event_sink sink = {.put = put_all, .ctx = w};
+	bool shown = w->verb && isatty(STDERR_FILENO), stopped = false;
+	uint64_t begin_ns = clock_mono_ns();
+	int more;
+
+	do {
+		if (shown)
+			progress_show(w, begin_ns);
+		if (stop_requested() && !stopped) {
+			source_stop(src);
+			stopped = true;
+		}
+		more = source_step(src, &sink, err);
+	} while (more > 0);
+	if (shown) {
+		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
+	return more;
+}
+
+void watching_cmdline(struct buf *out)
+{
+	char text[4096];
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/self/cmdline", "re");
+	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
+
+	while (len > 0 && text[len - 1] == '\0')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		buf_addch(out, text[i] ? text[i] : ' ');
+}
