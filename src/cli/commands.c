@@ -3,11 +3,13 @@
 
 /* One declaration and one line for each command; see cmd.h. */
 
+extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_why;
 
 const struct cmd *const commands[] = {
 	&cmd_why,
 	&cmd_record,
+	&cmd_doctor,
 	NULL,
 };

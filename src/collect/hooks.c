@@ -16,25 +16,22 @@
 
 const struct hook hooks_table[] = {
 	{"sched_switch", 0, HOOK_TP_BTF, true, NULL,
-	 "everything: states and waits of threads (runtime, rq_time, all wait times)", NULL},
-	{"sched_waking", 0, HOOK_TP_BTF, true, NULL,
-	 "wakers and run-queue time (rq_time, futex_wake_count)", NULL},
-	{"sched_wakeup_new", 0, HOOK_TP_BTF, false, NULL,
-	 "run-queue time of a thread before its first run", NULL},
-	{"sched_process_fork", 0, HOOK_TP_BTF, true, NULL,
-	 "threads and children that start during the observation", NULL},
-	{"sched_process_exec", 0, HOOK_TP_BTF, false, NULL, "new names of processes after exec",
+	 "states and waits of threads: runtime, rq_time, every wait", NULL},
+	{"sched_waking", 0, HOOK_TP_BTF, true, NULL, "wakers, rq_time, futex_wake_count", NULL},
+	{"sched_wakeup_new", 0, HOOK_TP_BTF, false, NULL, "rq_time of a thread's first wait", NULL},
+	{"sched_process_fork", 0, HOOK_TP_BTF, true, NULL, "threads and children that start",
 	 NULL},
+	{"sched_process_exec", 0, HOOK_TP_BTF, false, NULL, "names after exec", NULL},
 	{"sched_process_exit", 0, HOOK_TP_BTF, true, NULL, "the end of threads", NULL},
-	{"contention_begin", 0, HOOK_TP_BTF, false, NULL,
-	 "waits for kernel locks (Linux 5.19 and later)", NULL},
-	{"contention_end", 0, HOOK_TP_BTF, false, NULL,
-	 "waits for kernel locks (Linux 5.19 and later)", NULL},
+	{"contention_begin", 0, HOOK_TP_BTF, false, NULL, "waits for kernel locks",
+	 "Linux 5.19 or later"},
+	{"contention_end", 0, HOOK_TP_BTF, false, NULL, "waits for kernel locks",
+	 "Linux 5.19 or later"},
 	{"block_io_start", 0, HOOK_TP_BTF, false, "block_rq_issue",
-	 "block I/O by process (sector_count) with its submitter (Linux 6.5 and later)", NULL},
-	{"block_io_done", 0, HOOK_TP_BTF, false, "block_rq_complete",
-	 "disk latency (Linux 6.5 and later)", NULL},
-	{"block_rq_issue", 0, HOOK_TP_BTF, false, NULL, "block I/O on older kernels", NULL},
+	 "sector_count with its submitter", "Linux 6.5 or later"},
+	{"block_io_done", 0, HOOK_TP_BTF, false, "block_rq_complete", "disk latency",
+	 "Linux 6.5 or later"},
+	{"block_rq_issue", 0, HOOK_TP_BTF, false, NULL, "sector_count on older kernels", NULL},
 	{"block_rq_complete", 0, HOOK_TP_BTF, false, NULL, "disk latency on older kernels", NULL},
 	{"mm_vmscan_direct_reclaim_begin", 0, HOOK_TP_BTF, false, NULL, "direct reclaim", NULL},
 	{"mm_vmscan_direct_reclaim_end", 0, HOOK_TP_BTF, false, NULL, "direct reclaim", NULL},
@@ -47,26 +44,26 @@ const struct hook hooks_table[] = {
 	{"block_bio_queue", 0, HOOK_TP_BTF, false, NULL, "submitter of block I/O on older kernels",
 	 NULL},
 	{"sock_recv_length", 0, HOOK_TP_BTF, false, NULL,
-	 "requests on sockets and their times (Linux 6.3 and later)", NULL},
+	 "requests on sockets and their times", "Linux 6.3 or later"},
 	{"sock_send_length", 0, HOOK_TP_BTF, false, NULL,
-	 "requests on sockets and their times (Linux 6.3 and later)", NULL},
+	 "requests on sockets and their times", "Linux 6.3 or later"},
 	{"sk_data_ready", 0, HOOK_TP_BTF, false, NULL,
-	 "how long requests wait before they are read (Linux 6.3 and later)", NULL},
+	 "how long requests wait before they are read", "Linux 6.3 or later"},
 	{"inet_sock_set_state", 0, HOOK_TP_BTF, false, NULL,
 	 "ports that are opened, connections that end", NULL},
 	{"bpf_sk_storage_map", 0, HOOK_ITER, false, NULL, "requests open at the end", NULL},
-	{"task", 0, HOOK_ITER, true, NULL, "threads that already sleep, and counters once a second",
-	 NULL},
-	{"ring buffer", BPF_MAP_TYPE_RINGBUF, HOOK_MAP, true, NULL,
-	 "all records (Linux 5.8 and later)", NULL},
-	{"task storage", BPF_MAP_TYPE_TASK_STORAGE, HOOK_MAP, true, NULL,
-	 "states of threads (Linux 5.11 and later)", NULL},
+	{"task", 0, HOOK_ITER, true, NULL, "threads already asleep, counters each second",
+	 "Linux 5.8 or later"},
+	{"ring buffer", BPF_MAP_TYPE_RINGBUF, HOOK_MAP, true, NULL, "all records",
+	 "Linux 5.8 or later"},
+	{"task storage", BPF_MAP_TYPE_TASK_STORAGE, HOOK_MAP, true, NULL, "states of threads",
+	 "Linux 5.11 or later"},
 	{"stack trace", BPF_MAP_TYPE_STACK_TRACE, HOOK_MAP, false, NULL,
 	 "kernel functions of uninterruptible sleeps", NULL},
 	{"bpf_task_pt_regs", BPF_FUNC_task_pt_regs, HOOK_HELPER, true, NULL,
-	 "what a thread waits for: its system call (Linux 5.15 and later)", NULL},
+	 "the system call a thread sleeps in", "Linux 5.15 or later"},
 	{"bpf_get_current_task_btf", BPF_FUNC_get_current_task_btf, HOOK_HELPER, true, NULL,
-	 "the waker of a thread (Linux 5.11 and later)", NULL},
+	 "the waker of a thread", "Linux 5.11 or later"},
 };
 const size_t hooks_cnt = sizeof(hooks_table) / sizeof(hooks_table[0]);
 
@@ -94,6 +91,9 @@ const char *hooks_kind_name(enum hook_kind kind)
 	return "?";
 }
 
+/* Not HOOKS_PREFIX: these are no part of a run, and go a moment after they are closed. */
+#define PROBE_NAME "heldup_probe"
+
 /* What the person can act on; everything else is "refused". */
 static int probe_error(int err)
 {
@@ -114,7 +114,7 @@ static int load(const struct probe_prog *p)
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = p->attach_type,
 		    .attach_btf_id = p->btf_id, .log_level = p->log ? 1 : 0, .log_buf = p->log,
 		    .log_size = p->log ? LOG_BYTES : 0);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, HOOKS_PREFIX "probe", "Dual BSD/GPL",
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, PROBE_NAME, "Dual BSD/GPL",
 			       p->insns, p->insn_cnt, &opts);
 	return fd < 0 ? -errno : fd;
 }
@@ -191,7 +191,7 @@ static int probe_map(const struct hook *h)
 {
 	/* without rights each type seems missing: ask for one that every kernel has */
 	CLEANUP_CLOSE int plain =
-		bpf_map_create(BPF_MAP_TYPE_HASH, HOOKS_PREFIX "probe", 4, 4, 1, NULL);
+		bpf_map_create(BPF_MAP_TYPE_HASH, PROBE_NAME, 4, 4, 1, NULL);
 	if (plain < 0)
 		return probe_error(-errno);
 	int ret = libbpf_probe_bpf_map_type((enum bpf_map_type)h->nr, NULL);

@@ -115,8 +115,9 @@ static const char *maps_path(const char *line, uint32_t dev, uint64_t ino)
 	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &off, &major, &minor,
 		   &inode, &used) != 7 || !used)
 		return NULL;
-	return inode == ino && major == KERNEL_MAJOR(dev) && minor == KERNEL_MINOR(dev) ? line + used
-											: NULL;
+	if (inode != ino || major != KERNEL_MAJOR(dev) || minor != KERNEL_MINOR(dev))
+		return NULL;
+	return line + used;
 }
 
 static const char *mapped_file(struct names *n, const struct wire_res *w)
@@ -266,9 +267,10 @@ static bool mount_parse(const char *line, uint32_t dev, struct mount_fields *ret
 	whole[len] = '\0';
 	const char *dash = strstr(whole, " - ");
 	_Static_assert(PATH_MAX == 4096, "widths below");
-	return dash &&
-	       sscanf(whole, "%*u %*u %u:%u %4095s %4095s", &major, &minor, ret->root, ret->dir) == 4 &&
-	       sscanf(dash + 3, "%*s %4095s", ret->source) == 1 && major == KERNEL_MAJOR(dev) &&
+	if (!dash || sscanf(whole, "%*u %*u %u:%u %4095s %4095s", &major, &minor, ret->root,
+			    ret->dir) != 4)
+		return false;
+	return sscanf(dash + 3, "%*s %4095s", ret->source) == 1 && major == KERNEL_MAJOR(dev) &&
 	       minor == KERNEL_MINOR(dev);
 }
 
