@@ -248,7 +248,8 @@ static int why_check(const struct why_opts *o, struct err *err)
 	if (!o->input.path)
 		return select_check(&o->select, err);
 	if (o->capture_path)
-		return err_usage(err, "-o keeps what is watched: heldup record -i copies a capture");
+		return err_usage(err, "-o keeps what is watched: heldup record -i copies "
+				      "a capture");
 	if (!select_is_empty(&o->select))
 		return err_usage(err, "-i reads a capture, which has its own selection: "
 				      "leave the other one out");
