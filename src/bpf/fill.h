@@ -28,23 +28,27 @@ static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, 
 	w->proc_open = t->proc_open;
 }
 
+/* Sums up to now: the state in progress is added to what is closed. */
 static __always_inline void thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
 {
-	u64 part = since(t->state_ns, now);
+	u64 part = since(t->state_ns, now), slept = 0;
 	u32 i;
+
+	if (t->state == THR_WAIT)
+		slept = part;
+	else if (t->state == THR_RUNQ && !(t->flags & WAITF_PREEMPTED))
+		slept = since(t->off_ns, t->state_ns);
 
 	w->run_ns = t->run_ns + (t->state <= THR_RUN ? part : 0);
 	w->runq_ns = t->runq_ns + (t->state == THR_RUNQ ? part : 0);
 	for (i = 0; i < WAIT_CLASS_CNT; i++)
-		w->wait_ns[i] = t->wait_ns[i] + (t->state == THR_WAIT && t->cls == i ? part : 0);
+		w->wait_ns[i] = t->wait_ns[i] + (t->cls == i ? slept : 0);
 	w->iowait_ns = t->iowait_ns;
 	w->unint_ns = t->unint_ns;
-	if (t->state == THR_WAIT) {
-		if (t->flags & WAITF_IOWAIT)
-			w->iowait_ns += part;
-		if (t->flags & WAITF_UNINT)
-			w->unint_ns += part;
-	}
+	if (t->flags & WAITF_IOWAIT)
+		w->iowait_ns += slept;
+	if (t->flags & WAITF_UNINT)
+		w->unint_ns += slept;
 	w->wait_cnt = t->wait_cnt;
 	w->klock_ns = t->klock_ns;
 	w->klock_cnt = t->klock_cnt;
@@ -65,7 +69,10 @@ static __always_inline void thread_fill(struct wire_thread *w, struct task_struc
 	hdr_fill(&w->hdr, WIRE_THREAD, sizeof(*w), t->tid, now);
 	thread_sums(w, t, now);
 	w->exec_ns = p->se.sum_exec_runtime;
-	w->run_delay_ns = p->sched_info.run_delay;
+	if (bpf_core_field_exists(p->sched_info.run_delay))
+		w->run_delay_ns = p->sched_info.run_delay;
+	else
+		w->run_delay_ns = 0;
 	w->maj_flt = p->maj_flt;
 	w->min_flt = p->min_flt;
 	w->read_bytes = p->ioac.read_bytes;

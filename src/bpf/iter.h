@@ -51,6 +51,8 @@ static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 	t->tgid = p->tgid;
 	t->since_ns = t->state_ns = t->off_ns = now;
 	t->kstack = -1;
+	if (bpf_core_field_exists(p->sched_info.run_delay))
+		t->delay_ns = p->sched_info.run_delay;
 	t->flags = WAITF_BEFORE_START;
 	if (p->on_cpu) {
 		state = THR_RUN;

@@ -23,6 +23,8 @@
 #include "fill.h"
 #include "waker.h"
 
+#define NOT_TOLD (~0ull)
+
 struct hu_runners_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -44,15 +46,38 @@ struct hu_kstacks_map {
 	__uint(value_size, KSTACK_DEPTH * sizeof(u64));
 } hu_kstacks SEC(".maps");
 
-static __always_inline void note_runner(struct task_struct *prev, u64 now)
+/*
+ * The time of a switch.  The scheduler closes its books with the run queue's
+ * clock, read before it chose the next task; the tracepoint comes 1 to 20 us
+ * later.  So that run and run-queue times agree with the kernel's own, its
+ * clock is taken, shifted by its smallest distance to CLOCK_MONOTONIC.  The
+ * two clocks drift apart by some ppm: only the last two windows count.
+ */
+static __always_inline u64 switch_time(struct runners *r, u64 clock, u64 ktime)
 {
-	u32 zero = 0;
-	struct runners *r = bpf_map_lookup_elem(&hu_runners, &zero);
-	struct runner *e;
+	s64 delta = ktime - clock;
 
-	if (!r)
-		return;
-	e = &r->ran[r->idx++ & (RUNNER_CNT - 1)];
+	if (ktime - r->window_ns > CLOCK_WINDOW_NS) {
+		r->off_before = r->window_ns ? r->off : delta;
+		r->off = delta;
+		r->window_ns = ktime;
+	} else if (delta < r->off) {
+		r->off = delta;
+	}
+	return clock + (r->off < r->off_before ? r->off : r->off_before);
+}
+
+static __always_inline u64 rq_clock(struct task_struct *p)
+{
+	if (!bpf_core_field_exists(p->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
+		return 0;
+	return p->se.cfs_rq->rq->clock;
+}
+
+static __always_inline void note_runner(struct runners *r, struct task_struct *prev, u64 now)
+{
+	struct runner *e = &r->ran[r->idx++ & (RUNNER_CNT - 1)];
+
 	e->end_ns = now;
 	e->tid = prev->pid;
 	e->tgid = prev->flags & KPF_KTHREAD ? prev->pid : prev->tgid;
@@ -105,13 +130,19 @@ static __always_inline bool is_throttled(struct task_struct *p)
 	return bpf_core_field_exists(p->throttled) && p->throttled;
 }
 
-/* How long p has been runnable since it was last off CPU, by the scheduler's own book. */
-static __always_inline u64 queued_ns(struct task_struct *p, const struct thr *t)
+/*
+ * How long p has been runnable since it was last off CPU, by the scheduler's
+ * own book; clock is the run queue's.  NOT_TOLD where the kernel keeps none.
+ */
+static __always_inline u64 queued_ns(struct task_struct *p, const struct thr *t, u64 clock)
 {
-	u64 queued = p->sched_info.last_queued;
-	u64 ns = p->sched_info.run_delay - t->delay_ns;
+	u64 queued, ns;
 
-	return queued ? ns + since(queued, p->se.cfs_rq->rq->clock) : ns;
+	if (!bpf_core_field_exists(p->sched_info.last_queued) || !clock)
+		return NOT_TOLD;
+	queued = p->sched_info.last_queued;
+	ns = p->sched_info.run_delay - t->delay_ns;
+	return queued ? ns + since(queued, clock) : ns;
 }
 
 static __always_inline void send_wait(struct thr *t, u64 now, u32 cpu)
@@ -142,33 +173,53 @@ static __always_inline void sum_wait(struct thr *t, u64 ns)
 	t->wait_cnt++;
 }
 
+/* When the sleep that ends now became a wait for the CPU. */
+static __always_inline void wake_settle(struct thr *t, u64 now, u64 queued)
+{
+	u64 off_for = since(t->off_ns, now);
+
+	if (t->state == THR_WAIT && t->early_ns) {
+		t->wake_ns = t->off_ns;
+		t->waker_tid = t->early_tid;
+		t->waker_tgid = t->early_tgid;
+		t->waker_ctx = t->early_ctx;
+		t->flags |= t->early_flags;
+	}
+	if (queued != NOT_TOLD)
+		t->wake_ns = queued < off_for ? now - queued : t->off_ns;
+	else if (!t->wake_ns || t->wake_ns > now)
+		t->wake_ns = now;
+}
+
+/* Closes the off-CPU period of t in the sums; returns its run-queue part. */
+static __always_inline u64 off_close(struct thr *t, u64 now, u64 queued)
+{
+	u64 from = t->off_ns;
+
+	if (t->state == THR_RUN) { /* its switch-out was not seen */
+		t->run_ns += since(t->state_ns, now);
+		t->off_ns = from = now;
+		t->flags = WAITF_PREEMPTED;
+	} else if (t->state == THR_NEW) {
+		t->off_ns = from = t->state_ns;
+	} else if (t->cls == WAIT_THROTTLE && t->state == THR_WAIT) {
+		t->wake_ns = from = now;
+		sum_wait(t, since(t->off_ns, now));
+	} else if (!(t->flags & WAITF_PREEMPTED)) {
+		wake_settle(t, now, queued);
+		from = t->wake_ns;
+		sum_wait(t, since(t->off_ns, from));
+	}
+	t->runq_ns += since(from, now);
+	return since(from, now);
+}
+
 static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 {
 	u64 runq_ns;
 
 	t->ver++;
-	if (t->state == THR_RUN) { /* its switch-out was not seen */
-		t->run_ns += since(t->state_ns, now);
-		t->state_ns = t->off_ns = now;
-		t->flags = WAITF_PREEMPTED;
-	}
-	if (t->state == THR_WAIT) {
-		if (t->early_ns && t->cls != WAIT_THROTTLE) {
-			t->wake_ns = t->off_ns;
-			t->waker_tid = t->early_tid;
-			t->waker_tgid = t->early_tgid;
-			t->waker_ctx = t->early_ctx;
-			t->flags |= t->early_flags;
-		} else {
-			t->wake_ns = queued < now - t->off_ns ? now - queued : t->off_ns;
-		}
-		sum_wait(t, since(t->off_ns, t->wake_ns));
-		t->state_ns = t->wake_ns;
-	}
-	runq_ns = since(t->state_ns, now);
-	if (t->state == THR_NEW)
-		t->off_ns = t->state_ns;
-	t->runq_ns += runq_ns;
+	runq_ns = off_close(t, now, queued);
 	t->state = THR_RUN;
 	t->early_ns = 0;
 	t->state_ns = now;
@@ -186,12 +237,14 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 /* p leaves the CPU and was not seen to come: make up for it. */
 static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64 now)
 {
-	u64 ran_ns = since(p->sched_info.last_arrival, p->se.cfs_rq->rq->clock);
-	u64 in_ns = now - ran_ns;
+	u64 in_ns = now, queued = NOT_TOLD, ran_ns;
 
-	if (ran_ns > since(t->state_ns, now))
-		in_ns = t->state_ns;
-	switch_in(t, in_ns, p->sched_info.run_delay - t->delay_ns);
+	if (bpf_core_field_exists(p->sched_info.last_arrival)) {
+		ran_ns = since(p->sched_info.last_arrival, rq_clock(p));
+		in_ns = ran_ns < since(t->off_ns, now) ? now - ran_ns : t->off_ns;
+		queued = p->sched_info.run_delay - t->delay_ns;
+	}
+	switch_in(t, in_ns, queued);
 	return 0;
 }
 
@@ -213,7 +266,8 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
 	t->off_open = own_open[t->tid & OWN_OPEN_MASK];
-	t->delay_ns = p->sched_info.run_delay;
+	if (bpf_core_field_exists(p->sched_info.run_delay))
+		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
 		t->flags = WAITF_PREEMPTED;
 		t->cls = WAIT_OTHER;
@@ -266,12 +320,18 @@ int hu_switch(u64 *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	u64 now = bpf_ktime_get_ns();
+	u64 now = bpf_ktime_get_ns(), clock = rq_clock(next);
+	u32 zero = 0;
+	struct runners *r = bpf_map_lookup_elem(&hu_runners, &zero);
 	struct thr *t;
 	u32 state;
 
+	if (!r)
+		return 0;
 	count_run(RUN_SWITCH);
-	note_runner(prev, now);
+	if (clock)
+		now = switch_time(r, clock, now);
+	note_runner(r, prev, now);
 	t = thr_of(prev);
 	if (t) {
 		state = has_prev_state ? (u32)ctx[3] : prev->__state;
@@ -287,7 +347,7 @@ int hu_switch(u64 *ctx)
 	}
 	t = thr_of(next);
 	if (t)
-		switch_in(t, now, t->state == THR_WAIT ? queued_ns(next, t) : 0);
+		switch_in(t, now, queued_ns(next, t, clock));
 	return 0;
 }
 
@@ -319,7 +379,6 @@ int hu_waking(u64 *ctx)
 	t->waker_ctx = w.ctx;
 	t->flags |= w.flags;
 	t->wake_ns = now;
-	sum_wait(t, since(t->off_ns, now));
 	t->state_ns = now;
 	t->state = THR_RUNQ;
 	t->ver++;

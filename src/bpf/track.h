@@ -33,6 +33,7 @@
 #define LCB_PERCPU 16
 #define LCB_MUTEX 32
 #define KSTACK_DEPTH 24
+#define CLOCK_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
 #define RUNNER_CNT 16 /* runs remembered per CPU, a power of two */
 
 enum thr_state {
@@ -107,6 +108,8 @@ struct runner {
 struct runners {
 	u32 idx;
 	u32 pad;
+	s64 off, off_before; /* run queue's clock to CLOCK_MONOTONIC, in two windows */
+	u64 window_ns;
 	struct runner ran[RUNNER_CNT];
 };
 
