@@ -4,8 +4,9 @@
  * threads of a few, since v1 lets threads of one process sit in different
  * cgroups) and keeps the distinct paths with all their ancestors.  The
  * reading opens each path in the hierarchies it was seen in.  The scan is
- * repeated when the processes change and every RESCAN_NS; the reading is
- * done at each call.
+ * repeated when the processes change and every RESCAN_NS.  The reading is
+ * done at each call for cgroups with a limit; for the others, which are most
+ * and tell nothing, once a scan.
  */
 #include "collect/cgroups.h"
 
@@ -30,6 +31,7 @@
 #include "collect/procfs.h"
 
 #define RESCAN_NS (5 * NS_PER_SEC)
+#define RESCAN_MANY_NS (30 * NS_PER_SEC) /* with more than THREAD_SCAN_PROCS */
 #define THREAD_SCAN_PROCS 64 /* with more processes only their main threads are looked at */
 #define PATH_LEN_MAX 1024
 
@@ -48,6 +50,7 @@ struct group {
 	uint32_t tgid;	  /* first that was seen inside */
 	uint8_t hiers;	  /* 1 << enum hierarchy */
 	bool has_members; /* of the watched ones, not only in a child */
+	bool idle;	  /* read since the scan, and without any limit */
 };
 
 static void groups_clear(struct cgroups *c)
@@ -215,7 +218,8 @@ static void scan(struct cgroups *c, const uint32_t *tgids, size_t cnt)
 	bool changed = hash != c->scanned_set;
 	char path[64];
 
-	if (!changed && now - c->scanned_ns < RESCAN_NS)
+	uint64_t pause = cnt > THREAD_SCAN_PROCS ? RESCAN_MANY_NS : RESCAN_NS;
+	if (!changed && now - c->scanned_ns < pause)
 		return;
 	c->scanned_ns = now;
 	c->scanned_set = hash;
@@ -237,11 +241,13 @@ static bool has_limit(const struct ev_cgroup *ev)
 	       ev->io_wiops || ev->mem_limit_bytes || ev->mem_failcnt;
 }
 
-static void emit_group(struct cgroups *c, struct emit *e, const struct group *g, uint64_t ts_ns)
+static void emit_group(struct cgroups *c, struct emit *e, struct group *g, uint64_t ts_ns)
 {
 	struct ev_cgroup ev = {.tgid = g->tgid};
 	char dir[PATH_LEN_MAX + 256];
 
+	if (g->idle)
+		return;
 	for (unsigned h = 0; h < HIER_CNT; h++) {
 		const struct cgroup_mount *m =
 			cgroup_mounts_find(&c->mounts, hier_controllers[h]);
@@ -256,7 +262,8 @@ static void emit_group(struct cgroups *c, struct emit *e, const struct group *g,
 			ev.id = st.st_ino;
 		hier_readers[h](fd, &ev);
 	}
-	if (!has_limit(&ev) && !g->has_members)
+	g->idle = !has_limit(&ev);
+	if (g->idle && !g->has_members)
 		return;
 	if (!ev.id)
 		ev.id = hash_bytes(g->path, strlen(g->path)) | UINT64_C(1) << 63;

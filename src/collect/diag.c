@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "collect/procfs.h"
 
-#define RECV_BUF_BYTES (128 * 1024)
+#define RECV_BUF_BYTES (32 * 1024) /* the kernel makes no larger piece of a dump */
 #define THREAD_STACK_BYTES (128 * 1024)
 
 static int open_here(void)

@@ -29,7 +29,9 @@
 #include "collect/resindex.h"
 #include "wire/wire.h"
 
-#define PASS_COST_FACTOR 100
+#define PASS_COST_FACTOR 400
+#define CACHE_MAX 8192
+#define NOT_LOCAL UINT64_MAX
 
 struct netns {
 	uint64_t id;	/* inode of ns/net */
@@ -48,7 +50,11 @@ struct peers {
 	struct pass watched_pass, full_pass;
 	struct netns netns[PEERS_NETNS_MAX];
 	size_t netns_cnt;
-	uint64_t skipped_cnt;	/* of the last pass over each */
+	uint64_t skipped_cnt;
+	struct hmap netns_by_tgid;
+	struct hmap listeners;	/* address and namespace to tgid, or NOT_LOCAL */
+	uint64_t cached_ns;	/* the two above are valid for PEERS_KEEP_NS from here */
+	uint64_t budget, budget_ns; /* searches left, when last added to */
 	uint64_t pass_fd_cnt;
 	uint32_t pass_tgid;
 };
@@ -58,6 +64,8 @@ struct peers *peers_new(const struct resindex *index)
 	struct peers *p = xcalloc(1, sizeof(*p));
 
 	p->index = index;
+	p->budget = PEERS_BURST;
+	p->budget_ns = p->cached_ns = clock_mono_ns();
 	return p;
 }
 
@@ -73,6 +81,8 @@ void peers_free(struct peers *p)
 	hmap_release(&p->pipe_readers);
 	hmap_release(&p->pipe_writers);
 	hmap_release(&p->watched);
+	hmap_release(&p->netns_by_tgid);
+	hmap_release(&p->listeners);
 	free(p);
 }
 
@@ -96,6 +106,48 @@ void peers_watch(struct peers *p, const uint32_t *tgids, size_t tgid_cnt)
 	}
 }
 
+static void forget_old(struct peers *p)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (now - p->cached_ns < PEERS_KEEP_NS && p->listeners.cnt < CACHE_MAX &&
+	    p->netns_by_tgid.cnt < CACHE_MAX)
+		return;
+	hmap_clear(&p->netns_by_tgid);
+	hmap_clear(&p->listeners);
+	p->cached_ns = now;
+}
+
+/* True when one more search may be paid for. */
+static bool take_budget(struct peers *p)
+{
+	uint64_t now = clock_mono_ns();
+	uint64_t more = (now - p->budget_ns) / (NS_PER_SEC / PEERS_PER_SEC);
+
+	if (more) {
+		p->budget = p->budget + more < PEERS_BURST ? p->budget + more : PEERS_BURST;
+		p->budget_ns = now;
+	}
+	if (p->budget) {
+		p->budget--;
+		return true;
+	}
+	p->skipped_cnt++;
+	return false;
+}
+
+uint64_t peers_netns(struct peers *p, uint32_t tgid)
+{
+	uint64_t id;
+
+	forget_old(p);
+	if (hmap_get(&p->netns_by_tgid, tgid, &id))
+		return id;
+	id = procfs_ns(tgid, "net");
+	hmap_put(&p->netns_by_tgid, tgid, id);
+	return id;
+}
+
 /* The namespace's slot; NULL when there are too many. */
 static struct netns *netns_slot(struct peers *p, uint64_t id, uint32_t tgid)
 {
@@ -112,7 +164,7 @@ static struct netns *netns_slot(struct peers *p, uint64_t id, uint32_t tgid)
 
 int peers_diag(struct peers *p, uint32_t tgid)
 {
-	uint64_t id = procfs_ns(tgid, "net");
+	uint64_t id = peers_netns(p, tgid);
 	struct netns *ns = id ? netns_slot(p, id, tgid) : NULL;
 
 	if (!ns)
@@ -216,7 +268,6 @@ static bool run_pass(struct peers *p, struct pass *pass, bool all)
 		hmap_clear(&p->socks);
 		hmap_clear(&p->pipe_readers);
 		hmap_clear(&p->pipe_writers);
-		p->skipped_cnt = 0;
 	}
 	scan_watched(p);
 	if (all)
@@ -338,7 +389,7 @@ static int find_inet(struct peers *p, const struct wire_res *w, struct peer *ret
 		return done(ret, 0, 0, 0);
 	int err = swapped(p, fd, w, &sock);
 	if (err && !is_loopback(w)) {
-		uint64_t own = procfs_ns(w->tgid, "net");
+		uint64_t own = peers_netns(p, w->tgid);
 		for (size_t i = 0; i < p->netns_cnt && err; i++) {
 			if (p->netns[i].id == own)
 				continue;
@@ -359,10 +410,11 @@ static int find_inet(struct peers *p, const struct wire_res *w, struct peer *ret
 int peers_find(struct peers *p, const struct wire_res *w, struct peer *ret_peer)
 {
 	*ret_peer = (struct peer){0};
+	if ((w->kind != RES_PIPE && w->kind != RES_SOCKET) || w->role == ROLE_LISTEN ||
+	    !take_budget(p))
+		return -ENOENT;
 	if (w->kind == RES_PIPE)
 		return find_pipe(p, w, ret_peer);
-	if (w->kind != RES_SOCKET || w->role == ROLE_LISTEN)
-		return -ENOENT;
 	if (w->family == AF_UNIX)
 		return find_unix(p, w, ret_peer);
 	if ((w->family == AF_INET || w->family == AF_INET6) && w->sotype == SOCK_STREAM)
@@ -370,23 +422,46 @@ int peers_find(struct peers *p, const struct wire_res *w, struct peer *ret_peer)
 	return -ENOENT;
 }
 
-uint32_t peers_listener(struct peers *p, uint32_t tgid, uint16_t family, const uint8_t *addr,
-			uint16_t port)
+static uint64_t listener_key(uint64_t netns, const struct diag_sock *ends)
 {
-	struct diag_sock ends = {.family = family, .lport = port, .rport = 1}, sock;
+	uint64_t key = hash_bytes(ends->laddr, sizeof(ends->laddr));
 
-	/* a listener on all addresses would also answer for one of another host */
-	if ((family != AF_INET && family != AF_INET6) || !local_addr_is_local(tgid, family, addr))
-		return 0;
+	return hash_u64(key ^ netns << 16 ^ ends->lport) ^ ends->family;
+}
+
+/* 0: nobody seen to listen. */
+static uint32_t ask_listener(struct peers *p, uint32_t tgid, const struct diag_sock *ends)
+{
+	struct diag_sock sock;
 	int fd = peers_diag(p, tgid);
-	if (fd < 0)
-		return 0;
-	memcpy(ends.laddr, addr, family == AF_INET ? 4 : 16);
-	memcpy(ends.raddr, addr, family == AF_INET ? 4 : 16);
-	int err = diag_find_tcp(fd, &ends, &sock);
-	if (err < 0 && err != -ENOENT)
+	int err = fd < 0 ? fd : diag_find_tcp(fd, ends, &sock);
+
+	if (fd >= 0 && err < 0 && err != -ENOENT)
 		peers_diag_drop(p, fd);
 	if (err || sock.state != DIAG_LISTEN || !sock.ino)
 		return 0;
 	return peers_sock_owner(p, sock.ino);
+}
+
+uint32_t peers_listener(struct peers *p, uint32_t tgid, uint16_t family, const uint8_t *addr,
+			uint16_t port)
+{
+	struct diag_sock ends = {.family = family, .lport = port, .rport = 1};
+	uint64_t found = NOT_LOCAL;
+
+	if (family != AF_INET && family != AF_INET6)
+		return 0;
+	memcpy(ends.laddr, addr, family == AF_INET ? 4 : 16);
+	memcpy(ends.raddr, addr, family == AF_INET ? 4 : 16);
+	uint64_t key = listener_key(peers_netns(p, tgid), &ends);
+	if (hmap_get(&p->listeners, key, &found))
+		return found == NOT_LOCAL ? 0 : (uint32_t)found;
+	if (!take_budget(p))
+		return 0;
+	/* a listener on all addresses would also answer for one of another host */
+	if (local_addr_is_local(tgid, family, addr))
+		found = ask_listener(p, tgid, &ends);
+	if (found) /* an owner not found may be found by the next pass */
+		hmap_put(&p->listeners, key, found);
+	return found == NOT_LOCAL ? 0 : (uint32_t)found;
 }

@@ -6,12 +6,16 @@
  * inode numbers that netlink names and from the descriptors of processes
  * (/proc/PID/fd), which are read lazily: watched processes first, all others
  * only when an end was not found.  A pass that took t is not repeated before
- * 100 t have gone by, and not within PEERS_PASS_NS: about 1 % of a core.
+ * 400 t have gone by, and not within PEERS_PASS_NS.
  *
  *	peers_new, peers_find for each socket or pipe, peers_free
  *
- * Bounds: PEERS_FD_MAX descriptors read in one pass over all processes and
- * PEERS_INODE_MAX inodes known; what was left out is counted and noted.
+ * Bounds: PEERS_FD_MAX descriptors read in one pass over all processes,
+ * PEERS_INODE_MAX inodes known, PEERS_BURST searches at once and
+ * PEERS_PER_SEC on the whole, so that a server with thousands of new
+ * connections a second costs no more than one with a few; what was left out
+ * is counted.  What was learnt about namespaces, addresses and listeners is
+ * kept for PEERS_KEEP_NS.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +27,10 @@ struct wire_res;
 #define PEERS_FD_MAX 200000
 #define PEERS_INODE_MAX 131072
 #define PEERS_NETNS_MAX 16
-#define PEERS_PASS_NS 500000000u
+#define PEERS_PASS_NS 1000000000u
+#define PEERS_KEEP_NS 5000000000u
+#define PEERS_BURST 1000
+#define PEERS_PER_SEC 100
 
 struct peer {
 	uint32_t tgid;		/* 0: not on this host, or not found */
@@ -57,6 +64,9 @@ uint32_t peers_watched_owner(struct peers *p, uint64_t ino);
 uint32_t peers_listener(struct peers *p, uint32_t tgid, uint16_t family, const uint8_t *addr,
 			uint16_t port);
 
+/* Inode of the network namespace of tgid, 0 when it is gone. */
+uint64_t peers_netns(struct peers *p, uint32_t tgid);
+
 /*
  * Netlink descriptor (collect/diag.h) in the network namespace of tgid,
  * borrowed until the next call; -errno.
@@ -68,7 +78,7 @@ void peers_diag_drop(struct peers *p, int fd);
 
 const struct resindex *peers_index(const struct peers *p);
 
-/* Descriptors that bounds or rights kept from being read. */
+/* Processes, inodes and searches that bounds or rights left out. */
 uint64_t peers_skipped_cnt(const struct peers *p);
 
 #endif /* PEERS_H */

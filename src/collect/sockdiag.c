@@ -318,7 +318,7 @@ void sockdiag_snapshot(struct sockdiag *s, struct emit *e, const uint32_t *tgids
 	s->what = what;
 	peers_watch(s->peers, tgids, tgid_cnt);
 	for (size_t i = 0; i < tgid_cnt; i++) {
-		uint64_t ns = procfs_ns(tgids[i], "net");
+		uint64_t ns = peers_netns(s->peers, tgids[i]);
 		bool known = ns == 0;
 		for (size_t k = 0; k < seen_cnt && !known; k++)
 			known = seen[k] == ns;
