@@ -5,10 +5,12 @@
 
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_record;
+extern const struct cmd cmd_top;
 extern const struct cmd cmd_why;
 
 const struct cmd *const commands[] = {
 	&cmd_why,
+	&cmd_top,
 	&cmd_record,
 	&cmd_doctor,
 	NULL,

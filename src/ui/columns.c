@@ -136,7 +136,8 @@ static const char *res_name(const struct view *v, uint32_t res, unsigned cls)
 }
 
 /* Threads */
-#define T_SHARE(fn, g) NUMBER(fn, share(THREAD(v, row)->group_ns[g], THREAD(v, row)->life_ns), put_number)
+#define T_SHARE(fn, g) \
+	NUMBER(fn, share(THREAD(v, row)->group_ns[g], THREAD(v, row)->life_ns), put_number)
 NUMBER(t_tid, THREAD(v, row)->tid, put_count)
 T_SHARE(t_run, VG_RUN)
 T_SHARE(t_runq, VG_RUNQ)
@@ -169,18 +170,18 @@ static void t_state_draw(const struct view *v, uint32_t row, uint32_t width, str
 static const struct col thread_cols[] = {
 	{"TID", 'T', 7, COL_RIGHT | COL_ASC, NUM(t_tid)},
 	{"THREAD", 'C', 15, COL_ASC, .text = t_comm_text},
-	{"STATE", 0, 12, 0, .draw = t_state_draw},
+	{"STATE", 0, 8, 0, .draw = t_state_draw},
 	{"RUN%", 'R', 5, COL_RIGHT, NUM(t_run), GRP(VG_RUN)},
 	{"RUNQ%", 'Q', 6, COL_RIGHT, NUM(t_runq), GRP(VG_RUNQ)},
 	{"LOCK%", 'L', 6, COL_RIGHT, NUM(t_lock), GRP(VG_LOCK)},
 	{"NET%", 'N', 5, COL_RIGHT, NUM(t_net), GRP(VG_NET)},
-	{"POLL%", 'P', 6, COL_RIGHT | COL_WIDE, NUM(t_poll), GRP(VG_POLL)},
+	{"POLL%", 'P', 6, COL_RIGHT | COL_DROP2, NUM(t_poll), GRP(VG_POLL)},
 	{"DISK%", 'D', 6, COL_RIGHT, NUM(t_disk), GRP(VG_DISK)},
-	{"MEM%", 'M', 5, COL_RIGHT | COL_WIDE, NUM(t_mem), GRP(VG_MEM)},
-	{"WAIT/S", 'W', 7, COL_RIGHT | COL_WIDE, NUM(t_waits)},
-	{"WAITS MOSTLY ON", 'O', 15, COL_ASC | COL_TAIL | COL_FLEX, .text = t_on_text},
-	{"WAKER", 'K', 18, COL_ASC | COL_WIDE, .text = t_waker_text},
-	{"PROCESS", 'X', 20, COL_ASC | COL_VERY_WIDE, .text = t_proc_text},
+	{"MEM%", 'M', 5, COL_RIGHT | COL_DROP2, NUM(t_mem), GRP(VG_MEM)},
+	{"WAIT/S", 'W', 7, COL_RIGHT | COL_DROP2, NUM(t_waits)},
+	{"WAITS ON", 'O', 14, COL_ASC | COL_TAIL | COL_FLEX, .text = t_on_text},
+	{"HELD UP BY", 'K', 18, COL_ASC | COL_DROP3, .text = t_waker_text},
+	{"PROCESS", 'X', 20, COL_ASC | COL_DROP1, .text = t_proc_text},
 };
 
 /* Resources */
@@ -197,17 +198,17 @@ TEXT(r_waker, put_task(RES(v, row)->waker.tid, view_waker_text(&RES(v, row)->wak
 TEXT(r_peer, buf_adds(out, RES(v, row)->peer))
 
 static const struct col res_cols[] = {
-	{"WAIT S/S", 'H', 8, COL_RIGHT, NUM(r_wait)},
+	{"WAIT S/S", 'H', 9, COL_RIGHT, NUM(r_wait)},
 	{"CLASS", 'C', 7, COL_ASC, .text = r_cls_text},
 	{"RESOURCE", 'O', 20, COL_ASC | COL_TAIL | COL_FLEX, .text = r_name_text},
 	{"WAIT/S", 'W', 7, COL_RIGHT, NUM(r_waits)},
-	{"WAKE/S", 'U', 7, COL_RIGHT | COL_WIDE, NUM(r_wakes)},
+	{"WAKE/S", 'U', 7, COL_RIGHT | COL_DROP2, NUM(r_wakes)},
 	{"LONGEST", 'M', 9, COL_RIGHT, NUM(r_max)},
 	{"WAITERS", 'T', 8, COL_RIGHT, NUM(r_waiters)},
 	{"NOW", 'N', 5, COL_RIGHT, NUM(r_waiting)},
-	{"WAKERS", 'S', 7, COL_RIGHT | COL_WIDE, NUM(r_wakers)},
-	{"WOKEN BY", 'K', 18, COL_ASC | COL_WIDE, .text = r_waker_text},
-	{"OTHER END", 'X', 15, COL_ASC | COL_VERY_WIDE, .text = r_peer_text},
+	{"WAKERS", 'S', 7, COL_RIGHT | COL_DROP2, NUM(r_wakers)},
+	{"HELD UP BY", 'K', 18, COL_ASC | COL_DROP3, .text = r_waker_text},
+	{"OTHER END", 'X', 15, COL_ASC | COL_DROP1, .text = r_peer_text},
 };
 
 /* Processes: times are in threads, 2.00 is two threads all the time */
@@ -249,20 +250,20 @@ static const struct col proc_cols[] = {
 	{"PID", 'T', 7, COL_RIGHT | COL_ASC, NUM(p_pid)},
 	{"PROCESS", 'C', 15, COL_ASC | COL_FLEX, .text = p_comm_text},
 	{"THR", 'H', 5, COL_RIGHT, NUM(p_threads)},
-	{"STATE", 0, 12, 0, .draw = p_state_draw},
+	{"STATE", 0, 8, 0, .draw = p_state_draw},
 	{"RUN", 'R', 5, COL_RIGHT, NUM(p_run), GRP(VG_RUN)},
 	{"RUNQ", 'Q', 5, COL_RIGHT, NUM(p_runq), GRP(VG_RUNQ)},
 	{"LOCK", 'L', 5, COL_RIGHT, NUM(p_lock), GRP(VG_LOCK)},
 	{"NET", 'N', 5, COL_RIGHT, NUM(p_net), GRP(VG_NET)},
-	{"POLL", 'P', 5, COL_RIGHT | COL_WIDE, NUM(p_poll), GRP(VG_POLL)},
+	{"POLL", 'P', 5, COL_RIGHT | COL_DROP2, NUM(p_poll), GRP(VG_POLL)},
 	{"DISK", 'D', 5, COL_RIGHT, NUM(p_disk), GRP(VG_DISK)},
-	{"MEM", 'M', 5, COL_RIGHT | COL_WIDE, NUM(p_mem), GRP(VG_MEM)},
+	{"MEM", 'M', 5, COL_RIGHT | COL_DROP2, NUM(p_mem), GRP(VG_MEM)},
 	{"REQ/S", 'S', 7, COL_RIGHT, NUM(p_turns)},
-	{"SERVICE", 'V', 8, COL_RIGHT | COL_WIDE, NUM(p_service)},
-	{"OPEN", 'O', 5, COL_RIGHT | COL_WIDE, NUM(p_open)},
-	{"UNREAD", 'U', 6, COL_RIGHT | COL_WIDE, NUM(p_unread)},
-	{"ASKED", 'A', 5, COL_RIGHT | COL_WIDE, NUM(p_out)},
-	{"RSS", 'B', 9, COL_RIGHT | COL_WIDE, NUM(p_rss)},
+	{"SERVICE", 'V', 8, COL_RIGHT | COL_DROP2, NUM(p_service)},
+	{"OPEN", 'O', 5, COL_RIGHT | COL_DROP2, NUM(p_open)},
+	{"UNREAD", 'U', 6, COL_RIGHT | COL_DROP2, NUM(p_unread)},
+	{"ASKED", 'A', 5, COL_RIGHT | COL_DROP2, NUM(p_out)},
+	{"RSS", 'B', 9, COL_RIGHT | COL_DROP2, NUM(p_rss)},
 };
 
 /* Pairs */
@@ -277,14 +278,16 @@ static void w_waker_text(const struct view *v, uint32_t row, struct buf *out)
 {
 	const struct view_pair *p = PAIR(v, row);
 
-	if (p->waker.ctx == WAKER_NONE)
+	if (p->waker.ctx == WAKER_NONE && p->waker.tid)
+		buf_printf(out, "(held by %s/%u)", p->waker.comm, p->waker.tid);
+	else if (p->waker.ctx == WAKER_NONE)
 		buf_adds(out, p->waiting_cnt ? "(still waits)" : "(not seen)");
 	else
 		put_task(p->waker.tid, view_waker_text(&p->waker), out);
 }
 
 static const struct col pair_cols[] = {
-	{"WAIT S/S", 'H', 8, COL_RIGHT, NUM(w_wait)},
+	{"WAIT S/S", 'H', 9, COL_RIGHT, NUM(w_wait)},
 	{"WAIT/S", 'W', 7, COL_RIGHT, NUM(w_waits)},
 	{"LONGEST", 'M', 9, COL_RIGHT, NUM(w_max)},
 	{"WAITER", 'T', 22, COL_ASC, .text = w_waiter_text},

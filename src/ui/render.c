@@ -3,6 +3,7 @@
  * The screen from top to bottom: four lines of header, the path of pages,
  * one line about what the page is of, the table, the key line.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,13 +47,6 @@ static void title_line(const struct view *v, const struct ui_info *info, bool pa
 
 	cells_line(out);
 	cells_put(out, LOOK_BOLD, 0, 0, "heldup top");
-	cells_printf(out, LOOK_PLAIN, "  %s  ", clock_text(v->end_ns - v->since_ns, t, sizeof(t)));
-	cells_printf(out, LOOK_BOLD, "%s", *h->selection ? h->selection : "nothing selected");
-	cells_printf(out, LOOK_PLAIN, "  on %s, Linux %s  %u thread%s", h->hostname, h->kernel,
-		     h->thread_cnt, h->thread_cnt == 1 ? "" : "s");
-	if (h->peer_cnt)
-		cells_printf(out, LOOK_PLAIN, ", %u process%s drawn in", h->peer_cnt,
-			     h->peer_cnt == 1 ? "" : "es");
 	if (!info->live)
 		cells_printf(out, LOOK_WARN, "  %s: tick %llu of %llu%s", info->source,
 			     (unsigned long long)info->tick + 1, (unsigned long long)info->tick_cnt,
@@ -61,6 +55,13 @@ static void title_line(const struct view *v, const struct ui_info *info, bool pa
 		cells_put(out, LOOK_WARN, 0, 0, "  [paused]");
 	else if (info->live && info->ended)
 		cells_put(out, LOOK_WARN, 0, 0, "  [ended]");
+	cells_printf(out, LOOK_PLAIN, "  %s  ", clock_text(v->end_ns - v->since_ns, t, sizeof(t)));
+	cells_printf(out, LOOK_BOLD, "%s", *h->selection ? h->selection : "nothing selected");
+	cells_printf(out, LOOK_PLAIN, "  on %s, Linux %s  %u thread%s", h->hostname, h->kernel,
+		     h->thread_cnt, h->thread_cnt == 1 ? "" : "s");
+	if (h->peer_cnt)
+		cells_printf(out, LOOK_PLAIN, ", %u process%s drawn in", h->peer_cnt,
+			     h->peer_cnt == 1 ? "" : "es");
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
 
@@ -182,11 +183,13 @@ static void res_line(const struct view *v, uint64_t id, struct cells *out)
 		return;
 	}
 	r = &v->res.items[row];
-	cells_printf(out, LOOK_PLAIN,
-		     "%s: %u waited %s, the longest %s; %u wait now; woken by %u, mostly %s",
+	cells_printf(out, LOOK_PLAIN, "%s: %u waited %s, the longest %s; %u wait now, %u woke",
 		     res_kind_name(r->kind), r->waiter_cnt, fmt_ns(t, r->wait_ns),
-		     fmt_ns(u, r->max_ns), r->waiting_cnt, r->waker_cnt,
-		     r->waker_cnt ? view_waker_text(&r->waker) : "nobody yet");
+		     fmt_ns(u, r->max_ns), r->waiting_cnt, r->waker_cnt);
+	if (r->waker_ns && r->wait_ns)
+		cells_printf(out, LOOK_WARN, "; %.0f %% behind %s/%u",
+			     100 * fmin(1, (double)r->waker_ns / (double)r->wait_ns),
+			     view_waker_text(&r->waker), r->waker.tid);
 }
 
 /* What the page is of; empty on the first pages. */

@@ -11,8 +11,6 @@
 #include "ui/cells.h"
 #include "ui/view.h"
 
-enum { WIDE = 100, VERY_WIDE = 132 };
-
 struct key {
 	double num;
 	const char *text;
@@ -127,27 +125,38 @@ void table_select(const struct table *t, const struct view *v, const struct scop
 	buf_release(&names);
 }
 
-static bool shown(const struct col *col, uint32_t width)
+static uint32_t columns_used(const struct table *t, const uint32_t *widths)
 {
-	if (col->flags & COL_VERY_WIDE)
-		return width >= VERY_WIDE;
-	return !(col->flags & COL_WIDE) || width >= WIDE;
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < t->col_cnt; i++)
+		used += widths[i] + (widths[i] && i);
+	return used;
+}
+
+static void drop(const struct table *t, unsigned level, uint32_t width, uint32_t *widths)
+{
+	for (size_t i = t->col_cnt; i-- > 0 && columns_used(t, widths) > width;)
+		if (t->cols[i].flags & level)
+			widths[i] = 0;
 }
 
 /* Width of each column at this line width; 0 where it is left out. */
 static void lay_out(const struct table *t, uint32_t width, uint32_t *ret_widths)
 {
-	uint32_t used = 0, flex = 0, extra;
+	uint32_t used, flex = 0;
 
 	for (size_t i = 0; i < t->col_cnt; i++) {
-		ret_widths[i] = shown(&t->cols[i], width) ? t->cols[i].width : 0;
-		used += ret_widths[i] + (ret_widths[i] && i);
-		flex += ret_widths[i] && t->cols[i].flags & COL_FLEX;
+		ret_widths[i] = t->cols[i].width;
+		flex += !!(t->cols[i].flags & COL_FLEX);
 	}
-	extra = width > used ? width - used : 0;
-	for (size_t i = 0; i < t->col_cnt && flex; i++)
-		if (ret_widths[i] && t->cols[i].flags & COL_FLEX)
-			ret_widths[i] += extra / flex;
+	drop(t, COL_DROP1, width, ret_widths);
+	drop(t, COL_DROP2, width, ret_widths);
+	drop(t, COL_DROP3, width, ret_widths);
+	used = columns_used(t, ret_widths);
+	for (size_t i = 0; i < t->col_cnt && width > used; i++)
+		if (t->cols[i].flags & COL_FLEX)
+			ret_widths[i] += (width - used) / flex;
 }
 
 enum { COLS_MAX = 32 };

@@ -29,8 +29,10 @@ enum col_flags {
 	COL_TAIL = 1 << 1,	/* cut paths at their beginning */
 	COL_FLEX = 1 << 2,	/* takes what is left over */
 	COL_ASC = 1 << 3,	/* sorted smallest first as a rule */
-	COL_WIDE = 1 << 4,	/* left out below 100 columns */
-	COL_VERY_WIDE = 1 << 5,	/* left out below 132 columns */
+	/* Where the line is too narrow, the first of these go first, from the right. */
+	COL_DROP1 = 1 << 4,
+	COL_DROP2 = 1 << 5,
+	COL_DROP3 = 1 << 6,
 };
 
 struct col {

@@ -263,12 +263,20 @@ static void close_batch(struct tape *t, const struct ev_tick *tick)
 		drop_first(t);
 }
 
+/* The strings it names came before it and stay before it. */
+static void add_meta(struct tape *t, const struct event_hdr *ev)
+{
+	memset(&t->meta, 0, sizeof(t->meta));
+	memcpy(&t->meta, ev, ev->size < sizeof(t->meta) ? ev->size : sizeof(t->meta));
+	t->meta.h.size = sizeof(t->meta);
+	buf_add(&t->strs, buf_str(&t->open.bytes), t->open.bytes.len);
+	buf_clear(&t->open.bytes);
+}
+
 void tape_add(struct tape *t, const struct event_hdr *ev)
 {
 	if (ev->kind == EV_META) {
-		memset(&t->meta, 0, sizeof(t->meta));
-		memcpy(&t->meta, ev, ev->size < sizeof(t->meta) ? ev->size : sizeof(t->meta));
-		t->meta.h.size = sizeof(t->meta);
+		add_meta(t, ev);
 		return;
 	}
 	buf_add(&t->open.bytes, ev, ev->size);
@@ -291,7 +299,7 @@ static int replay_bytes(const struct buf *b, struct event_sink *sink)
 /* The base belongs to the first kept batch: no tick ends it. */
 static int replay_base(const struct tape *t, struct event_sink *sink)
 {
-	int err = replay_bytes(&t->strs, sink);
+	int err = 0;
 
 	for (size_t i = 0; i < t->base.cnt && err >= 0; i++)
 		if (t->base.items[i].ev)
@@ -314,8 +322,10 @@ static struct ev_meta meta_now(const struct tape *t)
 int tape_replay(const struct tape *t, struct event_sink *sink)
 {
 	struct ev_meta meta = meta_now(t);
-	int err = t->meta.h.size ? sink->put(sink->ctx, &meta.h) : 0;
+	int err = replay_bytes(&t->strs, sink);
 
+	if (err >= 0 && meta.h.size)
+		err = sink->put(sink->ctx, &meta.h);
 	if (err >= 0)
 		err = replay_base(t, sink);
 	for (size_t i = t->first; i < t->batches.cnt && err >= 0; i++)

@@ -173,7 +173,7 @@ static void open_pair(struct ui *ui, const struct view *v, const struct view_pai
 		open_res(ui, &v->res.items[p->res]);
 		return;
 	}
-	if (p->waker.tid == 0) {
+	if (p->waker.tid == 0) { /* an interrupt, or nobody yet */
 		ui_message(ui, p->waker.ctx == WAKER_NONE ? "no waker was seen yet"
 			   : "ended by %s: no thread to follow", view_waker_text(&p->waker));
 		return;

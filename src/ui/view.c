@@ -320,6 +320,7 @@ void view_build(struct view *v, const struct model *m, const struct ticks *ticks
 	add_threads(&c);
 	add_res_ticks(&c);
 	view_add_pairs(&c);
+	view_add_blame(&c);
 	add_procs(&c, k);
 	add_host(&c, k);
 	add_notes(&c);

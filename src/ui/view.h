@@ -28,7 +28,7 @@ enum view_group {	/* wait classes as the columns show them */
 
 struct view_waker {	/* who ended a wait; comm is never NULL */
 	uint32_t tid;	/* 0: none known, or an interrupt: see ctx */
-	uint8_t ctx;	/* enum waker_ctx */
+	uint8_t ctx;	/* enum waker_ctx; NONE with a tid: the owner of the lock waited for */
 	const char *comm;
 };
 
@@ -42,7 +42,7 @@ struct view_thread {
 	uint32_t top_res;		/* view res it waited on longest, NO_IDX */
 	uint64_t top_ns;
 	uint8_t top_cls;
-	struct view_waker waker;	/* of those waits, mostly */
+	struct view_waker waker;	/* behind those waits, mostly: view_blame.c */
 	uint8_t target, peer, kernel, exited, waiting; /* waiting: asleep at the tick's end */
 };
 
@@ -52,7 +52,8 @@ struct view_res {
 	uint8_t kind, cls;
 	uint64_t wait_ns, wait_cnt, wake_cnt, max_ns;
 	uint32_t waiter_cnt, waker_cnt, waiting_cnt;
-	struct view_waker waker;	/* ended most of its wait time */
+	struct view_waker waker;	/* behind most of the waiting: view_blame.c */
+	uint64_t waker_ns;		/* how much; 0 not known */
 };
 
 struct view_pair {

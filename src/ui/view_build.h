@@ -23,4 +23,10 @@ uint32_t view_res_row(struct view_ctx *c, uint32_t res, uint8_t cls);
 /* Pairs, and what follows from them: wakers, longest waits, who still waits. */
 void view_add_pairs(struct view_ctx *c);
 
+/* Then the wakers of rows are replaced by who was behind the waiting. */
+void view_add_blame(struct view_ctx *c);
+
+/* comm of a thread that has no row; never NULL. */
+const char *view_task_comm(struct view_ctx *c, uint32_t tid);
+
 #endif /* VIEW_BUILD_H */

@@ -11,21 +11,43 @@
 #include "base/alloc.h"
 #include "ui/view_build.h"
 
+const char *view_task_comm(struct view_ctx *c, uint32_t tid)
+{
+	uint32_t at = model_thread_by_tid(c->m, tid);
+
+	if (at == NO_IDX)
+		return arena_printf(&c->v->arena, "tid %u", tid);
+	if (c->thread_row[at] != NO_IDX)
+		return c->v->threads.items[c->thread_row[at]].comm;
+	return view_str(c->v, c->m->threads[at].comm);
+}
+
+static bool by_task(const struct wait *w)
+{
+	return w->waker_ctx == WAKER_TASK ||
+	       (w->waker_ctx == WAKER_NET && w->flags & WAITF_PEER_CTX);
+}
+
 static struct view_waker waker_of(struct view_ctx *c, const struct wait *w)
 {
 	struct view_waker who = {.ctx = w->waker_ctx, .comm = ""};
-	bool task = w->waker_ctx == WAKER_TASK ||
-		    (w->waker_ctx == WAKER_NET && w->flags & WAITF_PEER_CTX);
 
-	if (!task)
-		return who;
-	who.tid = w->waker_tid;
-	if (w->waker != NO_IDX && c->thread_row[w->waker] != NO_IDX)
-		who.comm = c->v->threads.items[c->thread_row[w->waker]].comm;
-	else if (w->waker != NO_IDX)
-		who.comm = view_str(c->v, c->m->threads[w->waker].comm);
-	else
-		who.comm = arena_printf(&c->v->arena, "tid %u", w->waker_tid);
+	if (by_task(w)) {
+		who.tid = w->waker_tid;
+		who.comm = view_task_comm(c, w->waker_tid);
+	}
+	return who;
+}
+
+/* A wait that goes on has no waker; the owner of a lock may be known. */
+static struct view_waker owner_of(struct view_ctx *c, const struct wait *w)
+{
+	struct view_waker who = {.ctx = WAKER_NONE, .comm = ""};
+
+	if (w->owner_tid) {
+		who.tid = w->owner_tid;
+		who.comm = view_task_comm(c, w->owner_tid);
+	}
 	return who;
 }
 
@@ -35,17 +57,14 @@ static struct view_pair *pair_row(struct view_ctx *c, struct hmap *idx, uint32_t
 	struct view_thread *t = &c->v->threads.items[c->thread_row[thread]];
 	struct { uint32_t tid, res, waker; uint8_t cls, ctx, pad[2]; } key = {
 		.tid = t->tid, .res = res, .cls = w->cls };
-	struct view_waker who = {.comm = ""};
 	struct view_pair *p;
 	uint64_t id, at;
 
 	key.ctx = ended ? w->waker_ctx : WAKER_NONE;
-	key.waker = key.ctx == WAKER_TASK || w->flags & WAITF_PEER_CTX ? w->waker_tid : 0;
+	key.waker = !ended ? w->owner_tid : by_task(w) ? w->waker_tid : 0;
 	id = hash_bytes(&key, sizeof(key));
 	if (hmap_get(idx, id, &at))
 		return &c->v->pairs.items[at];
-	if (ended)
-		who = waker_of(c, w);
 	hmap_put(idx, id, c->v->pairs.cnt);
 	p = vec_add(&c->v->pairs);
 	p->thread = c->thread_row[thread];
@@ -53,7 +72,7 @@ static struct view_pair *pair_row(struct view_ctx *c, struct hmap *idx, uint32_t
 	p->res = res;
 	p->comm = t->comm;
 	p->cls = w->cls;
-	p->waker = who;
+	p->waker = ended ? waker_of(c, w) : owner_of(c, w);
 	return p;
 }
 

@@ -98,6 +98,35 @@ TEST(ui_view_tells_resource_and_waker)
 	synth_free(s);
 }
 
+/* One holds the lock for long; the waiters then hand it on quickly, from one to the next. */
+TEST(ui_view_blames_the_holder_of_a_convoy)
+{
+	struct synth *s = synth_new(1000);
+	const struct view_thread *t;
+	const struct view_res *r;
+	struct view *v;
+
+	synth_thread(s, 10, 10, "server");
+	synth_thread(s, 20, 10, "holder");
+	synth_res(s, LOCK, RES_FUTEX, "lock");
+	synth_wait(s, 20, WAIT_TIMER, 0, 5, 795, 795, 0);
+	for (uint32_t i = 0; i < 8; i++) {
+		synth_thread(s, 30 + i, 10, "waiter");
+		synth_wait(s, 30 + i, WAIT_FUTEX, LOCK, 10, 800 + 10 * i, 800 + 10 * i,
+			   i ? 29 + i : 20);
+	}
+	v = view_of(s, 0, 1000);
+	r = &v->res.items[view_res_by_id(v, LOCK)];
+	EQ_U(r->waker.tid, 20);
+	EQ_S(r->waker.comm, "holder");
+	EQ_U(r->waker_ns, 8 * 790 * MS);
+	EQ_U(r->waker_cnt, 8);
+	t = &v->threads.items[view_thread_by_tid(v, 37)];
+	EQ_U(t->waker.tid, 20);
+	view_free(v);
+	synth_free(s);
+}
+
 TEST(ui_view_leaves_out_other_ticks)
 {
 	struct synth *s = scene();
