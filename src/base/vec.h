@@ -75,6 +75,6 @@ void *vec_grow_items(void *items, size_t *cap, size_t need, size_t item_size)
 	} while (0)
 
 #define VEC_FOREACH(v, item) \
-	for (__typeof__((v)->items) item = (v)->items; item < (v)->items + (v)->cnt; item++)
+	for (__auto_type item = (v)->items; item < (v)->items + (v)->cnt; item++)
 
 #endif /* VEC_H */

@@ -171,9 +171,11 @@ static int probe_helper(const struct hook *h, const struct btf *vmlinux)
 		return_0[1],
 	};
 	int id = btf__find_by_name_kind(vmlinux, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
-	CLEANUP_FREE char *log = calloc(1, LOG_BYTES);
-	if (id < 0 || !log)
+	if (id < 0)
 		return -ENOENT;
+	CLEANUP_FREE char *log = calloc(1, LOG_BYTES);
+	if (!log)
+		return -ENOMEM;
 	struct probe_prog p = {.attach_type = BPF_TRACE_RAW_TP,
 			       .btf_id = (uint32_t)id,
 			       .insns = insns,

@@ -43,6 +43,8 @@ int procfs_parse_u64(const char *text, uint64_t max, uint64_t *ret_value, const 
 static ssize_t read_file(const char *path, char *out, size_t cap)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	out[0] = '\0';
 	if (fd < 0)
 		return -errno;
 	ssize_t len = read(fd, out, cap - 1);

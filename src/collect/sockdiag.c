@@ -241,7 +241,7 @@ static bool too_many(struct sockdiag *s, uint32_t tgid)
 	if (cnt <= SOCKDIAG_DETAIL_MAX)
 		return false;
 	snprintf(text, sizeof(text),
-		 "%llu TCP sockets: connections are not listed one by one (bound %u)",
+		 "%llu TCP sockets: connections are not listed one by one (bound %d)",
 		 (unsigned long long)cnt, SOCKDIAG_DETAIL_MAX);
 	note_once(s, hash_u64(SOCKDIAG_DETAIL_MAX), NOTE_LIMIT, text);
 	return true;

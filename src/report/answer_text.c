@@ -206,7 +206,7 @@ static void put_step(struct pen *p, const struct step *s, bool last)
 
 static void put_chain(struct pen *p, const struct answer *a, const struct finding *f, int verbose)
 {
-	size_t cut_from = f->chain_len, cut_to = f->chain_len;
+	size_t cut_from = f->chain_len, cut_to = cut_from;
 	bool per_request = false;
 
 	if (!f->chain_len)

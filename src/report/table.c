@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "base/buf.h"
+#include "base/bug.h"
 #include "base/cleanup.h"
 #include "report/pen.h"
 
@@ -35,6 +36,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 
 static void measure(const struct table *t, unsigned *width)
 {
+	BUG_ON(!t->column_cnt);
 	for (size_t c = 0; c < t->column_cnt; c++)
 		width[c] = pen_width(t->columns[c].head);
 	for (size_t i = 0; i < t->cells.cnt; i++) {
@@ -83,6 +85,7 @@ void table_print(const struct table *t, struct pen *p, const char *title, size_t
 			pen_to(p, end + 1);
 	}
 	pen_nl(p);
+	BUG_ON(!t->column_cnt);
 	for (size_t i = 0; i < t->cells.cnt; i++) {
 		size_t c = i % t->column_cnt;
 		bool last = c + 1 == t->column_cnt;

@@ -66,7 +66,7 @@ static void put_rate(double per_s, struct buf *out)
 static void put_task(uint32_t tid, const char *comm, struct buf *out)
 {
 	buf_adds(out, comm);
-	if (tid && strncmp(comm, "tid ", 4))
+	if (tid && strncmp(comm, "tid ", 4) != 0)
 		buf_printf(out, "/%u", tid);
 }
 

@@ -237,7 +237,7 @@ static void help_page(const struct ui *ui, uint32_t rows, struct cells *out)
 	const struct table *t = ui_table(ui);
 	uint32_t used = 0, at = 0;
 
-	for (; help_lines[used] && used < rows; used++) {
+	for (; used < rows && help_lines[used]; used++) {
 		cells_line(out);
 		cells_put(out, LOOK_PLAIN, CELL_FILL, 0, help_lines[used]);
 	}

@@ -44,8 +44,8 @@ static void init_colours(struct screen *s)
 	start_color();
 	use_default_colors();
 	many = COLORS >= 256;
-	for (short g = 0; g < VG_CNT; g++)
-		init_pair(g + 1, many ? group_colours[g].many : group_colours[g].few, -1);
+	for (int g = 0; g < VG_CNT; g++)
+		init_pair((short)(g + 1), many ? group_colours[g].many : group_colours[g].few, -1);
 	init_pair(PAIR_WARN, many ? 214 : COLOR_YELLOW, -1);
 }
 

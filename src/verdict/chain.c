@@ -248,16 +248,16 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 		entry = top->via;
 	if (entry == NO_IDX)
 		return;
-	s = step_thread(k, f, entry, 1);
+	step_thread(k, f, entry, 1);
 	if (top->via != NO_IDX && top->via != entry && top->via != last) {
 		hops_add(k, f, entry, top->via, f->share);
-		s = step_thread(k, f, top->via, f->share);
+		step_thread(k, f, top->via, f->share);
 	}
 	if (last != NO_IDX && last != entry) {
 		s = &f->chain[f->chain_len - 1];
 		s->doing = passing(k, top->via_res, top->lock != NO_IDX);
 		step_res(k, s, top->via_res);
-		s = step_thread(k, f, last, f->share);
+		step_thread(k, f, last, f->share);
 	}
 	s = &f->chain[f->chain_len - 1];
 	s->doing = ending(k, top);

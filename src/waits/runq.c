@@ -97,7 +97,6 @@ static void share_of(const struct model *m, uint32_t proc, struct runq_share *s)
 			s->quota = none / all;
 		if (s->quota > 1)
 			s->quota = 1;
-		none = 0;
 		all = own + other > 0 ? own + other : 1;
 	}
 	s->other = (1 - s->quota) * other / all;
