@@ -105,22 +105,91 @@ static __always_inline void futex_owner(struct thr *t, u64 uaddr, u64 val, bool 
 		t->owner_tid = words[2];
 }
 
-static __always_inline void wait_on_futex(struct thr *t, u64 uaddr, u64 key)
+/* Where a shared futex lies: the same for all processes that map it. */
+struct futex_key {
+	u64 ino;
+	u64 off;
+	u32 dev;
+	u32 shared; /* 0: private after all, the mapping is the process's own */
+};
+
+struct hu_futexes_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 2048);
+	__type(key, u64);
+	__type(value, struct futex_key);
+} hu_futexes SEC(".maps");
+
+struct vma_ask {
+	u64 addr;
+	struct futex_key key;
+};
+
+static long vma_answer(struct task_struct *task __attribute__((unused)),
+		       struct vm_area_struct *vma, struct vma_ask *a)
 {
-	t->cls = WAIT_FUTEX;
-	t->res = res_id(RES_FUTEX, key, uaddr);
-	if (t->seen_res != t->res) {
-		t->seen_res = t->res;
-		res_describe(t, t->res, RES_FUTEX, uaddr, 0);
-	}
+	struct file *file = vma->vm_file;
+	struct inode *inode;
+	struct super_block *sb;
+
+	if (!(vma->vm_flags & KVM_SHARED) || !file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	sb = BPF_CORE_READ(inode, i_sb);
+	a->key.ino = BPF_CORE_READ(inode, i_ino);
+	a->key.dev = BPF_CORE_READ(sb, s_dev);
+	a->key.off = a->addr - vma->vm_start + ((u64)vma->vm_pgoff << 12);
+	a->key.shared = 1;
+	return 0;
 }
 
-static __noinline int classify_futex(struct thr *t, struct sysregs *s, bool live)
+/* False: not found out now, because the mapping is locked or the kernel has no way. */
+static __noinline bool futex_key_find(struct task_struct *task, u32 tgid, u64 uaddr,
+				      struct futex_key *ret)
+{
+	struct vma_ask a = {.addr = uaddr};
+	u64 id = res_id(RES_FUTEX, tgid, uaddr);
+	struct futex_key *known = bpf_map_lookup_elem(&hu_futexes, &id);
+
+	if (known) {
+		*ret = *known;
+		return true;
+	}
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
+		return false;
+	if (bpf_find_vma(task, uaddr, vma_answer, &a, 0))
+		return false;
+	*ret = a.key;
+	bpf_map_update_elem(&hu_futexes, &id, &a.key, BPF_ANY);
+	return true;
+}
+
+static __always_inline void wait_on_futex(struct task_struct *task, struct thr *t, u64 uaddr,
+					  bool private)
+{
+	struct futex_key key = {0};
+
+	t->cls = WAIT_FUTEX;
+	if (!private && futex_key_find(task, t->tgid, uaddr, &key) && key.shared)
+		t->res = res_id(RES_FUTEX, key.ino ^ (u64)key.dev << 32, ~key.off);
+	else
+		t->res = res_id(RES_FUTEX, t->tgid, uaddr);
+	if (t->seen_res == t->res)
+		return;
+	t->seen_res = t->res;
+	if (key.shared)
+		res_describe(t, t->res, RES_FUTEX | key.dev << 8, key.ino, key.off);
+	else
+		res_describe(t, t->res, RES_FUTEX, uaddr, 0);
+}
+
+static __noinline int classify_futex(struct task_struct *task, struct thr *t, struct sysregs *s,
+				     bool live)
 {
 	u32 op = s->arg[1] & FUTEX_CMD;
 	bool pi = op == FUTEX_OP_LOCK_PI || op == FUTEX_OP_LOCK_PI2;
 
-	wait_on_futex(t, s->arg[0], t->tgid);
+	wait_on_futex(task, t, s->arg[0], s->arg[1] & FUTEX_PRIVATE);
 	if (s->arg[3])
 		t->flags |= WAITF_TIMEOUT_ARG;
 	if (pi)
@@ -139,7 +208,8 @@ struct futex_waitv_arg {
 	u32 reserved;
 };
 
-static __noinline int classify_waitv(struct thr *t, struct sysregs *s, bool live)
+static __noinline int classify_waitv(struct task_struct *task, struct thr *t, struct sysregs *s,
+				     bool live)
 {
 	struct futex_waitv_arg w = {0};
 
@@ -147,7 +217,7 @@ static __noinline int classify_waitv(struct thr *t, struct sysregs *s, bool live
 	t->cls = WAIT_FUTEX;
 	/* the first of the list stands for all */
 	if (live && !bpf_probe_read_user(&w, sizeof(w), (void *)s->arg[0]))
-		wait_on_futex(t, w.uaddr, t->tgid);
+		wait_on_futex(task, t, w.uaddr, w.flags & FUTEX2_PRIVATE);
 	if (s->arg[3])
 		t->flags |= WAITF_TIMEOUT_ARG;
 	return 0;
@@ -263,11 +333,11 @@ static __noinline int classify_call(struct task_struct *task, struct thr *t, str
 			t->flags |= WAITF_TIMEOUT_ARG;
 		return wait_on_set(task, t, s->arg[0], RES_EPOLL);
 	case SYSK_FUTEX:
-		return classify_futex(t, s, live);
+		return classify_futex(task, t, s, live);
 	case SYSK_FUTEX_WAITV:
-		return classify_waitv(t, s, live);
+		return classify_waitv(task, t, s, live);
 	case SYSK_FUTEX_WAIT2:
-		wait_on_futex(t, s->arg[0], t->tgid);
+		wait_on_futex(task, t, s->arg[0], s->arg[3] & FUTEX2_PRIVATE);
 		return 0;
 	case SYSK_FUTEX_REQUEUE2:
 		t->cls = WAIT_FUTEX;

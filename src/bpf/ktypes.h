@@ -296,6 +296,8 @@ struct linux_binprm;
 #define KO_DIRECT 00040000
 #define KO_DSYNC 00010000
 
+#define KVM_SHARED 8
+
 #define KAF_UNIX 1
 #define KAF_INET 2
 #define KAF_INET6 10

@@ -226,16 +226,20 @@ static __noinline int res_describe_file(struct thr *t, struct file_ref *f, u64 n
 	return 0;
 }
 
-/* A resource that is no file: futex, lock, pollset.  ino and aux as wire_res says. */
+/*
+ * A resource that is no file: futex, lock, pollset.  ino and aux as wire_res
+ * says; kind has the device of a shared futex above its lowest byte.
+ */
 static __noinline int res_describe(struct thr *t, u64 res, u32 kind, u64 ino, u64 aux)
 {
 	struct wire_res *r;
 
 	if (!t || !res_is_new(res))
 		return 0;
-	r = res_reserve(t->tid, t->tgid, res, kind, t->off_ns);
+	r = res_reserve(t->tid, t->tgid, res, kind & 0xff, t->off_ns);
 	if (!r)
 		return 0;
+	r->dev = kind >> 8;
 	r->ino = ino;
 	r->aux = aux;
 	bpf_ringbuf_submit(r, ring_flags());

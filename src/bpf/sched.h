@@ -364,7 +364,7 @@ int hu_waking(u64 *ctx)
 		return 0;
 	count_run(RUN_WAKING_TRACKED);
 	now = bpf_ktime_get_ns();
-	waker_find(t, &w);
+	waker_find(t, &w, now);
 	if (t->state != THR_WAIT || t->cls == WAIT_THROTTLE) {
 		t->early_tid = w.tid;
 		t->early_tgid = w.tgid;

@@ -453,16 +453,35 @@ int hu_send(u64 *ctx)
 	return sock_call(ctx, false);
 }
 
+/* Is the other end on another host?  Ours have the same address, or a loopback one. */
+static __always_inline bool sk_is_remote(struct sock *sk)
+{
+	u32 to = sk->__sk_common.skc_daddr;
+
+	return sk->__sk_common.skc_family == KAF_INET && to != sk->__sk_common.skc_rcv_saddr &&
+	       (u8)to != 127;
+}
+
 SEC("tp_btf/sk_data_ready")
 int hu_data_ready(u64 *ctx)
 {
-	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, (struct sock *)ctx[0], 0, 0);
+	struct sock *sk = (struct sock *)ctx[0];
+	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	u32 zero = 0;
+	struct arrival *a;
 	struct wire_proc *p;
 	u64 now;
 
-	if (!e || e->unread_ns)
+	if (!e)
 		return 0;
 	now = bpf_ktime_get_ns();
+	a = bpf_map_lookup_elem(&hu_arrival, &zero);
+	if (a) {
+		a->at_ns = now;
+		a->remote = sk_is_remote(sk);
+	}
+	if (e->unread_ns)
+		return 0;
 	e->unread_ns = now;
 	if (e->notready_since_ns)
 		e->notready_ns += since(e->notready_since_ns, now);

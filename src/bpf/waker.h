@@ -29,6 +29,30 @@ struct hu_peers_map {
 	__type(value, struct peer_cand);
 } hu_peers SEC(".maps");
 
+/* The last data that came for a watched socket on this CPU. */
+struct arrival {
+	u64 at_ns;
+	u32 remote; /* from another host */
+	u32 pad;
+};
+
+struct hu_arrival_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct arrival);
+} hu_arrival SEC(".maps");
+
+#define ARRIVAL_NS (20 * NSEC_PER_USEC) /* from the data to the wake-up it causes */
+
+static __always_inline bool came_from_afar(u64 now)
+{
+	u32 zero = 0;
+	struct arrival *a = bpf_map_lookup_elem(&hu_arrival, &zero);
+
+	return has_data_ready && a && a->remote && now - a->at_ns < ARRIVAL_NS;
+}
+
 static __always_inline u32 preempt_bits(struct task_struct *cur)
 {
 	u32 count = 0;
@@ -89,7 +113,7 @@ static __always_inline void waker_irq(struct waker *w, struct thr *t, bool soft)
 		w->ctx = WAKER_TIMER;
 }
 
-static __always_inline void waker_find(struct thr *t, struct waker *w)
+static __always_inline void waker_find(struct thr *t, struct waker *w, u64 now)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
 	u32 pc = preempt_bits(cur);
@@ -105,7 +129,7 @@ static __always_inline void waker_find(struct thr *t, struct waker *w)
 	}
 	if (pc & PC_SERVING_SOFTIRQ) {
 		waker_irq(w, t, true);
-		if (w->ctx != WAKER_NET || !current_sends(cur))
+		if (w->ctx != WAKER_NET || !current_sends(cur) || came_from_afar(now))
 			return;
 		w->flags = WAITF_PEER_CTX;
 		w->tid = cur->pid;

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/stop.h"
 #include "collect/cgroups.h"
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
@@ -128,7 +129,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 
 		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
 		live_bpf_drain(&l->bpf);
-		if (target_ended(&l->target, NULL))
+		if (stop_requested() || target_ended(&l->target, NULL))
 			l->stopping = 1;
 	}
 	last = l->stopping || now >= l->end_ns;
@@ -139,6 +140,8 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 		return err_errno(err, l->emit.error, "deliver events");
 	if (last)
 		l->stage = LIVE_DONE;
+	else if (!l->alive_cnt) /* the next step sends the end batch */
+		l->stopping = 1;
 	return 1;
 }
 

@@ -318,3 +318,42 @@ int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags)
 		return -errno;
 	return 0;
 }
+
+uint64_t live_bpf_cost(const struct live_bpf *b, uint64_t *ret_run_ns)
+{
+	struct bpf_program *prog;
+	uint64_t missed = 0;
+
+	*ret_run_ns = 0;
+	bpf_object__for_each_program(prog, b->skel->obj) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) < 0)
+			continue;
+		missed += info.recursion_misses;
+		*ret_run_ns += info.run_time_ns;
+	}
+	return missed;
+}
+
+uint64_t live_bpf_map_bytes(const struct live_bpf *b)
+{
+	const size_t per_thread = 768; /* of struct thr with its headers */
+	uint64_t bytes = b->skel->bss->thread_cnt * per_thread;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, b->skel->obj) {
+		CLEANUP_FCLOSE FILE *file = NULL;
+		char line[128], path[64];
+		unsigned long long one;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+		file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file))
+			if (sscanf(line, "memlock: %llu", &one) == 1)
+				bytes += one;
+	}
+	return bytes;
+}

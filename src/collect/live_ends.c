@@ -144,6 +144,8 @@ static void put_end(struct live *l, struct live_end *e, const struct wire_end *v
 	if (k->role == ROLE_CLIENT && k->family != AF_UNIX)
 		ev.peer_tgid = peers_listener(l->peers, k->tgid, k->family, k->raddr, k->rport);
 	if (ev.peer_tgid)
+		live_draw_in(l, ev.peer_tgid);
+	if (ev.peer_tgid)
 		ev.peer_comm = emit_str(&l->emit, names_comm(l->names, ev.peer_tgid));
 	EMIT(&l->emit, &ev, EV_END, 0, now);
 }

@@ -52,7 +52,6 @@ struct live_bpf {
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
 	uint32_t missing_cnt;
-	uint64_t map_bytes;
 	uint64_t drained_bytes;
 	uint64_t bad_cnt;	/* records of unknown kind or size */
 	live_record_fn fn;
@@ -93,6 +92,7 @@ struct live {
 	VEC(struct live_end) ends;
 	struct hmap netns_seen;	/* whose listening ports are known */
 	uint32_t peer_cnt;
+	uint32_t alive_cnt;	/* targets still there at the last tick */
 	uint64_t loss[LOSS_CNT];
 	uint64_t start_ns, tick_ns, next_tick_ns, end_ns;
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
@@ -115,6 +115,11 @@ int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_n
 /* Watches another process; its threads are tracked from the next iteration on. */
 int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
+/* Runs that the kernel skipped, and in *ret_run_ns the time it measured, 0 if it does not. */
+uint64_t live_bpf_cost(const struct live_bpf *b, uint64_t *ret_run_ns);
+/* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */
+uint64_t live_bpf_map_bytes(const struct live_bpf *b);
+
 /* live_conv.c */
 void live_convert(void *ctx, const struct wire_hdr *rec, size_t size);
 
@@ -132,6 +137,7 @@ void live_ends_tick(struct live *l, uint64_t now);
 
 /* live_peers.c */
 void live_peers(struct live *l);
+void live_draw_in(struct live *l, uint32_t tgid);
 
 /* live_maps.c */
 void live_maps_begin(struct live *l);

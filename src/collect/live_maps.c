@@ -66,6 +66,8 @@ static void put_proc(struct live *l, const void *key, const void *value, uint64_
 		.unread_ns = e->sums.unread_ns + (int64_t)e->sums.unread * now,
 	};
 
+	if (e->flags & TASKF_TARGET)
+		l->alive_cnt++;
 	host_proc_mem(tgid, &ev.rss_bytes, &ev.vm_swap_bytes);
 	EMIT(&l->emit, &ev, EV_PROC, tgid, now);
 }
@@ -152,9 +154,14 @@ static void put_outside(struct live *l, unsigned what, uint64_t now)
 static void put_loss(struct live *l, uint64_t now)
 {
 	struct ev_loss ev = {0};
+	uint64_t run_ns;
 
 	for (int i = 0; i < LOSS_CNT; i++)
 		ev.cnt[i] = l->loss[i] + l->bpf.skel->bss->loss_cnt[i];
+	/* a wait that the ring could not take is a gap as well: count it once */
+	ev.cnt[LOSS_SEQ] -= ev.cnt[LOSS_SEQ] < ev.cnt[LOSS_RING] ? ev.cnt[LOSS_SEQ]
+								 : ev.cnt[LOSS_RING];
+	ev.cnt[LOSS_MISSED] = live_bpf_cost(&l->bpf, &run_ns);
 	ev.cnt[LOSS_STRINGS] += l->emit.strs.refused_cnt;
 	EMIT(&l->emit, &ev, EV_LOSS, 0, now);
 }
@@ -164,12 +171,14 @@ static void put_self(struct live *l, uint64_t now)
 	int cpus = libbpf_num_possible_cpus();
 	CLEANUP_FREE struct run_cnts *runs = xcalloc(cpus > 0 ? cpus : 1, sizeof(*runs));
 	struct ev_self ev = {0};
+	uint64_t run_ns = 0;
 	uint32_t zero = 0;
 
 	host_self(&ev);
+	live_bpf_cost(&l->bpf, &run_ns);
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
-	ev.map_bytes = l->bpf.map_bytes;
+	ev.map_bytes = live_bpf_map_bytes(&l->bpf);
 	if (cpus > 0 &&
 	    bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
 		for (int c = 0; c < cpus; c++)
@@ -177,6 +186,8 @@ static void put_self(struct live *l, uint64_t now)
 				ev.bpf_runs += runs[c].cnt[i];
 				ev.bpf_ns += runs[c].cnt[i] * run_cost_ns[i];
 			}
+	if (run_ns) /* kernel.bpf_stats_enabled */
+		ev.bpf_ns = run_ns;
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);
 }
 
@@ -187,6 +198,7 @@ void live_maps_begin(struct live *l)
 
 void live_maps_tick(struct live *l, uint64_t now, bool last)
 {
+	l->alive_cnt = 0;
 	each_entry(l, l->bpf.skel->maps.hu_procs, put_proc, now);
 	each_entry(l, l->bpf.skel->maps.hu_culprits, put_culprit, now);
 	each_entry(l, l->bpf.skel->maps.hu_disks, put_disk, now);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counterpart processes: who wakes watched threads without being watched is
- * drawn in, up to max_peers.  Kernel threads, init and heldup itself are not.
+ * Counterpart processes: who wakes watched threads without being watched, or
+ * serves the other end of a pipe or connection they wait on, is drawn in, up
+ * to max_peers.  Kernel threads, init and heldup itself are not.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "collect/live_int.h"
@@ -14,11 +16,14 @@
 #define PEER_MIN_WAIT_NS NS_PER_MS
 #define PEER_MIN_CNT 5
 
-static void draw_in(struct live *l, uint32_t tgid)
+void live_draw_in(struct live *l, uint32_t tgid)
 {
-	struct live_proc *p = live_proc(l, tgid);
+	struct live_proc *p;
 
-	if (tgid <= 1 || p->flags || p->refused)
+	if (tgid <= 1 || tgid == (uint32_t)getpid() || l->opts.only_target)
+		return;
+	p = live_proc(l, tgid);
+	if (p->flags || p->refused)
 		return;
 	if (l->peer_cnt >= l->opts.max_peers) {
 		p->refused = true;
@@ -42,7 +47,7 @@ void live_peers(struct live *l)
 	while (bpf_map_get_next_key(fd, pos, &next) == 0) {
 		if (bpf_map_lookup_elem(fd, &next, &c) == 0 &&
 		    (c.wait_ns >= PEER_MIN_WAIT_NS || c.cnt >= PEER_MIN_CNT))
-			draw_in(l, next);
+			live_draw_in(l, next);
 		key = next;
 		pos = &key;
 	}

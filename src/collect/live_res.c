@@ -82,6 +82,9 @@ static void add_peer_end(struct live *l, const struct wire_res *w, struct ev_res
 	ev->peer_tgid = peer.tgid;
 	ev->peer_comm = emit_str(&l->emit, peer.comm);
 	ev->peer_res = peer.res;
+	/* whom we ask, not who asks us: a client shows when it wakes someone */
+	if (w->kind == RES_PIPE || w->role == ROLE_CLIENT)
+		live_draw_in(l, peer.tgid);
 }
 
 void live_res(struct live *l, const struct wire_res *w)

@@ -83,6 +83,7 @@ static const char *const loss_names[LOSS_CNT] = {
 	[LOSS_MEMBERS] = "epoll-members",
 	[LOSS_SOCK_STORAGE] = "socket-storage",
 	[LOSS_KSTACK] = "kernel-stacks",
+	[LOSS_MISSED] = "missed-runs",
 };
 
 const char *facts_loss_name(unsigned loss)

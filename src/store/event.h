@@ -259,6 +259,7 @@ enum event_loss {
 	LOSS_MEMBERS = 9,	/* epoll members not listed */
 	LOSS_SOCK_STORAGE = 10,
 	LOSS_KSTACK = 11,
+	LOSS_MISSED = 12,	/* BPF programs not run: one was running on that CPU */
 	LOSS_CNT
 };
 struct ev_loss { struct event_hdr h; uint64_t cnt[32]; };

@@ -181,6 +181,7 @@ static void losses_list(struct court *k, struct verdict *v)
 		[LOSS_MEMBERS] = "files of event sets not listed",
 		[LOSS_SOCK_STORAGE] = "sockets that could not be tracked",
 		[LOSS_KSTACK] = "kernel stacks not stored",
+		[LOSS_MISSED] = "runs of BPF programs missed",
 	};
 	const struct model *m = k->m;
 

@@ -90,7 +90,7 @@ struct wire_res {
 	u64 ino;	   /* futex: address, or inode of a shared mapping */
 	u64 aux;	   /* futex: offset when shared; socket: cookie; unix: peer inode */
 	u32 tgid;
-	u32 dev;	   /* kernel dev_t of the superblock */
+	u32 dev;	   /* kernel dev_t of the superblock; futex: 0 when private */
 	s32 fd;		   /* in tgid, -1 none */
 	u32 magic;	   /* filesystem magic */
 	u8 kind;	   /* enum res_kind */
