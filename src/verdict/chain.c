@@ -42,6 +42,15 @@ static void step_res(const struct court *k, struct step *s, uint32_t res)
 	s->res_kind = res_kind_name(k->m->res[res].kind);
 }
 
+/* A crowd that waits one behind the other is one step, not many. */
+static bool alike(const struct court *k, uint32_t a, uint32_t b)
+{
+	if (a == NO_IDX || b == NO_IDX)
+		return false;
+	return k->w->threads[a].role == k->w->threads[b].role &&
+	       strcmp(k->m->threads[a].comm, k->m->threads[b].comm) == 0;
+}
+
 static uint32_t like_cnt(const struct court *k, uint32_t thread)
 {
 	const struct wgroup *a = &k->w->groups[k->w->threads[thread].group];
@@ -164,7 +173,7 @@ static const struct wedge *next_edge(const struct court *k, const struct finding
 		if (e->from != t || e->to == NO_IDX || !k->m->threads[e->to].tracked)
 			continue;
 		for (size_t j = 0; j < f->chain_len; j++)
-			seen |= f->chain[j].thread == e->to;
+			seen |= f->chain[j].thread == e->to || alike(k, f->chain[j].thread, e->to);
 		if (!seen)
 			return e;
 	}
@@ -243,8 +252,8 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	if (last != NO_IDX && (top->depth == 0 || entry == NO_IDX))
 		entry = last;
 	/* where the hop before the last is a client-facing thread itself, begin with it */
-	if (top->via != NO_IDX && (entry == last || top->depth == 1) &&
-	    thread_is_target(k->m, top->via))
+	if (top->via != NO_IDX && thread_is_target(k->m, top->via) &&
+	    (entry == last || top->depth == 1 || alike(k, entry, top->via)))
 		entry = top->via;
 	if (entry == NO_IDX)
 		return;
