@@ -54,6 +54,19 @@ void live_listen(struct live *l, uint32_t tgid)
 	listen_file(l, tgid, (uint32_t)netns, "tcp6");
 }
 
+uint8_t live_role(struct live *l, const struct wire_res *w)
+{
+	struct listen_key key = {.netns = w->netns, .port = w->lport};
+	uint32_t one;
+
+	if (w->role || w->kind != RES_SOCKET || (w->family != AF_INET && w->family != AF_INET6))
+		return w->role;
+	if (bpf_map__lookup_elem(l->bpf.skel->maps.hu_listen, &key, sizeof(key), &one,
+				 sizeof(one), 0) == 0)
+		return w->rport ? ROLE_SERVER : ROLE_LISTEN;
+	return w->rport ? ROLE_CLIENT : ROLE_SERVER;
+}
+
 void live_sock(struct live *l, const struct wire_sock *w)
 {
 	struct ev_sock ev = {

@@ -131,6 +131,8 @@ uint32_t live_owner(struct live *l, const struct wire_wait *w);
 
 /* live_ends.c.  Around the iteration over sockets: _begin, iterate, _tick. */
 void live_listen(struct live *l, uint32_t tgid);
+/* Of a socket: on a port that is listened on it is the server's. */
+uint8_t live_role(struct live *l, const struct wire_res *w);
 void live_sock(struct live *l, const struct wire_sock *w);
 void live_ends_begin(struct live *l);
 void live_ends_tick(struct live *l, uint64_t now);

@@ -99,7 +99,7 @@ void live_res(struct live *l, const struct wire_res *w)
 		.fd = w->fd,
 		.magic = w->magic,
 		.kind = w->kind,
-		.role = w->role,
+		.role = live_role(l, w),
 		.family = w->family,
 		.sotype = w->sotype,
 		.lport = w->lport,

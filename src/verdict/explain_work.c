@@ -31,6 +31,19 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 		    percent(g->run_ns, g->life_ns), percent(g->runq_ns, g->life_ns),
 		    percent(g->blocked_ns, g->life_ns));
 		refute(k, f, "more workers do not raise the rate");
+	} else if (c->lock != NO_IDX) {
+		const struct lock *l = &k->w->locks[c->lock];
+
+		f->resource = k->m->res[l->res].name;
+		f->res_kind = res_kind_name(k->m->res[l->res].kind);
+		f->summary = arena_printf(k->arena, "At most %.0f at a time may pass %s; %u threads "
+					  "wait for their turn.", l->holders_avg + 0.5, f->resource,
+					  l->waiter_cnt);
+		f->culprit = party_of(k->m, l->holder);
+		say(k, f, "%llu waits, mean %s, longest %s; %.1f passed at a time on average",
+		    (unsigned long long)l->wait_cnt, ns_text(k, (double)l->wait_ns / l->wait_cnt),
+		    ns_text(k, l->max_ns), l->holders_avg);
+		refute(k, f, "a higher limit does not raise the rate");
 	} else {
 		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
 			     "limit of the application on connections or requests.";

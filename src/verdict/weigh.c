@@ -57,12 +57,28 @@ static void cand_add(struct court *k, unsigned cls, const struct cause *c, doubl
 
 /* A hold shorter than this does no harm alone: it takes many users to wait long for it. */
 #define HELD_MIN_NS 1000000
+/* More than one holder at a time, counted with the error that lost hand-overs bring. */
+#define LIMIT_HOLDERS 1.5
 
+/*
+ * Held too long: one thread has it half of the time and long at a time, or
+ * any holder keeps it long.  Else many want it for a short time each.  Where
+ * several have it at once it is no lock but a limit on how many may pass.
+ */
 static unsigned lock_finding(const struct court *k, uint32_t lock)
 {
+	const struct lock *l;
+	uint64_t mean;
+
 	if (lock == NO_IDX)
 		return FIND_LOCK_HELD;
-	return k->w->locks[lock].hold_ns >= HELD_MIN_NS ? FIND_LOCK_HELD : FIND_LOCK_CONVOY;
+	l = &k->w->locks[lock];
+	if (l->holders_avg >= LIMIT_HOLDERS)
+		return FIND_CONN_LIMIT;
+	mean = l->busy_ns / (l->wait_cnt > l->pending_cnt ? l->wait_cnt - l->pending_cnt : 1);
+	if (mean >= HELD_MIN_NS || (l->hold_ns >= HELD_MIN_NS && l->holder_ns * 2 >= l->busy_ns))
+		return FIND_LOCK_HELD;
+	return FIND_LOCK_CONVOY;
 }
 
 /* Ends that say why whatever lock lies on the way: the lock is then a link of the chain. */
@@ -76,6 +92,9 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	default:
 		break;
 	}
+	/* the wait for one's turn is the limit's, whatever those do who have theirs */
+	if (c->lock != NO_IDX && k->w->locks[c->lock].holders_avg >= LIMIT_HOLDERS)
+		return FIND_CONN_LIMIT;
 	if (peer != NO_IDX && c->kind != CAUSE_CLIENT)
 		return FIND_PEER;
 	switch (c->kind) {

@@ -299,6 +299,52 @@ static void lock_sum(struct engine *e, struct lock *l, struct lock_wait *lw, siz
 	hmap_release(&res);
 }
 
+struct grab { uint32_t thread; uint8_t kind; uint64_t at_ns; };
+enum { GRAB_ENTER = 0, GRAB_LEAVE = 1, GRAB_WAIT = 2 };
+
+static int by_thread_at(const void *pa, const void *pb)
+{
+	const struct grab *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return a->kind - b->kind;
+}
+
+/*
+ * How many have it at one time: from the end of a thread's wait to the next
+ * time it wakes a waiter, unless it waits again before (it was overtaken).
+ */
+static void holders_count(struct engine *e, struct lock *l, const struct lock_wait *lw, size_t cnt)
+{
+	struct grab *g = malloc(3 * cnt * sizeof(*g));
+	size_t n = 0;
+	double held = 0;
+
+	BUG_ON(!g);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct wait *w = &e->m->waits[lw[i].wait];
+		uint32_t h = holder_of(e->m, w);
+
+		g[n++] = (struct grab){ w->thread, GRAB_WAIT, lw[i].off_ns };
+		if (w->flags & WAITF_PENDING)
+			continue;
+		g[n++] = (struct grab){ w->thread, GRAB_ENTER, lw[i].end_ns };
+		if (h != NO_IDX)
+			g[n++] = (struct grab){ h, GRAB_LEAVE, lw[i].end_ns };
+	}
+	qsort(g, n, sizeof(*g), by_thread_at);
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (g[i].kind == GRAB_ENTER && g[i + 1].thread == g[i].thread &&
+		    g[i + 1].kind == GRAB_LEAVE)
+			held += g[i + 1].at_ns - g[i].at_ns;
+	}
+	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;
+	free(g);
+}
+
 void locks_finish(struct engine *e)
 {
 	const struct model *m = e->m;
@@ -323,6 +369,7 @@ void locks_finish(struct engine *e)
 		for (j = i; j < all.cnt && all.items[j].lock == all.items[i].lock; j++)
 			;
 		lock_sum(e, l, &all.items[i], j - i);
+		holders_count(e, l, &all.items[i], j - i);
 		holders_credit(e, l, &all.items[i], j - i);
 	}
 	vec_release(&all);
