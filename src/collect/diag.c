@@ -149,12 +149,15 @@ static bool unix_sock(const struct nlmsghdr *nlh, struct diag_sock *s)
 }
 
 /* 1: the dump is over; 0: more to come; <0 failed; fn's own non-zero is passed on. */
-static int handle_batch(const void *data, ssize_t len, bool is_unix, diag_fn fn, void *ctx)
+static int handle_batch(const uint8_t *data, size_t len, bool is_unix, diag_fn fn, void *ctx)
 {
-	int left = (int)len;
+	const struct nlmsghdr *nlh;
 
-	for (const struct nlmsghdr *nlh = data; NLMSG_OK(nlh, left); nlh = NLMSG_NEXT(nlh, left)) {
+	for (size_t off = 0; off + sizeof(*nlh) <= len; off += NLMSG_ALIGN(nlh->nlmsg_len)) {
 		struct diag_sock sock;
+		nlh = (const void *)(data + off);
+		if (nlh->nlmsg_len < sizeof(*nlh) || nlh->nlmsg_len > len - off)
+			return -EPROTO;
 		if (nlh->nlmsg_type == NLMSG_DONE)
 			return 1;
 		if (nlh->nlmsg_type == NLMSG_ERROR) {
@@ -184,7 +187,7 @@ static int receive(int fd, bool is_unix, diag_fn fn, void *ctx)
 			continue;
 		if (len <= 0)
 			return len < 0 ? -errno : -EPROTO;
-		int ret = handle_batch(data, len, is_unix, fn, ctx);
+		int ret = handle_batch(data, (size_t)len, is_unix, fn, ctx);
 		if (ret)
 			return ret == 1 ? 0 : ret;
 	}

@@ -25,22 +25,23 @@
 #define INIT_PID_NS 0xEFFFFFFCu /* inode of the initial pid namespace, fixed in the kernel */
 
 struct cap {
+	const char *name, *cost;
 	unsigned nr;
-	const char *name;
 	bool required;
-	const char *cost;
 };
 
 static const struct cap caps[] = {
-	{CAP_BPF, "CAP_BPF", true, "everything: BPF programs may not be loaded"},
-	{CAP_PERFMON, "CAP_PERFMON", true, "everything: tracepoints may not be used"},
-	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false,
-	 "files, lock owners and poll sets of other users' processes"},
-	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
-	 "sockets in other network namespaces, and proof that nothing stays attached"},
-	{CAP_SYSLOG, "CAP_SYSLOG", false, "names of kernel functions in waits"},
-	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false,
-	 "descriptors of other users' processes"},
+	{"CAP_BPF", "everything: BPF programs may not be loaded", CAP_BPF, true},
+	{"CAP_PERFMON", "everything: tracepoints may not be used", CAP_PERFMON, true},
+	{"CAP_SYS_PTRACE",
+	 "files, lock owners and poll sets of other users' processes",
+	 CAP_SYS_PTRACE, false},
+	{"CAP_SYS_ADMIN",
+	 "sockets in other network namespaces, and proof that nothing stays attached",
+	 CAP_SYS_ADMIN, false},
+	{"CAP_SYSLOG", "names of kernel functions in waits", CAP_SYSLOG, false},
+	{"CAP_DAC_READ_SEARCH", "descriptors of other users' processes",
+	 CAP_DAC_READ_SEARCH, false},
 };
 
 static uint64_t effective_caps(void)

@@ -100,7 +100,26 @@ static uint64_t column_u64(const char *text, const char *group, const char *name
 	return 0;
 }
 
+static void read_tcp(uint32_t tgid, struct buf *b, struct ev_host *host)
+{
+	char path[64];
+	const char *text;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/netstat", tgid);
+	text = read_text(b, path);
+	host->listen_overflows = column_u64(text, "TcpExt:", "ListenOverflows");
+	host->listen_drops = column_u64(text, "TcpExt:", "ListenDrops");
+	snprintf(path, sizeof(path), "/proc/%u/net/snmp", tgid);
+	text = read_text(b, path);
+	host->tcp_retrans = column_u64(text, "Tcp:", "RetransSegs");
+}
+
 void host_read(struct ev_host *ret_host)
+{
+	host_read_for(0, ret_host);
+}
+
+void host_read_for(uint32_t tgid, struct ev_host *ret_host)
 {
 	CLEANUP(buf_release) struct buf b = {0};
 	struct event_hdr hdr = ret_host->h;
@@ -122,11 +141,7 @@ void host_read(struct ev_host *ret_host)
 	ret_host->psi_io_us = pressure_total_us(read_text(&b, "/proc/pressure/io"));
 	ret_host->psi_mem_us = pressure_total_us(read_text(&b, "/proc/pressure/memory"));
 
-	text = read_text(&b, "/proc/net/netstat");
-	ret_host->listen_overflows = column_u64(text, "TcpExt:", "ListenOverflows");
-	ret_host->listen_drops = column_u64(text, "TcpExt:", "ListenDrops");
-	text = read_text(&b, "/proc/net/snmp");
-	ret_host->tcp_retrans = column_u64(text, "Tcp:", "RetransSegs");
+	read_tcp(tgid ? tgid : (uint32_t)getpid(), &b, ret_host);
 }
 
 int host_proc_mem(uint32_t tgid, uint64_t *ret_rss_bytes, uint64_t *ret_swap_bytes)

@@ -147,7 +147,7 @@ static void put_outside(struct live *l, unsigned what, uint64_t now)
 	peers_watch(l->peers, tgids, cnt);
 	cgroups_emit(l->cgroups, &l->emit, tgids, cnt, now);
 	sockdiag_snapshot(l->sockdiag, &l->emit, tgids, cnt, what, now);
-	host_read(&host);
+	host_read_for(cnt ? tgids[0] : 0, &host);
 	EMIT(&l->emit, &host, EV_HOST, 0, now);
 }
 
