@@ -66,6 +66,15 @@ int cli_fail(const struct cli *cli, const struct err *err)
 	return CLI_FAILED;
 }
 
+/* Prints to stdout; a full disk or a closed pipe must not look like a good answer. */
+static int text_print(const char *text)
+{
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+		return CLI_OK;
+	fprintf(stderr, "heldup: write to standard output: %m\n");
+	return CLI_FAILED;
+}
+
 static int cmd_start(struct cli *cli, char **args)
 {
 	const struct cmd *cmd = cli->cmd;
@@ -84,7 +93,6 @@ static int cmd_start(struct cli *cli, char **args)
 		return cli_fail(cli, &err);
 	}
 	status = cmd->run(cli, parse.argc, parse.argv);
-	/* a full disk or a closed pipe must not look like a good answer */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "heldup %s: write to standard output: %m\n", cmd->name);
 		return status == CLI_OK ? CLI_FAILED : status;
@@ -101,13 +109,10 @@ int cmd_run(const struct cmd *cmd, char **args)
 		CLEANUP(buf_release) struct buf out = {0};
 
 		cmd_usage(cmd, &out);
-		fputs(buf_str(&out), stdout);
-		return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
+		return text_print(buf_str(&out));
 	}
-	if (cmd->json_schema && schema_is_asked(args)) {
-		fputs(cmd->json_schema, stdout);
-		return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
-	}
+	if (cmd->json_schema && schema_is_asked(args))
+		return text_print(cmd->json_schema);
 	status = cmd_start(&cli, args);
 	arena_release(&cli.arena);
 	return status;

@@ -12,6 +12,7 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fmt.h"
 
 enum { OPT_DEPTH_MAX = 4, OPT_HELP_COLUMN = 26 };
 
@@ -63,6 +64,23 @@ static int int_fill(const struct opt *o, int64_t *dst, const char *text, struct 
 		return err_usage(err, "'%s' is not between %lld and %lld", text, (long long)o->min,
 				 (long long)max);
 	*dst = value;
+	return 0;
+}
+
+static int duration_fill(const struct opt *o, uint64_t *dst, const char *text, struct err *err)
+{
+	char limit[FMT_MAX];
+	uint64_t ns;
+
+	if (duration_parse(text, &ns, err) < 0)
+		return -EINVAL;
+	if (ns < (uint64_t)o->min)
+		return err_usage(err, "'%s' is shorter than %s", text,
+				 fmt_ns(limit, (uint64_t)o->min));
+	if (o->max && ns > (uint64_t)o->max)
+		return err_usage(err, "'%s' is longer than %s", text,
+				 fmt_ns(limit, (uint64_t)o->max));
+	*dst = ns;
 	return 0;
 }
 
@@ -120,7 +138,7 @@ static int value_fill(const struct opt *o, char *dst, const char *text, struct a
 		*(const char **)dst = text;
 		return 0;
 	case OPT_DURATION:
-		return duration_parse(text, (uint64_t *)dst, err);
+		return duration_fill(o, (uint64_t *)dst, text, err);
 	case OPT_INT:
 		return int_fill(o, (int64_t *)dst, text, err);
 	case OPT_LIST:

@@ -50,7 +50,7 @@ struct opt {
 	const char *def;       /* parsed before the command line and shown in the help */
 	size_t off;
 	const char *const *choices; /* OPT_CHOICE, ends with NULL */
-	int64_t min, max;	    /* OPT_INT; both 0 for any number from 0 */
+	int64_t min, max;	    /* OPT_INT: both 0 for any from 0; OPT_DURATION: max 0 for any */
 	int (*parse)(void *dst, const char *text, struct arena *arena, struct err *err);
 	const struct opt *group;
 };

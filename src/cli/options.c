@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 const struct opt window_opt_table[] = {
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
-	 .help = "how long to watch: 10s, 500ms, 2m", .def = "10s",
+	 .help = "how long to watch: 10s, 500ms, 2m", .def = "10s", .min = 10 * NS_PER_MS,
 	 OPT_AT(struct window_opts, duration_ns)},
 	OPT_END,
 };

@@ -137,6 +137,8 @@ TEST(opt_errors_are_one_line_that_helps)
 		{"--duration", "option '--duration' needs TIME"},
 		{"--json=1", "option '--json' takes no value"},
 		{"-d x", "-d: 'x' is not a duration (say 10s, 500ms or 2m)"},
+		{"-d 0", "-d: '0' is shorter than 10.0 ms"},
+		{"-d 9ms", "-d: '9ms' is shorter than 10.0 ms"},
 		{"--port 0", "--port: '0' is not between 1 and 65535"},
 		{"--port 65536", "--port: '65536' is not between 1 and 65535"},
 		{"--port 8o", "--port: '8o' is not a number"},
