@@ -4,6 +4,7 @@
 /* One declaration and one line for each command; see cmd.h. */
 
 extern const struct cmd cmd_doctor;
+extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_top;
 extern const struct cmd cmd_why;
@@ -11,6 +12,7 @@ extern const struct cmd cmd_why;
 const struct cmd *const commands[] = {
 	&cmd_why,
 	&cmd_top,
+	&cmd_metrics,
 	&cmd_record,
 	&cmd_doctor,
 	NULL,

@@ -313,6 +313,9 @@ void model_finish(struct model *m)
 	batch_work(m);
 	arena_clear(&p->pub);
 	m->end_ns = window_end(p);
+	m->tick_end_ns = m->tick_begin_ns = *vec_last(&p->slices.begins);
+	if (p->slices.begins.cnt > 1)
+		m->tick_begin_ns = p->slices.begins.items[p->slices.begins.cnt - 2];
 	if (m->waits_begin_ns < m->begin_ns)
 		m->waits_begin_ns = m->begin_ns;
 	m->cmdline = model_str(m, m->meta.cmdline);

@@ -407,6 +407,7 @@ static bool add_tick(struct model *m, const struct event_hdr *ev)
 	VEC_FOREACH(&p->tracks, t)
 		account_untail(m, t);
 	slices_tick(&p->slices, ev->ts_ns);
+	sums_trim(m);
 	batch_work(m);
 	return true;
 }

@@ -163,6 +163,7 @@ struct model {
 	const char *cmdline, *kernel, *hostname, *selection;
 	uint64_t begin_ns, end_ns; /* the window */
 	uint64_t waits_begin_ns;   /* waits[] is complete from here on */
+	uint64_t tick_begin_ns, tick_end_ns; /* the last whole tick; equal: none yet */
 
 	struct thread *threads; size_t thread_cnt;
 	struct proc *procs; size_t proc_cnt;

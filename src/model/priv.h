@@ -127,6 +127,7 @@ struct model_priv {
 	VEC(struct wait) waits;
 	VEC(struct pair) pairs;
 	VEC(struct res_tick) res_ticks;
+	size_t rows_kept;	/* when some were last dropped */
 	struct hmap by_pair, by_res_tick, by_kstack, kstack_idx;
 	VEC(struct kstack) kstacks;
 
@@ -184,6 +185,7 @@ void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, uns
 uint32_t sums_waker(struct model *m, const struct ev_wait *e);
 struct wait sums_kept(struct model *m, const struct track *t, const struct raw_wait *raw);
 void sums_keep(struct model *m, const struct wait *w);
+void sums_trim(struct model *m);
 void sums_publish(struct model *m);
 
 /* tables.c */

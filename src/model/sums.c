@@ -171,21 +171,29 @@ static bool same_row(const struct res_tick *a, const struct res_tick *b)
 	       a->cls == b->cls && a->op == b->op;
 }
 
-static void drop_oldest_rows(struct model *m)
+static size_t drop_rows_to(struct model_priv *p, uint64_t cut)
 {
-	struct model_priv *p = m->priv;
-	uint64_t cut = p->res_ticks.items[p->res_ticks.cnt / 4].begin_ns;
-	size_t to = 0;
+	size_t to = 0, had = p->res_ticks.cnt;
 
 	for (size_t i = 0; i < p->res_ticks.cnt; i++)
 		if (p->res_ticks.items[i].begin_ns > cut)
 			p->res_ticks.items[to++] = p->res_ticks.items[i];
-	m->limit_cnt += p->res_ticks.cnt - to;
 	p->res_ticks.cnt = to;
 	hmap_clear(&p->by_res_tick);
 	memset(&p->row_memo, 0, sizeof(p->row_memo));
 	for (size_t i = 0; i < to; i++)
 		hmap_put(&p->by_res_tick, row_hash(&p->res_ticks.items[i]), i);
+	p->rows_kept = to;
+	return had - to;
+}
+
+/* Rows of ticks that have no slices any more go, now and then. */
+void sums_trim(struct model *m)
+{
+	struct model_priv *p = m->priv;
+
+	if (p->res_ticks.cnt > 2 * p->rows_kept + 1024)
+		drop_rows_to(p, p->slices.begins.items[0] - 1);
 }
 
 static struct res_tick *row_get(struct model *m, const struct res_tick *key)
@@ -200,7 +208,8 @@ static struct res_tick *row_get(struct model *m, const struct res_tick *key)
 	hash = row_hash(key);
 	if (!hmap_get(&p->by_res_tick, hash, &at)) {
 		if (p->res_ticks.cnt >= RES_TICKS_MAX)
-			drop_oldest_rows(m);
+			m->limit_cnt += drop_rows_to(
+				p, p->res_ticks.items[p->res_ticks.cnt / 4].begin_ns);
 		at = p->res_ticks.cnt;
 		hmap_put(&p->by_res_tick, hash, at);
 		vec_push(&p->res_ticks, *key);
