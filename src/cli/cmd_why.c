@@ -143,6 +143,9 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 
 	if (o->capture_path)
 		code = capture_create(o->capture_path, NULL, &cap, err);
+	if (code == -EEXIST)
+		return err_set(err, code, "'%s' exists and is not a heldup capture: "
+			       "give another name", o->capture_path);
 	if (code < 0)
 		return code;
 	m = model_new(NULL);
