@@ -427,12 +427,14 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 	if (s.nr == -1) {
 		if (state & KSTATE_UNINTERRUPTIBLE) {
 			t->cls = WAIT_FAULT;
-			t->res = res_id(RES_MEMORY, 0, 0);
+			t->res = t->io_res ? t->io_res : res_id(RES_MEMORY, 0, 0);
 		}
 		return;
 	}
 	if (s.nr >= 0)
 		classify_call(task, t, &s, live);
+	if (!t->res && t->cls == WAIT_FILE)
+		t->res = t->io_res;
 }
 
 #endif /* CLASSIFY_H */

@@ -10,8 +10,9 @@
  * then block_bio_queue remembers who brought the bio.  Flushes are only ever
  * seen at issue.  Requests are told apart by their address.
  */
-#include "track.h"
+#include "res.h"
 
+#define MAPPING_FLAGS 3 /* in page.mapping: anonymous, movable */
 #define REQ_OP_MASK 0xff
 #define REQ_OP_FLUSH 2
 
@@ -173,14 +174,53 @@ static __always_inline void rq_end(struct request *rq)
 	disk_sum(&e, now);
 }
 
+/*
+ * The file that the current thread reads or writes by bio: names what a page
+ * fault, which has no descriptor, waits for.  Swap has no file.
+ */
+static __always_inline void note_file(struct bio *bio)
+{
+	struct thr *t = thr_of(bpf_get_current_task_btf());
+	struct address_space *mapping;
+	struct file_ref f = {.kind = RES_FILE, .fd = -1};
+	struct super_block *sb;
+	struct inode *inode;
+	struct page *page;
+
+	if (!t || !bio)
+		return;
+	page = BPF_CORE_READ(bio, bi_io_vec, bv_page);
+	mapping = BPF_CORE_READ(page, mapping);
+	if (!mapping || (u64)mapping & MAPPING_FLAGS)
+		return;
+	inode = BPF_CORE_READ(mapping, host);
+	f.mode = BPF_CORE_READ(inode, i_mode);
+	if ((f.mode & KS_IFMT) != KS_IFREG)
+		return;
+	sb = BPF_CORE_READ(inode, i_sb);
+	f.dev = BPF_CORE_READ(sb, s_dev);
+	f.magic = BPF_CORE_READ(sb, s_magic);
+	f.ino = BPF_CORE_READ(inode, i_ino);
+	f.res = res_id(RES_FILE, f.dev, f.ino);
+	f.inode = inode;
+	t->io_res = f.res;
+	if (t->seen_res != f.res) {
+		t->seen_res = f.res;
+		res_describe_file(t, &f, t->state_ns);
+	}
+}
+
 SEC("tp_btf/block_io_start")
 int hu_io_start(u64 *ctx)
 {
+	struct request *rq = (struct request *)ctx[0];
 	struct bio_who who;
 
 	count_run(RUN_BLOCK);
 	current_who(&who);
-	rq_begin((struct request *)ctx[0], &who, bpf_ktime_get_ns());
+	if (who.tid)
+		note_file(rq->bio);
+	rq_begin(rq, &who, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -192,6 +232,8 @@ int hu_bio_queue(u64 *ctx)
 
 	count_run(RUN_BLOCK);
 	current_who(&who);
+	if (who.tid)
+		note_file((struct bio *)ctx[0]);
 	bpf_map_update_elem(&hu_bios, &bio, &who, BPF_ANY);
 	return 0;
 }

@@ -38,9 +38,20 @@ struct qstr {
 	const unsigned char *name;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
 };
 
 struct vfsmount;
@@ -60,6 +71,7 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_rdev;
+	struct hlist_head i_dentry;
 };
 
 struct file {
@@ -220,6 +232,22 @@ struct vm_area_struct {
 struct gendisk {
 	int major;
 	int first_minor;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct page {
+	struct address_space *mapping;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bio {
+	struct bio_vec *bi_io_vec;
 };
 
 struct request_queue {

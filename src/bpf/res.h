@@ -12,7 +12,8 @@
 #include "track.h"
 
 struct file_ref {
-	struct file *file;
+	struct file *file;   /* NULL where only the inode is known */
+	struct inode *inode;
 	u64 ino;
 	u32 dev;
 	u32 magic;
@@ -83,6 +84,7 @@ static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct 
 		return false;
 	f->file = file;
 	inode = BPF_CORE_READ(file, f_inode);
+	f->inode = inode;
 	sb = BPF_CORE_READ(inode, i_sb);
 	f->mode = BPF_CORE_READ(inode, i_mode);
 	f->ino = BPF_CORE_READ(inode, i_ino);
@@ -117,6 +119,18 @@ static __always_inline void res_dentry(struct wire_res *r, struct file *file)
 	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
 
 	bpf_probe_read_kernel_str(r->name, sizeof(r->name), name);
+}
+
+/* Without a path: one of the names that the inode has. */
+static __always_inline void res_alias(struct wire_res *r, struct inode *inode)
+{
+	struct hlist_node *node = BPF_CORE_READ(inode, i_dentry.first);
+	struct dentry *d;
+
+	if (!node)
+		return;
+	d = (void *)node - bpf_core_field_offset(struct dentry, d_u);
+	bpf_probe_read_kernel_str(r->name, sizeof(r->name), BPF_CORE_READ(d, d_name.name));
 }
 
 static __always_inline void res_unix(struct wire_res *r, struct sock *sk)
@@ -219,8 +233,10 @@ static __noinline int res_describe_file(struct thr *t, struct file_ref *f, u64 n
 		struct socket *sock = BPF_CORE_READ(file, private_data);
 
 		res_sock(r, BPF_CORE_READ(sock, sk));
-	} else {
+	} else if (file) {
 		res_dentry(r, file);
+	} else {
+		res_alias(r, f->inode);
 	}
 	bpf_ringbuf_submit(r, ring_flags());
 	return 0;

@@ -231,6 +231,10 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
 	send_wait(t, now, bpf_get_smp_processor_id());
+	t->first_io = t->trigger;
+	t->trigger = 0;
+	t->io_res = 0;
+	t->polled = t->cls == WAIT_EPOLL || t->cls == WAIT_POLL;
 	return 0;
 }
 
@@ -382,6 +386,8 @@ int hu_waking(u64 *ctx)
 	t->state_ns = now;
 	t->state = THR_RUNQ;
 	t->ver++;
+	if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
+		t->trigger = trigger_find(t, &w, now);
 	waker_cand(t, &w);
 	return 0;
 }

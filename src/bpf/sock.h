@@ -368,10 +368,11 @@ static __noinline int on_recv(struct thr *t, struct sk_ent *e, s32 bytes, u64 no
 
 	e->last_rx_ns = now;
 	e->last_tid = t->tid;
-	if (!t->first_io) {
+	if (!t->first_io)
 		t->first_io = e->res;
-		if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
-			e->poll_wake_cnt++;
+	if (t->polled) {
+		t->polled = 0;
+		e->poll_wake_cnt++;
 	}
 	if (!bytes) { /* the other side is done: nothing more will come or be asked */
 		if (e->role == ROLE_CLIENT)
@@ -478,6 +479,7 @@ int hu_data_ready(u64 *ctx)
 	a = bpf_map_lookup_elem(&hu_arrival, &zero);
 	if (a) {
 		a->at_ns = now;
+		a->res = e->res;
 		a->remote = sk_is_remote(sk);
 	}
 	if (e->unread_ns)

@@ -78,6 +78,8 @@ struct thr {
 	u32 early_flags;
 
 	u64 first_io;
+	u64 trigger;  /* file that ended the poll or epoll wait in progress */
+	u64 io_res;   /* file that block I/O was begun for since the last wait */
 	u64 seen_res; /* last resource described */
 	u64 klock_addr;
 	u64 klock_begin_ns;
@@ -96,6 +98,7 @@ struct thr {
 	u32 ver; /* odd while being changed */
 	u32 tid;
 	u32 tgid;
+	u32 polled; /* nothing received since poll or epoll returned */
 	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
 };
 

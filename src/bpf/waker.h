@@ -9,7 +9,7 @@
  * in BTF, and the run queue can be reached from the current task.
  */
 #include "regs.h"
-#include "track.h"
+#include "res.h"
 
 #define PC_SERVING_SOFTIRQ 0x100
 #define PC_HARDIRQ 0x00ff0000 /* hard interrupt or NMI */
@@ -32,6 +32,7 @@ struct hu_peers_map {
 /* The last data that came for a watched socket on this CPU. */
 struct arrival {
 	u64 at_ns;
+	u64 res;
 	u32 remote; /* from another host */
 	u32 pad;
 };
@@ -45,12 +46,20 @@ struct hu_arrival_map {
 
 #define ARRIVAL_NS (20 * NSEC_PER_USEC) /* from the data to the wake-up it causes */
 
-static __always_inline bool came_from_afar(u64 now)
+/* NULL when none came just now. */
+static __always_inline struct arrival *arrival_now(u64 now)
 {
 	u32 zero = 0;
 	struct arrival *a = bpf_map_lookup_elem(&hu_arrival, &zero);
 
-	return has_data_ready && a && a->remote && now - a->at_ns < ARRIVAL_NS;
+	return has_data_ready && a && now - a->at_ns < ARRIVAL_NS ? a : NULL;
+}
+
+static __always_inline bool came_from_afar(u64 now)
+{
+	struct arrival *a = arrival_now(now);
+
+	return a && a->remote;
 }
 
 static __always_inline u32 preempt_bits(struct task_struct *cur)
@@ -138,6 +147,51 @@ static __always_inline void waker_find(struct thr *t, struct waker *w, u64 now)
 	if (!only_target && !(cur->flags & KPF_KTHREAD) && waits_for_process(t->cls) &&
 	    cur->tgid != t->tgid)
 		w->foreign = !thr_of(cur);
+}
+
+/* The file that the current task writes to, as the one who polls it names it; 0 unknown. */
+static __noinline u64 written_res(struct thr *t)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct file_ref f;
+	struct socket *sock;
+	struct sock *sk;
+	struct unix_sock *u;
+	struct sysregs s;
+	struct file *file;
+	u8 kind;
+
+	sysregs_read((struct pt_regs *)bpf_task_pt_regs(cur), &s);
+	if (!t || s.nr < 0 || s.nr >= SYS_NR_MAX)
+		return 0;
+	kind = sys_kind[s.nr];
+	if (kind != SYSK_WRITE && kind != SYSK_SENDFILE && kind != SYSK_FILE_FD)
+		return 0;
+	if (!file_of_fd(cur, s.arg[0], &f))
+		return 0;
+	if (f.kind != RES_SOCKET) {
+		res_describe_file(t, &f, t->off_ns);
+		return f.res;
+	}
+	/* a unix socket: the other end is polled; inet does not come here */
+	file = f.file;
+	sock = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(sock, sk);
+	if (BPF_CORE_READ(sk, __sk_common.skc_family) != KAF_UNIX)
+		return 0;
+	u = (struct unix_sock *)sk;
+	sk = BPF_CORE_READ(u, peer);
+	return sk ? res_id(RES_SOCKET, BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino), 0) : 0;
+}
+
+/* Which file of a poll or epoll set ends the wait of t. */
+static __always_inline u64 trigger_find(struct thr *t, const struct waker *w, u64 now)
+{
+	struct arrival *a = arrival_now(now);
+
+	if (a)
+		return a->res;
+	return w->ctx == WAKER_TASK && w->tid ? written_res(t) : 0;
 }
 
 /* Remembers an untracked waker process; user space decides whether to draw it in. */
