@@ -70,35 +70,37 @@ static void put_task(uint32_t tid, const char *comm, struct buf *out)
 		buf_printf(out, "/%u", tid);
 }
 
-/* Letters in proportion to the states; the remainders go to the largest. */
-static void draw_states(const uint64_t *ns, uint64_t life_ns, uint32_t width, struct cells *out)
+/* Letters in proportion to the states; the remainders go to the largest.  Blank: not there. */
+static void draw_states(const uint64_t *ns, uint64_t all_ns, uint32_t width, struct cells *out)
 {
 	uint32_t part[VG_CNT], left = width;
-	uint64_t rest[VG_CNT];
+	uint64_t rest[VG_CNT], there_ns = 0;
 
 	for (unsigned g = 0; g < VG_CNT; g++) {
-		part[g] = life_ns ? (uint32_t)(ns[g] * width / life_ns) : 0;
-		rest[g] = life_ns ? ns[g] * width % life_ns : 0;
-		left -= part[g];
+		part[g] = all_ns ? (uint32_t)(ns[g] * width / all_ns) : 0;
+		rest[g] = all_ns ? ns[g] * width % all_ns : 0;
+		left -= part[g] < left ? part[g] : left;
+		there_ns += ns[g];
 	}
-	while (left > 0 && life_ns) {
+	if (all_ns && there_ns < all_ns)
+		left -= (uint32_t)((all_ns - there_ns) * width / all_ns);
+	for (; left > 0 && left <= width && there_ns; left--) {
 		unsigned best = 0;
 
 		for (unsigned g = 1; g < VG_CNT; g++)
 			if (rest[g] > rest[best])
 				best = g;
+		part[best] += rest[best] > 0;
 		rest[best] = 0;
-		part[best]++;
-		left--;
 	}
 	for (unsigned g = 0; g < VG_CNT; g++) {
 		char letters[2] = {view_group_letter(g), 0};
 
-		for (uint32_t i = 0; i < part[g]; i++)
+		for (uint32_t i = 0; i < part[g] && width > 0; i++, width--)
 			cells_put(out, LOOK_GROUP + g, 0, 1, letters);
 	}
-	if (left)
-		cells_put(out, LOOK_PLAIN, 0, left, "");
+	if (width)
+		cells_put(out, LOOK_PLAIN, 0, width, "");
 }
 
 #define THREAD(v, row) (&(v)->threads.items[row])
@@ -125,9 +127,10 @@ static void draw_states(const uint64_t *ns, uint64_t life_ns, uint32_t width, st
 		body;                                                        \
 	}
 
-static double share(uint64_t ns, uint64_t life_ns)
+/* Of the tick, also where the thread was there for less. */
+static double share(const struct view *v, uint64_t ns)
 {
-	return life_ns ? 100.0 * (double)ns / (double)life_ns : 0;
+	return (double)ns / 1e7 / tick_s(v);
 }
 
 static const char *res_name(const struct view *v, uint32_t res, unsigned cls)
@@ -137,7 +140,7 @@ static const char *res_name(const struct view *v, uint32_t res, unsigned cls)
 
 /* Threads */
 #define T_SHARE(fn, g) \
-	NUMBER(fn, share(THREAD(v, row)->group_ns[g], THREAD(v, row)->life_ns), put_number)
+	NUMBER(fn, share(v, THREAD(v, row)->group_ns[g]), put_number)
 NUMBER(t_tid, THREAD(v, row)->tid, put_count)
 T_SHARE(t_run, VG_RUN)
 T_SHARE(t_runq, VG_RUNQ)
@@ -161,7 +164,7 @@ static void t_on_text(const struct view *v, uint32_t row, struct buf *out)
 
 static void t_state_draw(const struct view *v, uint32_t row, uint32_t width, struct cells *out)
 {
-	draw_states(THREAD(v, row)->group_ns, THREAD(v, row)->life_ns, width, out);
+	draw_states(THREAD(v, row)->group_ns, v->end_ns - v->begin_ns, width, out);
 }
 
 #define NUM(fn) .num = fn##_num, .text = fn##_text
@@ -243,7 +246,8 @@ static void p_rss_text(const struct view *v, uint32_t row, struct buf *out)
 
 static void p_state_draw(const struct view *v, uint32_t row, uint32_t width, struct cells *out)
 {
-	draw_states(PROC(v, row)->group_ns, PROC(v, row)->life_ns, width, out);
+	draw_states(PROC(v, row)->group_ns,
+		    (v->end_ns - v->begin_ns) * PROC(v, row)->thread_cnt, width, out);
 }
 
 static const struct col proc_cols[] = {

@@ -12,7 +12,7 @@
 #include "ui/ui.h"
 #include "ui/view.h"
 
-enum { FIRST_COL = 22 };
+enum { FIRST_COL = 18 };
 
 static const char *const help_lines[] = {
 	"1 2 3 4, Tab   threads, resources, processes, pairs (who waits for whom)",
@@ -25,9 +25,8 @@ static const char *const help_lines[] = {
 	"i              hide threads that neither ran nor woke in the tick",
 	"space          pause and go on; nothing is lost meanwhile",
 	"w              write what was seen since to a capture (heldup why -i FILE)",
-	"n              what is not seen, and why",
 	", . [ ]        with -i: back and on by one tick, by ten; also Left, Right",
-	"? h            this help; q quits",
+	"n, ? h, q      what is not seen and why; this help; quit",
 	NULL,
 };
 

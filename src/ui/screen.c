@@ -82,6 +82,9 @@ void screen_close(struct screen *s)
 	if (!s)
 		return;
 	curs_set(1);
+	move(LINES - 1, 0); /* where there is no second screen, the prompt comes here */
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(s->term);
 	free(s);

@@ -276,6 +276,8 @@ static enum ui_act prompt_key(struct ui *ui, const struct view *v, int key)
 		ui->prompt = PROMPT_NONE;
 	else if (key == UK_BACK && len > 0)
 		ui->text[len - 1] = 0;
+	else if (key == 'U' - '@') /* ^U */
+		ui->text[0] = 0;
 	else if (key >= ' ' && key < 256 && key != 127 && len + 1 < sizeof(ui->text)) {
 		ui->text[len] = (char)key;
 		ui->text[len + 1] = 0;
