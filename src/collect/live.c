@@ -24,6 +24,7 @@
 #include "collect/live_int.h"
 #include "collect/names.h"
 #include "collect/peers.h"
+#include "collect/procfs.h"
 #include "collect/sockdiag.h"
 
 #define DRAIN_MS 80
@@ -62,6 +63,43 @@ static void emit_missing(struct live *l)
 	}
 }
 
+static bool has_ended(uint32_t tgid)
+{
+	struct procfs_stat st;
+
+	return procfs_stat(tgid, &st) < 0 || st.state == 'Z' || st.state == 'X';
+}
+
+/*
+ * The first pass over all threads has named every chosen process that it
+ * saw.  Others ended meanwhile, or the kernel keeps them from BPF: some
+ * virtual machines do so with their first process.
+ */
+static int check_seen(struct live *l, struct err *err)
+{
+	uint32_t seen_cnt = 0, missed = 0;
+
+	for (size_t i = 0; i < l->target.cnt; i++) {
+		struct live_proc *p = live_proc(l, l->target.tgids[i]);
+
+		if (p->named)
+			seen_cnt++;
+		else
+			missed = p->tgid;
+		if (!p->named && !has_ended(p->tgid))
+			emit_note(&l->emit, NOTE_LIMIT, l->start_ns,
+				  "pid %u is not watched: the kernel keeps its threads from BPF",
+				  p->tgid);
+	}
+	if (seen_cnt)
+		return 0;
+	if (has_ended(missed))
+		return err_set(err, -ESRCH, "pid %u ended before the watch began", missed);
+	return err_rights(err, -EPERM,
+			  "pid %u cannot be watched: the kernel keeps its threads from BPF; choose "
+			  "another process", missed);
+}
+
 /* Only now are all programs in place: what happens from here on is seen. */
 static int begin(struct live *l, struct err *err)
 {
@@ -72,6 +110,8 @@ static int begin(struct live *l, struct err *err)
 	l->end_ns = l->opts.duration_ns ? l->start_ns + l->opts.duration_ns : UINT64_MAX;
 	emit_meta(l);
 	emit_missing(l);
+	if (*l->target.note)
+		emit_note(&l->emit, NOTE_INFO, l->start_ns, "%s", l->target.note);
 	for (size_t i = 0; i < l->target.cnt; i++) {
 		live_proc(l, l->target.tgids[i])->flags = TASKF_TARGET;
 		live_listen(l, l->target.tgids[i]);
@@ -82,6 +122,9 @@ static int begin(struct live *l, struct err *err)
 	rc = live_bpf_iterate(&l->bpf, l->bpf.task_iter, 0);
 	if (rc < 0)
 		return err_errno(err, rc, "read the task iterator");
+	rc = check_seen(l, err);
+	if (rc < 0)
+		return rc;
 	live_maps_begin(l);
 	l->stage = LIVE_RUNS;
 	return target_go(&l->target, err);
