@@ -146,10 +146,11 @@ build/load/%: tests/load/%.c
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -Itests/load -MMD -MP -MF $@.d -pthread \
 		-o $@ $< -lrt -lm $$(sed -n 's|^/\* LIBS: \(.*\) \*/.*|\1|p' $<)
 
-# A fuzz target is linked with all of the program but main.
+# A fuzz target is linked with all of the program but main, and tests/fuzz/common.
 FUZZ_CFLAGS = -std=gnu11 -O1 -g $(WARN) $(INC) $(DEFS) -include src/base/banned.h \
 	-fsanitize=address
-FUZZ_OBJS := $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out src/main.c,$(SRC)))
+FUZZ_OBJS := $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out src/main.c,$(SRC)) \
+	$(sort $(wildcard tests/fuzz/common/*.c)))
 
 fuzzers: $(FUZZ)
 
