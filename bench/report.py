@@ -74,8 +74,8 @@ class Result:
                 '%+.1f' % median(self.losses), middle(self.losses), middle(self.noise), aim, met,
                 '%+.1f' % median(self.cpu_more),
                 '%.1f' % worst(self.costs, 'cpu_percent'), '%.1f' % worst(self.costs, 'rss_mib'),
-                counted(self.costs, 'events', 'event_cnt') if mine else '',
-                counted(self.costs, 'drops', 'drop_cnt', 'dropped') if mine else '']
+                counted(self.costs, 'events') if mine else '',
+                counted(self.costs, 'lost') if mine else '']
 
     def met(self):
         spread = quantile(self.noise, 0.75) - quantile(self.noise, 0.25)
@@ -111,8 +111,8 @@ class Own:
                 '%.0f' % AIM_CPU_PERCENT, '%.1f' % worst(self.costs, 'rss_mib'),
                 '%d' % AIM_RSS_MIB, figure('percent', '%.2f'), figure('ns_per_run', '%.0f'),
                 figure('ns_per_switch', '%.0f'), figure('map_mib'),
-                counted(self.costs, 'events', 'event_cnt'),
-                counted(self.costs, 'drops', 'drop_cnt', 'dropped')]
+                counted(self.costs, 'events'),
+                counted(self.costs, 'lost')]
 
     def line(self):
         return ', '.join('%s %s' % pair for pair in zip(self.HEAD, self.row()))
