@@ -73,6 +73,11 @@ static int run_file(const char *path, struct arena *arena, struct run *ret_run, 
 		return err_prefix(err, "read '%s'", path);
 	}
 	model_finish(m);
+	if (m->end_ns <= m->begin_ns) {
+		model_free(m);
+		return err_set(err, -ENODATA, "'%s' ends before its first interval: "
+			       "nothing to answer from", path);
+	}
 	*ret_run = (struct run){m, waits_analyse(m, NULL, arena)};
 	return 0;
 }

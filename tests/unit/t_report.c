@@ -243,6 +243,19 @@ TEST(report_schema_knows_every_class)
 	}
 }
 
+TEST(report_schema_knows_every_loss)
+{
+	for (unsigned i = 0; i < LOSS_CNT; i++) {
+		char quoted[64];
+
+		ROW(i);
+		OK(facts_loss_name(i));
+		snprintf(quoted, sizeof(quoted), "\"%s\"", facts_loss_name(i));
+		HAS(embed_why_schema_json, quoted);
+	}
+	OK(!facts_loss_name(LOSS_CNT));
+}
+
 TEST(report_clean_text)
 {
 	static const struct {
