@@ -73,7 +73,7 @@ static int run_file(const char *path, struct arena *arena, struct run *ret_run, 
 		return err_prefix(err, "read '%s'", path);
 	}
 	model_finish(m);
-	if (m->end_ns <= m->begin_ns) {
+	if (!w.tick_cnt) {
 		model_free(m);
 		return err_set(err, -ENODATA, "'%s' ends before its first interval: "
 			       "nothing to answer from", path);
