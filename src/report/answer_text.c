@@ -340,10 +340,10 @@ static void put_cost(struct pen *p, const struct answer *a)
 	char t[FMT_MAX], u[FMT_MAX], v[FMT_MAX];
 
 	buf_printf(&line, "cost: %s events, ", fmt_count(t, self->events));
-	buf_printf(&line, "%s lost; %s of CPU", fmt_count(t, lost), fmt_ns(u, self->cpu_ns));
+	buf_printf(&line, "%s lost; CPU %s", fmt_count(t, lost), fmt_ns(u, self->cpu_ns));
 	buf_printf(&line, " (%s of a core)", fmt_share(u, facts_self_cpu(a)));
 	if (self->bpf_ns)
-		buf_printf(&line, ", in the kernel %s", fmt_ns(u, self->bpf_ns));
+		buf_printf(&line, " + kernel %s", fmt_ns(u, self->bpf_ns));
 	if (self->bpf_ns)
 		buf_printf(&line, " (%s)", fmt_share(u, facts_self_bpf(a)));
 	buf_printf(&line, "; %s", fmt_bytes(v, self->rss_max_bytes ? self->rss_max_bytes
