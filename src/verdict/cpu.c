@@ -105,7 +105,8 @@ void weigh_loop(struct court *k)
 		for (size_t i = 0; i < k->w->cause_cnt; i++) {
 			const struct cause *x = &k->w->causes[i];
 
-			if (x->thread != t || x->lock != NO_IDX)
+			if (x->entry != t || x->lock != NO_IDX || x->kind == CAUSE_QUEUE ||
+			    x->end != NO_IDX)
 				continue;
 			from = x->kind == CAUSE_TIMER ? &k->cand[FIND_TIMER] :
 			       x->kind == CAUSE_RUN || x->kind == CAUSE_RUNQ_SELF ?

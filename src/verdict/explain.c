@@ -317,19 +317,22 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 	const char *name = n ? n->name : "a peer";
 
 	if (c->top && !n)
-		name_res(k, f, c->top->res);
+		name_res(k, f, c->top->via_res != NO_IDX ? c->top->via_res : c->top->res);
 	if (n) {
 		f->resource = n->name;
 		f->res_kind = "socket";
 	}
-	if (f->cls == FIND_PEER && p) {
+	if (p)
 		f->culprit = (struct party){ .pid = p->tgid, .comm = p->comm };
+	if (f->cls == FIND_PEER && p) {
 		f->summary = arena_printf(k->arena, "It waits for %s (pid %u) on this host%s%s.",
 					  p->comm, p->tgid, n ? " at " : "", n ? name : "");
 		peer_lines(k, f, c->peer);
 	} else {
 		f->summary = arena_printf(k->arena, "It waits for answers from %s.",
 					  f->resource[0] ? f->resource : name);
+		if (p)
+			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);
 	}
 	if (n && n->turns)
 		say(k, f, "%llu requests sent to %s: mean answer after %s, longest %s",

@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for findings about how work is handed out, and for those that hold nobody up. */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "verdict/weigh.h"
+
+/* The process as a whole. */
+static struct party proc_party(const struct court *k, uint32_t proc)
+{
+	for (size_t i = 0; proc == NO_IDX && i < k->m->proc_cnt; i++) {
+		if (k->m->procs[i].target)
+			proc = i;
+	}
+	if (proc == NO_IDX)
+		return (struct party){ .comm = "" };
+	return (struct party){ .pid = k->m->procs[proc].tgid, .comm = k->m->procs[proc].comm };
+}
 
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 {
@@ -48,6 +61,7 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
 			     "limit of the application on connections or requests.";
 		f->resource = "connection limit";
+		f->culprit = proc_party(k, c->top ? c->top->entry_proc : NO_IDX);
 		refute(k, f, "the answers come from a source that was not watched (shared memory, "
 			     "another process)");
 	}
@@ -154,6 +168,33 @@ static void client_lines(struct court *k, struct finding *f)
 	refute(k, f, "clients on another host and network see the same delay");
 }
 
+/* "clients of 127.0.0.1:80": the address they were seen to connect to. */
+static const char *clients_name(struct court *k)
+{
+	const struct end *best = NULL;
+	char addr[INET6_ADDRSTRLEN];
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role == ROLE_SERVER && n->proc != NO_IDX && k->m->procs[n->proc].target &&
+		    (!best || n->turns + n->txblock_cnt > best->turns + best->txblock_cnt))
+			best = n;
+	}
+	if (!best)
+		return "clients";
+	for (size_t i = 0; i < k->m->res_cnt; i++) {
+		const struct res *r = &k->m->res[i];
+
+		if (r->kind == RES_SOCKET && r->role == ROLE_SERVER && r->lport == best->lport &&
+		    r->family == best->family && r->lport &&
+		    inet_ntop(r->family, r->laddr, addr, sizeof(addr)))
+			return arena_printf(k->arena, r->family == AF_INET6 ?
+					    "clients of [%s]:%u" : "clients of %s:%u", addr, r->lport);
+	}
+	return arena_printf(k->arena, "clients of %s", best->name);
+}
+
 void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct cause *t = c->top;
@@ -181,7 +222,8 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		break;
 	case FIND_CLIENTS:
 		f->summary = "The server is not held up: it waits for its clients to send or to read.";
-		f->resource = "clients";
+		f->resource = clients_name(k);
+		f->res_kind = "socket";
 		client_lines(k, f);
 		break;
 	case FIND_UNKNOWN:

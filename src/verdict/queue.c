@@ -64,67 +64,116 @@ static struct pool used_up_pool(const struct court *k)
 	return best;
 }
 
-/* Demand of the pool's own threads: what keeps them from taking the next piece. */
-static double pool_busy_ns(const struct court *k, uint32_t group)
+/*
+ * What the pool's own threads are kept by, as candidates: a sleep of their
+ * own, computing, or a hold-up that would be one with any number of threads.
+ */
+static void pool_busy(const struct court *k, uint32_t group, double *by_class)
+{
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->entry == NO_IDX || !k->m->threads[c->entry].tracked ||
+		    !same_pool(k, &k->w->groups[group],
+			       &k->w->groups[k->w->threads[c->entry].group]))
+			continue;
+		by_class[finding_of_cause(k, c)] += c->ns;
+	}
+}
+
+/* The hold-up that keeps most of the pool; FIND_WORKERS when it is the pool's own work. */
+static unsigned pool_kept_by(const struct court *k, uint32_t group, double *ret_own_ns)
+{
+	double by_class[FIND_CNT] = { 0 }, all = 0, best = 0;
+	unsigned cls = FIND_WORKERS;
+
+	pool_busy(k, group, by_class);
+	*ret_own_ns = by_class[FIND_TIMER];
+	for (unsigned i = 0; i < FIND_CNT; i++) {
+		all += by_class[i];
+		if (i == FIND_TIMER || i == FIND_CPU_OWN || i == FIND_UNKNOWN ||
+		    i == FIND_HEALTHY || i == FIND_CONN_LIMIT || by_class[i] <= best)
+			continue;
+		best = by_class[i];
+		cls = i;
+	}
+	return best * 2 > all ? cls : FIND_WORKERS;
+}
+
+static double backlog_ns(const struct court *k)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		const struct ev_listen *l = &k->m->listens[i];
+		bool full = l->backlog >= 2 && l->backlog >= BACKLOG_FULL * l->backlog_max;
+		uint32_t p = model_proc_by_tgid(k->m, l->tgid);
+
+		if (p == NO_IDX || !k->m->procs[p].target)
+			continue;
+		if (full || (k->m->host.listen_overflows && l->backlog))
+			ns += l->backlog * k->window_ns;
+	}
+	return ns;
+}
+
+static double queued_ns(const struct court *k)
 {
 	double ns = 0;
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 
-		if (c->thread != NO_IDX && k->m->threads[c->thread].tracked &&
-		    same_pool(k, &k->w->groups[group],
-			      &k->w->groups[k->w->threads[c->thread].group]) &&
-		    (c->kind == CAUSE_TIMER || c->kind == CAUSE_OTHER))
+		if (c->kind == CAUSE_QUEUE && c->entry_proc != NO_IDX &&
+		    k->m->procs[c->entry_proc].target)
 			ns += c->ns;
 	}
 	return ns;
 }
 
-static void backlog_add(struct court *k)
+static void give(struct court *k, unsigned cls, double ns)
 {
-	for (size_t i = 0; i < k->m->listen_cnt; i++) {
-		const struct ev_listen *l = &k->m->listens[i];
-		bool full = l->backlog >= 2 && l->backlog >= BACKLOG_FULL * l->backlog_max;
-
-		if (!full && !(k->m->host.listen_overflows && l->backlog))
-			continue;
-		k->cand[FIND_CONN_LIMIT].ns += l->backlog * k->window_ns;
-		k->demand_ns += l->backlog * k->window_ns;
-	}
+	k->cand[FIND_CONN_LIMIT].ns -= ns;
+	k->cand[cls].ns += ns;
 }
 
 void weigh_queue(struct court *k)
 {
 	struct cand *limit = &k->cand[FIND_CONN_LIMIT], *workers = &k->cand[FIND_WORKERS];
 	struct pool p = used_up_pool(k);
-	double queue, served, slow_cpu, slow_queue, busy;
+	double queue = queued_ns(k), backlog = backlog_ns(k), served, slow_cpu, slow_queue, own;
+	unsigned kept;
 
-	backlog_add(k);
-	queue = limit->ns;
+	limit->ns += backlog;
+	k->demand_ns += backlog;
+	queue += backlog;
 	if (queue <= 0 || p.group == NO_IDX)
 		return;
-	served = k->demand_ns - queue;
+	kept = pool_kept_by(k, p.group, &own);
+	if (kept != FIND_WORKERS) {
+		/* any number of threads would wait for the same: the queue is its doing */
+		give(k, kept, queue);
+		return;
+	}
 	/*
 	 * A pool that computes on CPUs that are all taken: what makes a request
 	 * longer, the line before the pool or the line before the CPU?
 	 */
+	served = k->demand_ns - queue;
 	slow_queue = served > 0 ? k->demand_ns / served : k->demand_ns;
 	slow_cpu = p.run > 0 ? (p.run + p.runq) / p.run : 1;
 	if (k->host_idle < 0.10 && slow_cpu > slow_queue) {
-		k->cand[FIND_CPU_OWN].ns += queue;
-		limit->ns = 0;
+		give(k, FIND_CPU_OWN, queue);
 		return;
 	}
-	*workers = *limit;
-	workers->cls = FIND_WORKERS;
+	give(k, FIND_WORKERS, queue);
+	workers->top = limit->top;
+	workers->top_ns = limit->top_ns;
 	workers->group = p.group;
-	busy = pool_busy_ns(k, p.group);
-	if (busy > k->cand[FIND_TIMER].ns)
-		busy = k->cand[FIND_TIMER].ns;
-	workers->ns += busy;
-	k->cand[FIND_TIMER].ns -= busy;
-	limit->ns = 0;
+	if (own > k->cand[FIND_TIMER].ns)
+		own = k->cand[FIND_TIMER].ns;
+	workers->ns += own;
+	k->cand[FIND_TIMER].ns -= own;
 }
 
 void weigh_clients(struct court *k)

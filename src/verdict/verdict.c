@@ -257,24 +257,45 @@ static void mention(struct court *k, struct verdict *v, struct cand **order, siz
 	}
 }
 
-/* order is sorted; decides what findings[0] is. */
+/* The first that holds up, computing and clients left aside; NULL when there is none. */
+static const struct cand *hold_up(struct cand **order, size_t cnt, size_t skip)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (is_hold_up(order[i]) && order[i]->ns > 0 && !skip--)
+			return order[i];
+	}
+	return NULL;
+}
+
+static double share_of(const struct court *k, const struct cand *c)
+{
+	return c && k->demand_ns > 0 ? c->ns / k->demand_ns : 0;
+}
+
+/*
+ * order is sorted; decides what findings[0] is.  Computing that has room left
+ * holds nobody up however large its share, so it does not compete.
+ */
 static void decide(struct court *k, struct verdict *v, struct cand **order, size_t cnt)
 {
-	const struct cand *top = order[0], *next = cnt > 1 ? order[1] : NULL;
-	double share = k->demand_ns > 0 ? top->ns / k->demand_ns : 0;
-	double second = next && k->demand_ns > 0 ? next->ns / k->demand_ns : 0;
-	struct cand none = k->cand[FIND_HEALTHY];
+	const struct cand *top = hold_up(order, cnt, 0), *next = hold_up(order, cnt, 1);
+	const struct cand *unknown = &k->cand[FIND_UNKNOWN], *clients = &k->cand[FIND_CLIENTS];
+	double share = share_of(k, top), second = share_of(k, next);
 
-	if (at_ease(k, top)) {
-		finding_add(k, v, &none, k->demand_ns > 0 ? CONF_HIGH : CONF_MEDIUM);
-	} else if (!is_hold_up(top) && top->cls != FIND_UNKNOWN) {
-		finding_add(k, v, top, confidence_of(k, top, next));
-	} else if (top->cls == FIND_UNKNOWN || share < VERDICT_MIN ||
-		   (share < 0.5 && share - second < TIE && next && is_hold_up(next))) {
-		finding_add(k, v, &k->cand[FIND_UNKNOWN], CONF_LOW);
+	if (!top || at_ease(k, top)) {
+		top = clients->ns > VERDICT_MIN * k->demand_ns ? clients : &k->cand[FIND_HEALTHY];
+		finding_add(k, v, top, k->demand_ns > 0 ? CONF_HIGH : CONF_MEDIUM);
+	} else if (clients->ns > top->ns && clients->ns > unknown->ns) {
+		finding_add(k, v, clients, confidence_of(k, clients, top));
+	} else if (unknown->ns > top->ns ? share_of(k, unknown) >= VERDICT_MIN :
+					   share >= VERDICT_MIN && share < 0.5 &&
+						   share - second < TIE) {
+		finding_add(k, v, unknown, CONF_LOW);
 		candidates_add(k, v, order, cnt);
-	} else {
+	} else if (share >= VERDICT_MIN) {
 		finding_add(k, v, top, confidence_of(k, top, next));
+	} else {
+		finding_add(k, v, &k->cand[FIND_HEALTHY], CONF_MEDIUM);
 	}
 	mention(k, v, order, cnt, top);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which finding each piece of demand speaks for, before the rest of the evidence is heard. */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "verdict/weigh.h"
 
@@ -29,10 +30,47 @@ uint32_t end_of_res(const struct model *m, uint32_t res)
 	return NO_IDX;
 }
 
+/* The conversation that a cause ended at or came through, NO_IDX if none. */
+static uint32_t end_of_cause(const struct model *m, const struct cause *c)
+{
+	uint32_t e = c->end != NO_IDX ? c->end : end_of_res(m, c->res);
+
+	return e != NO_IDX ? e : end_of_res(m, c->via_res);
+}
+
+static bool is_loopback(const uint8_t *addr, unsigned family)
+{
+	static const uint8_t v6[16] = { [15] = 1 };
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (family == AF_INET6 && memcmp(addr, mapped, sizeof(mapped)) != 0)
+		return memcmp(addr, v6, sizeof(v6)) == 0;
+	return addr[family == AF_INET6 ? 12 : 0] == 127;
+}
+
+/*
+ * Two addresses that differ and are not loopback lie in two network
+ * namespaces or hosts, even where the process at the other end is known.
+ */
+static bool through_network(const struct court *k, const struct cause *c)
+{
+	uint32_t res[2] = { c->res, c->via_res };
+
+	for (int i = 0; i < 2; i++) {
+		const struct res *r = res[i] != NO_IDX ? &k->m->res[res[i]] : NULL;
+
+		if (!r || r->kind != RES_SOCKET || (r->family != AF_INET && r->family != AF_INET6))
+			continue;
+		return r->rport && !is_loopback(r->raddr, r->family) &&
+		       memcmp(r->raddr, r->laddr, sizeof(r->raddr)) != 0;
+	}
+	return false;
+}
+
 static uint32_t peer_of(const struct court *k, const struct cause *c)
 {
 	const struct model *m = k->m;
-	uint32_t end = c->end != NO_IDX ? c->end : end_of_res(m, c->res), tgid = 0;
+	uint32_t end = end_of_cause(m, c), tgid = 0;
 
 	if (c->thread != NO_IDX && m->threads[c->thread].proc != NO_IDX &&
 	    m->threads[c->thread].proc != c->entry_proc && !thread_is_target(m, c->thread))
@@ -95,8 +133,9 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	/* the wait for one's turn is the limit's, whatever those do who have theirs */
 	if (c->lock != NO_IDX && k->w->locks[c->lock].holders_avg >= LIMIT_HOLDERS)
 		return FIND_CONN_LIMIT;
-	if (peer != NO_IDX && c->kind != CAUSE_CLIENT)
-		return FIND_PEER;
+	/* a lock shared between processes is a lock still */
+	if (peer != NO_IDX && c->kind != CAUSE_CLIENT && c->lock == NO_IDX)
+		return through_network(k, c) ? FIND_EXTERNAL : FIND_PEER;
 	switch (c->kind) {
 	case CAUSE_DISK:
 		return FIND_DISK_OWN;
@@ -132,6 +171,11 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	}
 }
 
+unsigned finding_of_cause(const struct court *k, const struct cause *c)
+{
+	return finding_of(k, c, peer_of(k, c));
+}
+
 static void most_of(double *best_ns, uint32_t *best, uint32_t idx, double ns)
 {
 	if (ns > *best_ns) {
@@ -158,7 +202,7 @@ static void carriers_choose(struct court *k)
 			continue;
 		peer = peer_of(k, c);
 		cls = finding_of(k, c, peer);
-		e = c->end != NO_IDX ? c->end : end_of_res(m, c->res);
+		e = end_of_cause(m, c);
 		if (c->lock != NO_IDX)
 			most_of(&best_lock[cls], &k->cand[cls].lock, c->lock,
 				lock[c->lock] += c->ns);

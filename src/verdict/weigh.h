@@ -48,6 +48,8 @@ void court_init(struct court *k, const struct model *m, const struct waits_resul
 void weigh_causes(struct court *k);
 bool thread_is_target(const struct model *m, uint32_t thread);
 uint32_t end_of_res(const struct model *m, uint32_t res);
+/* The finding that a cause speaks for by itself. */
+unsigned finding_of_cause(const struct court *k, const struct cause *c);
 
 /* disk.c, queue.c, cpu.c: move demand to the finding that the rest of the evidence names */
 void weigh_disk(struct court *k);

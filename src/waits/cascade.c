@@ -70,6 +70,18 @@ static unsigned socket_cause(const struct engine *e, uint32_t res)
 	return e->m->res[res].role == ROLE_SERVER ? CAUSE_CLIENT : CAUSE_EXTERNAL;
 }
 
+/* A loop that a client's new request ended: the client's own doings are not looked into. */
+static bool ended_by_client(const struct engine *e, const struct wait *w)
+{
+	if ((w->cls != WAIT_EPOLL && w->cls != WAIT_POLL) || w->waker_ctx != WAKER_NET)
+		return false;
+	if (w->res != NO_IDX && e->m->res[w->res].kind == RES_SOCKET)
+		return e->m->res[w->res].role == ROLE_SERVER;
+	if (w->first_io != NO_IDX)
+		return e->m->res[w->first_io].role == ROLE_SERVER;
+	return e->tinfo[w->thread].reads;
+}
+
 /* The task that ended the wait, where one can be held to account. */
 static uint32_t culprit_task(const struct engine *e, const struct wait *w)
 {
@@ -142,7 +154,7 @@ static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 			return CAUSE_IDLE;
 		return socket_cause(e, w->res) == CAUSE_CLIENT ? CAUSE_CLIENT : CAUSE_CNT;
 	default:
-		return CAUSE_CNT;
+		return ended_by_client(e, w) ? CAUSE_CLIENT : CAUSE_CNT;
 	}
 }
 

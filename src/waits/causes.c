@@ -51,7 +51,7 @@ static uint64_t sum_hash(unsigned kind, uint32_t thread, uint32_t res, const str
 
 	h = mix(h, (uint64_t)at->entry_proc << 32 | at->via);
 	h = mix(h, (uint64_t)at->via_res << 32 | at->lock);
-	return mix(h, at->end);
+	return mix(h, (uint64_t)at->end << 32 | at->entry);
 }
 
 static bool sum_is(const struct sum *s, unsigned kind, uint32_t thread, uint32_t res,
@@ -59,7 +59,8 @@ static bool sum_is(const struct sum *s, unsigned kind, uint32_t thread, uint32_t
 {
 	return s->kind == kind && s->thread == thread && s->res == res &&
 	       s->at.entry_proc == at->entry_proc && s->at.via == at->via &&
-	       s->at.via_res == at->via_res && s->at.lock == at->lock && s->at.end == at->end;
+	       s->at.via_res == at->via_res && s->at.lock == at->lock &&
+	       s->at.end == at->end && s->at.entry == at->entry;
 }
 
 static struct sum *sum_get(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
@@ -158,7 +159,8 @@ void causes_finish(const struct causes *c, struct engine *e)
 		if (s->ns < 1)
 			continue;
 		*o = (struct cause){ .kind = s->kind, .thread = s->thread, .res = s->res,
-				     .entry_proc = s->at.entry_proc, .ns = s->ns, .cnt = s->cnt,
+				     .entry_proc = s->at.entry_proc,
+				     .entry = s->at.entry, .ns = s->ns, .cnt = s->cnt,
 				     .max_ns = s->max_ns, .via = s->at.via,
 				     .via_res = s->at.via_res, .lock = s->at.lock,
 				     .end = s->at.end, .depth = s->at.depth };

@@ -99,8 +99,8 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 {
 	struct engine *e = d->e;
 	const struct thread *th = &e->m->threads[t];
-	struct place at = { .entry_proc = d->proc, .via = NO_IDX, .via_res = NO_IDX,
-			    .lock = NO_IDX, .end = NO_IDX };
+	struct place at = { .entry_proc = d->proc, .entry = t, .via = NO_IDX,
+			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
 	struct walk k = { .d = d, .to = to, .at = &at, .t = t };
 	uint64_t pos = max_u64(th->begin_ns, e->from_ns);
 	double before = 1, n;
@@ -181,8 +181,8 @@ static double lay_out(struct demand *d, double limit)
 	factor = (ours < limit ? ours : limit) / all;
 	for (size_t i = 0; i < m->end_cnt; i++) {
 		const struct end *n = &m->ends[i];
-		struct place at = { .entry_proc = d->proc, .via = d->loop, .via_res = NO_IDX,
-				    .lock = NO_IDX, .end = i, .depth = 1 };
+		struct place at = { .entry_proc = d->proc, .entry = d->loop, .via = d->loop,
+				    .via_res = NO_IDX, .lock = NO_IDX, .end = i, .depth = 1 };
 
 		if (n->proc == d->proc && n->role == ROLE_CLIENT)
 			causes_add(d->all, CAUSE_EXTERNAL, NO_IDX, res_of_end(m, n), &at,
@@ -193,10 +193,10 @@ static double lay_out(struct demand *d, double limit)
 
 static void lay_queue(struct demand *d, double ns)
 {
-	struct place at = { .entry_proc = d->proc, .via = d->loop_cnt ? d->loop : NO_IDX,
+	struct place at = { .entry_proc = d->proc, .entry = d->loop, .via = d->loop,
 			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
 
-	causes_add(d->all, CAUSE_QUEUE, d->loop_cnt ? d->loop : NO_IDX, NO_IDX, &at, ns);
+	causes_add(d->all, CAUSE_QUEUE, d->loop, NO_IDX, &at, ns);
 }
 
 static void lay_home(struct demand *d)

@@ -38,7 +38,7 @@ struct engine {
 };
 
 struct place {			/* what a cause is charged to besides kind and time */
-	uint32_t entry_proc, via, via_res, lock, end;
+	uint32_t entry_proc, entry, via, via_res, lock, end;
 	uint32_t depth;
 };
 

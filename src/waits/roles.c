@@ -63,44 +63,70 @@ static bool res_is_server(const struct model *m, uint32_t res)
 	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
 }
 
-static void readers_mark(struct engine *e)
+/* Counts each server socket once for the thread that reads from it. */
+static void server_sock_seen(struct engine *e, struct hmap *seen, uint32_t t, uint32_t res)
+{
+	uint64_t *slot;
+
+	if (t == NO_IDX || !res_is_server(e->m, res))
+		return;
+	slot = hmap_slot(seen, (uint64_t)t << 32 | res);
+	if (!*slot)
+		e->tinfo[t].server_sock_cnt++;
+	*slot = 1;
+	e->tinfo[t].reads = true;
+}
+
+static void readers_of_turns(struct engine *e, struct hmap *seen)
 {
 	const struct model *m = e->m;
 
-	for (size_t i = 0; i < m->wait_cnt; i++) {
-		const struct wait *w = &m->waits[i];
-
-		if (w->own_open || res_is_server(m, w->first_io) ||
-		    (w->cls == WAIT_SOCKET && w->op != WAIT_OP_ACCEPT && res_is_server(m, w->res)))
-			mark_reader(e, w->thread);
-	}
 	for (size_t i = 0; i < m->turn_cnt; i++) {
 		const struct ev_turn *t = &m->turns[i];
 		uint32_t last = model_thread_by_tid(m, t->h.tid);
 
 		if (t->role != ROLE_SERVER)
 			continue;
+		server_sock_seen(e, seen, model_thread_by_tid(m, t->first_tid),
+				 model_res_by_id(m, t->res));
 		mark_reader(e, model_thread_by_tid(m, t->first_tid));
 		if (last != NO_IDX)
 			e->tinfo[last].answers = true;
 	}
 	for (size_t i = 0; i < m->sock_cnt; i++) {
 		const struct ev_sock *s = &m->socks[i].e;
-		uint32_t t = model_thread_by_tid(m, s->last_tid);
+		/* of a socket with a request open: who read it; else who used it last */
+		uint32_t t = model_thread_by_tid(m, s->open_since_ns ? s->h.tid : s->last_tid);
 
 		if (s->role != ROLE_SERVER || t == NO_IDX)
 			continue;
-		e->tinfo[t].server_sock_cnt++;
 		e->tinfo[t].answers = true;
-		if (s->last_rx_ns >= m->begin_ns && s->last_tid)
-			e->tinfo[t].reads = true;
+		if (e->tinfo[t].reads || s->open_since_ns)
+			server_sock_seen(e, seen, t, m->socks[i].res);
 	}
+}
+
+static void readers_mark(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct hmap seen = { 0 };
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+
+		server_sock_seen(e, &seen, w->thread, w->first_io);
+		if (w->own_open || (w->cls == WAIT_SOCKET && w->op != WAIT_OP_ACCEPT &&
+				    res_is_server(m, w->res)))
+			mark_reader(e, w->thread);
+	}
+	readers_of_turns(e, &seen);
 	for (size_t i = 0; i < m->pair_cnt; i++) {
 		const struct pair *p = &m->pairs[i];
 
 		if (p->waker != NO_IDX && p->waker != p->thread && p->ctx == WAKER_TASK)
 			e->tinfo[p->waker].answers = true;
 	}
+	hmap_release(&seen);
 }
 
 struct home { uint32_t thread, res; uint8_t cls; uint64_t ns; };

@@ -65,6 +65,7 @@ struct cause {		    /* demand that ends here; by ns, largest first */
 	uint32_t thread;    /* model idx where it ends, NO_IDX */
 	uint32_t res;	    /* model idx, NO_IDX */
 	uint32_t entry_proc;/* whose requests paid; model idx */
+	uint32_t entry;	    /* the thread they were open in, NO_IDX */
 	uint64_t ns;
 	uint64_t cnt;	    /* intervals */
 	uint64_t max_ns;
