@@ -5,7 +5,7 @@
 
 #include "verdict/weigh.h"
 
-/* The process as a whole. */
+/* The process, by its first thread: that is where limits are kept. */
 static struct party proc_party(const struct court *k, uint32_t proc)
 {
 	for (size_t i = 0; proc == NO_IDX && i < k->m->proc_cnt; i++) {
@@ -14,7 +14,8 @@ static struct party proc_party(const struct court *k, uint32_t proc)
 	}
 	if (proc == NO_IDX)
 		return (struct party){ .comm = "" };
-	return (struct party){ .pid = k->m->procs[proc].tgid, .comm = k->m->procs[proc].comm };
+	return (struct party){ .pid = k->m->procs[proc].tgid, .tid = k->m->procs[proc].tgid,
+			       .comm = k->m->procs[proc].comm };
 }
 
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
@@ -203,6 +204,10 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 	case FIND_MEMORY:
 		f->resource = "memory";
 		f->res_kind = "memory";
+		if (t && t->res != NO_IDX && k->m->res[t->res].kind == RES_FILE) {
+			f->resource = k->m->res[t->res].name;
+			f->res_kind = "file";
+		}
 		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
 		f->summary = arena_printf(k->arena, "It waits for memory: page faults that read from "
 					  "disk, or reclaim.");
