@@ -157,6 +157,7 @@ struct cgroup {
 struct member { uint32_t set, file; /* res idx, file may be NO_IDX */ uint64_t ino; uint32_t tgid; int32_t fd; uint32_t events; const char *name; };
 struct kstack { uint32_t id; const char *frames; /* "fn;fn;...", innermost first */ };
 struct sock { struct ev_sock e; uint32_t res; };
+struct listen { struct ev_listen e; /* largest backlog */ double backlog_avg; /* over the snapshots */ };
 
 struct model {
 	struct ev_meta meta;
@@ -182,7 +183,7 @@ struct model {
 	struct member *members; size_t member_cnt;
 	struct kstack *kstacks; size_t kstack_cnt;
 	struct ev_conn *conns_first, *conns_last; size_t conn_first_cnt, conn_last_cnt;
-	struct ev_listen *listens; size_t listen_cnt; /* largest backlog of each in the window */
+	struct listen *listens; size_t listen_cnt;
 	struct ev_host host;	   /* over the window, psi too; memory as last seen */
 	struct ev_self self;	   /* last */
 	struct ev_loss loss;	   /* last */

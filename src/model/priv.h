@@ -139,6 +139,7 @@ struct model_priv {
 	TABLE(struct ev_sock) socks;
 	TABLE(struct ev_member) members;
 	TABLE(struct ev_listen) listens;
+	struct hmap listen_sum, listen_seen; /* by the key of listens: backlogs added up, snapshots */
 	TABLE(struct ev_host) hosts;
 	VEC(struct ev_turn) turns;
 	VEC(struct ev_conn) conns_first, conns_last;
@@ -191,6 +192,7 @@ void sums_publish(struct model *m);
 /* tables.c */
 bool table_add(struct model *m, const struct event_hdr *ev);
 void tables_publish(struct model *m);
+uint64_t tables_listen_key(const struct ev_listen *e);
 void tables_release(struct model_priv *p);
 size_t tables_bytes(const struct model_priv *p);
 

@@ -281,13 +281,23 @@ static int cmp_member(const void *pa, const void *pb)
 
 static int cmp_listen(const void *pa, const void *pb)
 {
-	const struct ev_listen *a = pa, *b = pb;
+	const struct ev_listen *a = &((const struct listen *)pa)->e;
+	const struct ev_listen *b = &((const struct listen *)pb)->e;
 
 	CMP(a->tgid, b->tgid);
 	CMP(a->family, b->family);
 	CMP(a->lport, b->lport);
 	CMP(a->name, b->name);
 	return 0;
+}
+
+static double listen_avg(const struct model *m, const struct ev_listen *e)
+{
+	uint64_t key = tables_listen_key(e), sum = 0, cnt = 0;
+
+	hmap_get(&m->priv->listen_sum, key, &sum);
+	hmap_get(&m->priv->listen_seen, key, &cnt);
+	return cnt ? (double)sum / cnt : 0;
 }
 
 static void publish_files(struct model *m)
@@ -299,6 +309,9 @@ static void publish_files(struct model *m)
 	for (size_t i = 0; i < m->sock_cnt; i++) {
 		m->socks[i].e = p->socks.rows.items[i].last;
 		m->socks[i].res = model_res_by_id(m, m->socks[i].e.res);
+		/* a socket described before anything listened on its port */
+		if (m->socks[i].res != NO_IDX && m->res[m->socks[i].res].role == ROLE_UNKNOWN)
+			m->res[m->socks[i].res].role = m->socks[i].e.role;
 	}
 	SORT(m->socks, m->sock_cnt, cmp_sock);
 	m->member_cnt = p->members.rows.cnt;
@@ -315,9 +328,11 @@ static void publish_files(struct model *m)
 	}
 	SORT(m->members, m->member_cnt, cmp_member);
 	m->listen_cnt = p->listens.rows.cnt;
-	m->listens = PUB_ARRAY(p, struct ev_listen, m->listen_cnt);
-	for (size_t i = 0; i < m->listen_cnt; i++)
-		m->listens[i] = p->listens.rows.items[i].last;
+	m->listens = PUB_ARRAY(p, struct listen, m->listen_cnt);
+	for (size_t i = 0; i < m->listen_cnt; i++) {
+		m->listens[i].e = p->listens.rows.items[i].last;
+		m->listens[i].backlog_avg = listen_avg(m, &m->listens[i].e);
+	}
 	SORT(m->listens, m->listen_cnt, cmp_listen);
 }
 

@@ -109,19 +109,27 @@ static bool put_member(struct model *m, const struct event_hdr *ev)
 	return TABLE_PUT(&m->priv->members, key_of(key, 4), e);
 }
 
+uint64_t tables_listen_key(const struct ev_listen *e)
+{
+	uint64_t key[2] = { (uint64_t)e->tgid << 32 | (uint32_t)e->family << 16 | e->lport, e->name };
+
+	return key_of(key, 2);
+}
+
 static bool put_listen(struct model *m, const struct event_hdr *ev)
 {
 	struct model_priv *p = m->priv;
 	struct ev_listen e;
-	uint64_t key[2], at;
+	uint64_t key, at;
 
 	EV_LOAD(ev, &e);
-	key[0] = (uint64_t)e.tgid << 32 | (uint32_t)e.family << 16 | e.lport;
-	key[1] = e.name;
-	if (hmap_get(&p->listens.idx, key_of(key, 2), &at) &&
+	key = tables_listen_key(&e);
+	*hmap_slot(&p->listen_sum, key) += e.backlog;
+	++*hmap_slot(&p->listen_seen, key);
+	if (hmap_get(&p->listens.idx, key, &at) &&
 	    p->listens.rows.items[at].last.backlog > e.backlog)
 		e.backlog = p->listens.rows.items[at].last.backlog; /* the largest seen */
-	return TABLE_PUT(&p->listens, key_of(key, 2), e);
+	return TABLE_PUT(&p->listens, key, e);
 }
 
 static bool put_host(struct model *m, const struct event_hdr *ev)
@@ -259,6 +267,8 @@ size_t tables_bytes(const struct model_priv *p)
 
 void tables_release(struct model_priv *p)
 {
+	hmap_release(&p->listen_sum);
+	hmap_release(&p->listen_seen);
 	TABLE_RELEASE(&p->ends);
 	TABLE_RELEASE(&p->culprits);
 	TABLE_RELEASE(&p->disks);

@@ -11,6 +11,8 @@
 #define THREAD_FULL 0.85
 /* All CPUs together. */
 #define HOST_FULL_IDLE 0.10
+/* What the process must use of a CPU to be the one who uses the CPUs up. */
+#define OWN_MIN 0.30
 /* A request that computes this long is felt even on an idle machine. */
 #define LONG_RUN_NS 50e6
 /* Stalls explain a loop's delay when they are this part of its time away from home. */
@@ -63,6 +65,17 @@ static void neighbour_find(struct court *k, struct cand *c)
 	c->steal = k->host_steal > 0.10 && best < k->host_steal * k->window_ns;
 }
 
+static double target_run(const struct court *k)
+{
+	double ns = 0;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		if (thread_is_target(k->m, t))
+			ns += k->m->threads[t].ns[ST_RUN];
+	}
+	return ns / k->window_ns;
+}
+
 void weigh_cpu(struct court *k)
 {
 	struct cand *own = &k->cand[FIND_CPU_OWN];
@@ -76,8 +89,9 @@ void weigh_cpu(struct court *k)
 	if (full != NO_IDX)
 		own->loop = full;
 	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
-	if (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * own->ns) ||
-	    per_request >= LONG_RUN_NS)
+	if (target_run(k) >= OWN_MIN &&
+	    (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * own->ns) ||
+	     per_request >= LONG_RUN_NS))
 		return;
 	/* room left: what is spent computing holds nobody up */
 	k->cand[FIND_HEALTHY].ns += own->ns;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for findings about how work is handed out, and for those that hold nobody up. */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "verdict/weigh.h"
@@ -16,6 +15,29 @@ static struct party proc_party(const struct court *k, uint32_t proc)
 		return (struct party){ .comm = "" };
 	return (struct party){ .pid = k->m->procs[proc].tgid, .tid = k->m->procs[proc].tgid,
 			       .comm = k->m->procs[proc].comm };
+}
+
+/* Where clients connect to: "127.0.0.1:80" as it is listened on, or as one was seen to. */
+static const char *served_at(struct court *k)
+{
+	const struct end *best = NULL;
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role == ROLE_SERVER && n->proc != NO_IDX && k->m->procs[n->proc].target &&
+		    (!best || n->turns + n->txblock_cnt > best->turns + best->txblock_cnt))
+			best = n;
+	}
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		const struct ev_listen *l = &k->m->listens[i].e;
+		uint32_t p = model_proc_by_tgid(k->m, l->tgid);
+
+		if (p != NO_IDX && k->m->procs[p].target && (!best || best->lport == l->lport) &&
+		    *model_str(k->m, l->name))
+			return model_str(k->m, l->name);
+	}
+	return best ? best->name : "";
 }
 
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
@@ -61,7 +83,7 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 	} else {
 		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
 			     "limit of the application on connections or requests.";
-		f->resource = "connection limit";
+		f->resource = arena_printf(k->arena, "connection limit of %s", served_at(k));
 		f->culprit = proc_party(k, c->top ? c->top->entry_proc : NO_IDX);
 		refute(k, f, "the answers come from a source that was not watched (shared memory, "
 			     "another process)");
@@ -74,14 +96,15 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 void backlog_lines(struct court *k, struct finding *f)
 {
 	for (size_t i = 0; i < k->m->listen_cnt; i++) {
-		const struct ev_listen *l = &k->m->listens[i];
+		const struct ev_listen *l = &k->m->listens[i].e;
 
 		if (l->backlog < 2)
 			continue;
 		say(k, f, "%u connections wait to be accepted on port %u (room for %u)",
 		    l->backlog, l->lport, l->backlog_max);
 		if (f->cls == FIND_CONN_LIMIT && l->backlog * 2 >= l->backlog_max) {
-			f->resource = arena_printf(k->arena, "listen queue of port %u", l->lport);
+			f->resource = arena_printf(k->arena, "listen queue of %s",
+						   model_str(k->m, l->name));
 			f->res_kind = "socket";
 			f->summary = arena_printf(k->arena, "Connections wait to be accepted on port "
 						  "%u faster than they are taken.", l->lport);
@@ -169,31 +192,22 @@ static void client_lines(struct court *k, struct finding *f)
 	refute(k, f, "clients on another host and network see the same delay");
 }
 
-/* "clients of 127.0.0.1:80": the address they were seen to connect to. */
-static const char *clients_name(struct court *k)
+/* A cgroup at its limit explains more than the file that is read again and again. */
+static void memory_limit_lines(struct court *k, struct finding *f)
 {
-	const struct end *best = NULL;
-	char addr[INET6_ADDRSTRLEN];
+	for (size_t i = 0; i < k->m->cgroup_cnt; i++) {
+		const struct cgroup *g = &k->m->cgroups[i];
 
-	for (size_t i = 0; i < k->m->end_cnt; i++) {
-		const struct end *n = &k->m->ends[i];
-
-		if (n->role == ROLE_SERVER && n->proc != NO_IDX && k->m->procs[n->proc].target &&
-		    (!best || n->turns + n->txblock_cnt > best->turns + best->txblock_cnt))
-			best = n;
+		if (!g->mem_limit_bytes || (!g->mem_failcnt &&
+					    g->mem_used_bytes < 0.98 * g->mem_limit_bytes))
+			continue;
+		f->resource = arena_printf(k->arena, "memory limit of cgroup %s", g->path);
+		f->res_kind = "memory";
+		say(k, f, "cgroup %s: %llu of %llu MiB used, limit hit %llu times", g->path,
+		    (unsigned long long)g->mem_used_bytes >> 20,
+		    (unsigned long long)g->mem_limit_bytes >> 20,
+		    (unsigned long long)g->mem_failcnt);
 	}
-	if (!best)
-		return "clients";
-	for (size_t i = 0; i < k->m->res_cnt; i++) {
-		const struct res *r = &k->m->res[i];
-
-		if (r->kind == RES_SOCKET && r->role == ROLE_SERVER && r->lport == best->lport &&
-		    r->family == best->family && r->lport &&
-		    inet_ntop(r->family, r->laddr, addr, sizeof(addr)))
-			return arena_printf(k->arena, r->family == AF_INET6 ?
-					    "clients of [%s]:%u" : "clients of %s:%u", addr, r->lport);
-	}
-	return arena_printf(k->arena, "clients of %s", best->name);
 }
 
 void explain_rest(struct court *k, struct finding *f, const struct cand *c)
@@ -208,6 +222,7 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 			f->resource = k->m->res[t->res].name;
 			f->res_kind = "file";
 		}
+		memory_limit_lines(k, f);
 		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
 		f->summary = arena_printf(k->arena, "It waits for memory: page faults that read from "
 					  "disk, or reclaim.");
@@ -227,7 +242,7 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		break;
 	case FIND_CLIENTS:
 		f->summary = "The server is not held up: it waits for its clients to send or to read.";
-		f->resource = clients_name(k);
+		f->resource = arena_printf(k->arena, "clients of %s", served_at(k));
 		f->res_kind = "socket";
 		client_lines(k, f);
 		break;

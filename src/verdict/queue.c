@@ -9,8 +9,10 @@
 
 /* A pool is used up when its threads are idle less than a tenth of the time, taken together. */
 #define POOL_IDLE_MAX 0.10
-/* Half of a listen queue in use at a tick is no burst of one accept loop turn. */
+/* Half of a listen queue in use at the mean of all ticks is no burst of one accept loop turn. */
 #define BACKLOG_FULL 0.5
+/* A limit shows by a line before it: one request at least waits for its turn, at any time. */
+#define QUEUE_MIN 1.0
 
 struct pool { uint32_t group, threads; double life, idle, run, runq; };
 
@@ -105,14 +107,14 @@ static double backlog_ns(const struct court *k)
 	double ns = 0;
 
 	for (size_t i = 0; i < k->m->listen_cnt; i++) {
-		const struct ev_listen *l = &k->m->listens[i];
-		bool full = l->backlog >= 2 && l->backlog >= BACKLOG_FULL * l->backlog_max;
-		uint32_t p = model_proc_by_tgid(k->m, l->tgid);
+		const struct listen *l = &k->m->listens[i];
+		uint32_t p = model_proc_by_tgid(k->m, l->e.tgid);
 
-		if (p == NO_IDX || !k->m->procs[p].target)
+		if (p == NO_IDX || !k->m->procs[p].target || l->backlog_avg < QUEUE_MIN)
 			continue;
-		if (full || (k->m->host.listen_overflows && l->backlog))
-			ns += l->backlog * k->window_ns;
+		if (l->backlog_avg >= BACKLOG_FULL * l->e.backlog_max ||
+		    k->m->host.listen_overflows)
+			ns += l->backlog_avg * k->window_ns;
 	}
 	return ns;
 }
@@ -147,7 +149,12 @@ void weigh_queue(struct court *k)
 	limit->ns += backlog;
 	k->demand_ns += backlog;
 	queue += backlog;
-	if (queue <= 0 || p.group == NO_IDX)
+	if (queue < QUEUE_MIN * k->window_ns) {
+		/* between two looks at a busy loop something is always on its way */
+		give(k, FIND_HEALTHY, queue);
+		return;
+	}
+	if (p.group == NO_IDX)
 		return;
 	kept = pool_kept_by(k, p.group, &own);
 	if (kept != FIND_WORKERS) {

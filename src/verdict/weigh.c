@@ -130,8 +130,13 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	default:
 		break;
 	}
-	/* the wait for one's turn is the limit's, whatever those do who have theirs */
-	if (c->lock != NO_IDX && k->w->locks[c->lock].holders_avg >= LIMIT_HOLDERS)
+	/*
+	 * The wait for one's turn is the limit's, whatever those do who have
+	 * theirs; but no limit is to blame where they wait for a disk or for
+	 * memory, which more of them would only share.
+	 */
+	if (c->lock != NO_IDX && k->w->locks[c->lock].holders_avg >= LIMIT_HOLDERS &&
+	    c->kind != CAUSE_DISK && c->kind != CAUSE_FSYNC && c->kind != CAUSE_MEMORY)
 		return FIND_CONN_LIMIT;
 	/* a lock shared between processes is a lock still */
 	if (peer != NO_IDX && c->kind != CAUSE_CLIENT && c->lock == NO_IDX)

@@ -201,8 +201,12 @@ static void lay_queue(struct demand *d, double ns)
 
 static void lay_home(struct demand *d)
 {
+	double open = d->e->m->procs[d->proc].open_ns;
 	double left = d->home_ns, work = causes_total(d->work), part;
 
+	/* the count is taken when the loop goes to sleep; others answer while it does */
+	if (left > open)
+		left = d->home_ns = open;
 	left -= lay_out(d, left);
 	if (work > 0 && left > 0) {
 		part = work < left ? work : left;
