@@ -240,7 +240,7 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 	};
 
 	if (o->output.json) {
-		answer_json(a, &out);
+		answer_json(a, &out, stdout);
 	} else {
 		setlocale(LC_CTYPE, "");
 		text.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;

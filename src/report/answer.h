@@ -28,8 +28,11 @@ struct text_opts {
 /* Under one screen (24 to 40 lines) unless verbose. */
 void answer_text(const struct answer *a, const struct text_opts *opts, struct buf *out);
 
-/* One object, schema "heldup/why/1", described in docs/why.schema.json. */
-void answer_json(const struct answer *a, struct buf *out);
+/*
+ * One object, schema "heldup/why/1", described in docs/why.schema.json.  With
+ * a file the text goes there as it grows, out is only the way; file may be NULL.
+ */
+void answer_json(const struct answer *a, struct buf *out, FILE *file);
 
 /* One self-contained page: no network, opens from disk. */
 void answer_html(const struct answer *a, struct buf *out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -211,14 +212,20 @@ void json_answer_parts(struct json *j, const struct answer *a, const struct row_
 	json_window(j, a);
 }
 
-void answer_json(const struct answer *a, struct buf *out)
+void answer_json(const struct answer *a, struct buf *out, FILE *file)
 {
-	static const struct row_limits all = { 0 };
+	/* every thread; of what grows with their square, the largest */
+	static const struct row_limits limits = {
+		.resources = 2000, .edges = 2000, .causes = 1000, .locks = 500, .ends = 2000,
+		.takers = 500,
+	};
 	struct json j;
 
 	json_init(&j, out, JSON_PRETTY);
+	if (file)
+		json_to_file(&j, file);
 	json_obj(&j);
-	json_answer_parts(&j, a, &all);
+	json_answer_parts(&j, a, &limits);
 	json_obj_end(&j);
 	json_finish(&j);
 }

@@ -428,7 +428,7 @@ function table(title, rows, columns, omitted, open) {
 		const hidden = Math.max(0, match.length - limit);
 		more.hidden = !hidden;
 		note.textContent = (want ? match.length + ' match' : hidden ? limit + ' of ' + rows.length : '') +
-			(omitted ? (want || hidden ? '; ' : '') + omitted + ' more rows are in --json only' : '');
+			(omitted ? (want || hidden ? '; ' : '') + omitted + ' more rows are not in this page: see --json' : '');
 	}
 	function sort(i) {
 		up = sorted === i ? !up : typeof columns[i][1](rows[0]) === 'string';

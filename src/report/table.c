@@ -99,7 +99,7 @@ void table_print(const struct table *t, struct pen *p, const char *title, size_t
 			pen_to(p, end + 1);
 	}
 	if (omitted_cnt) {
-		pen_fmt(p, PEN_DIM, "  and %zu more: --json has them all", omitted_cnt);
+		pen_fmt(p, PEN_DIM, "  and %zu more: see --json", omitted_cnt);
 		pen_nl(p);
 	}
 }

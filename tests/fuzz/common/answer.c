@@ -18,7 +18,7 @@ void fuzz_answer(const struct model *m)
 
 	answer_text(&a, &text, &out);
 	buf_clear(&out);
-	answer_json(&a, &out);
+	answer_json(&a, &out, NULL);
 	buf_clear(&out);
 	answer_html(&a, &out);
 	buf_release(&out);
