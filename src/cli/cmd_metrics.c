@@ -211,7 +211,7 @@ const struct cmd cmd_metrics = {
 		 "Rows that are zero are left out. --json prints one object a second.",
 	.examples = "  heldup metrics -p 1234\n"
 		    "  heldup metrics -p 1234 -d 5s --json | jq '.rows[] | select(.value > 0.5)'\n"
-		    "  heldup metrics -i slow.cap -n 5      # from a capture, the five largest of each",
+		    "  heldup metrics -i slow.cap -n 5      # from a capture, the five largest",
 	.json_schema = embed_metrics_schema_json,
 	.opts = metrics_opt_table,
 	.opts_size = sizeof(struct metrics_opts),

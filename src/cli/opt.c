@@ -10,11 +10,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/bug.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
 
-enum { OPT_DEPTH_MAX = 4, OPT_HELP_COLUMN = 26 };
+enum { OPT_DEPTH_MAX = 4, OPT_HELP_COLUMN = 26, OPT_HELP_WIDTH = 80 };
 
 /* Walks a table and its groups in order. */
 struct opt_walk {
@@ -333,8 +334,32 @@ int opt_parse(const struct opt *table, struct opt_parse *p, char **args, struct 
 	return 0;
 }
 
+/* Adds the words from column on, in lines of at most OPT_HELP_WIDTH. */
+static void opt_help_words(const char *text, struct buf *out)
+{
+	size_t column = OPT_HELP_COLUMN;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (column > OPT_HELP_COLUMN && column + 1 + len > OPT_HELP_WIDTH) {
+			buf_addch(out, '\n');
+			buf_addn(out, ' ', OPT_HELP_COLUMN);
+			column = OPT_HELP_COLUMN;
+		} else if (column > OPT_HELP_COLUMN) {
+			buf_addch(out, ' ');
+			column++;
+		}
+		buf_add(out, text, len);
+		column += len;
+		text += len + (text[len] == ' ');
+	}
+	buf_addch(out, '\n');
+}
+
 static void opt_help_line(const struct opt *o, struct buf *out)
 {
+	CLEANUP(buf_release) struct buf words = {0};
 	size_t start = out->len;
 
 	buf_adds(out, "  ");
@@ -353,10 +378,10 @@ static void opt_help_line(const struct opt *o, struct buf *out)
 		start = out->len;
 	}
 	buf_addn(out, ' ', OPT_HELP_COLUMN - (out->len - start));
-	buf_adds(out, o->help);
+	buf_adds(&words, o->help);
 	if (o->def)
-		buf_printf(out, " (default %s)", o->def);
-	buf_addch(out, '\n');
+		buf_printf(&words, " (default %s)", o->def);
+	opt_help_words(buf_str(&words), out);
 }
 
 void opt_help(const struct opt *table, struct buf *out)

@@ -46,11 +46,11 @@ struct opt {
 	char short_name;       /* 0 for none */
 	const char *long_name; /* without --, NULL for none */
 	const char *metavar;   /* "FILE"; NULL for a flag */
-	const char *help;      /* one line, lower case, no full stop */
+	const char *help;      /* lower case, no full stop */
 	const char *def;       /* parsed before the command line and shown in the help */
 	size_t off;
 	const char *const *choices; /* OPT_CHOICE, ends with NULL */
-	int64_t min, max;	    /* OPT_INT: both 0 for any from 0; OPT_DURATION: max 0 for any */
+	int64_t min, max;	    /* OPT_INT, OPT_DURATION; both 0: any */
 	int (*parse)(void *dst, const char *text, struct arena *arena, struct err *err);
 	const struct opt *group;
 };

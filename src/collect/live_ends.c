@@ -34,7 +34,8 @@ static void listen_file(struct live *l, uint32_t tgid, uint32_t netns, const cha
 		struct listen_key key = {.netns = netns};
 		unsigned port, state;
 
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) != 2 ||
+		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) !=
+			    2 ||
 		    state != TCP_LISTEN_STATE)
 			continue;
 		key.port = port;
@@ -84,7 +85,8 @@ void live_sock(struct live *l, const struct wire_sock *w)
 
 	if (w->open_since_ns && w->end_idx < l->ends.cnt) {
 		struct live_end *e = &l->ends.items[w->end_idx];
-		uint64_t age = w->hdr.ts_ns > w->open_since_ns ? w->hdr.ts_ns - w->open_since_ns : 0;
+		uint64_t age =
+			w->hdr.ts_ns > w->open_since_ns ? w->hdr.ts_ns - w->open_since_ns : 0;
 
 		e->open_cnt++;
 		e->open_sum_ns += age;

@@ -58,8 +58,8 @@ static int check_old(const char *path, struct err *err)
 		return err_errno(err, -errno, "read '%s'", path);
 	if (len == 0 || (len == sizeof(magic) && memcmp(magic, CAPTURE_MAGIC, sizeof(magic)) == 0))
 		return 0;
-	return err_set(err, -EEXIST, "'%s' exists and is not a heldup capture (--force replaces it)",
-		       path);
+	return err_set(err, -EEXIST,
+		       "'%s' exists and is not a heldup capture (--force replaces it)", path);
 }
 
 /* A device or FIFO cannot be replaced: it is written in place. */
@@ -93,7 +93,8 @@ static int open_target(struct capture *c, const char *path, const struct capture
 	}
 	if (stat(path, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
-			return err_set(err, -EISDIR, "'%s' is a directory: name a file in it", path);
+			return err_set(err, -EISDIR, "'%s' is a directory: name a file in it",
+				       path);
 		if (!S_ISREG(st.st_mode))
 			return open_in_place(c, path, err);
 		rc = opts && opts->force ? 0 : check_old(path, err);

@@ -58,7 +58,8 @@ int screen_open(bool colour, struct screen **ret_screen, struct err *err)
 		return err_set(err, -ENOTTY, "not a terminal: use --batch");
 	term = newterm(NULL, stdout, stdin);
 	if (!term)
-		return err_set(err, -ENOTSUP, "terminal '%s' is not known: set TERM, or use --batch",
+		return err_set(err, -ENOTSUP,
+			       "terminal '%s' is not known: set TERM, or use --batch",
 			       getenv("TERM") ? getenv("TERM") : "");
 	s = xcalloc(1, sizeof(*s));
 	s->term = term;

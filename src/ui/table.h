@@ -63,7 +63,8 @@ struct table {
 	uint32_t (*cnt)(const struct view *v);
 	uint64_t (*id)(const struct view *v, uint32_t row);	/* the same in the next tick */
 	bool (*belongs)(const struct view *v, uint32_t row, const struct scope *s);
-	void (*names)(const struct view *v, uint32_t row, struct buf *out); /* what a filter reads */
+	/* what a filter reads */
+	void (*names)(const struct view *v, uint32_t row, struct buf *out);
 };
 
 typedef VEC(uint32_t) row_vec;

@@ -31,7 +31,7 @@ static bool is_ours(const struct model *m, uint32_t tgid)
 	return p != NO_IDX && m->procs[p].target;
 }
 
-/* A request costs the device about as much as 64 KiB of transfer: seeks and small requests count. */
+/* A request costs the device about as much as 64 KiB of transfer: small requests count too. */
 #define IO_WEIGHT_SECTORS 128.0
 
 static double weight_of(double ios, double sectors)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words and numbers for each finding: summary, resource, culprit, evidence, what would refute it. */
+/* Words and numbers for each finding: summary, resource, culprit, evidence, refutation. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,11 +79,14 @@ static const char *did_meanwhile(struct court *k, const struct lock *l)
 	uint64_t all = 0, best = 0;
 	unsigned top = 0;
 	static const char *const words[ST_CNT] = {
-		[ST_RUN] = "computing", [ST_RUNQ] = "waiting for a CPU",
+		[ST_RUN] = "computing",
+		[ST_RUNQ] = "waiting for a CPU",
 		[ST_WAIT + WAIT_TIMER] = "sleeping on a timer",
-		[ST_WAIT + WAIT_FSYNC] = "in fsync", [ST_WAIT + WAIT_FILE] = "waiting for the disk",
+		[ST_WAIT + WAIT_FSYNC] = "in fsync",
+		[ST_WAIT + WAIT_FILE] = "waiting for the disk",
 		[ST_WAIT + WAIT_SOCKET] = "waiting on a socket",
-		[ST_WAIT + WAIT_EPOLL] = "asleep in epoll", [ST_WAIT + WAIT_POLL] = "asleep in poll",
+		[ST_WAIT + WAIT_EPOLL] = "asleep in epoll",
+		[ST_WAIT + WAIT_POLL] = "asleep in poll",
 		[ST_WAIT + WAIT_FUTEX] = "waiting on another futex",
 		[ST_WAIT + WAIT_FAULT] = "waiting for a page",
 	};
@@ -112,12 +115,18 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 	}
 	name_res(k, f, l->res);
 	f->culprit = party_of(k->m, l->holder != NO_IDX ? l->holder : c->top->thread);
-	f->summary = f->cls == FIND_LOCK_HELD ?
-		arena_printf(k->arena, "%s holds a lock up to %s at a time; %u threads wait for it.",
-			     thread_label(k, l->holder), ns_text(k, l->hold_ns), l->waiter_cnt) :
-		arena_printf(k->arena, "%u threads queue for one lock, held only %s at a time "
-			     "but wanted all the time.", l->waiter_cnt, ns_text(k, l->hold_ns));
-	say(k, f, "%llu waits, %s in all, longest %s; %.1f threads waiting on average while anyone did",
+	f->summary =
+		f->cls == FIND_LOCK_HELD
+			? arena_printf(
+				  k->arena,
+				  "%s holds a lock up to %s at a time; %u threads wait for it.",
+				  thread_label(k, l->holder), ns_text(k, l->hold_ns), l->waiter_cnt)
+			: arena_printf(k->arena,
+				       "%u threads queue for one lock, held only %s at a time "
+				       "but wanted all the time.",
+				       l->waiter_cnt, ns_text(k, l->hold_ns));
+	say(k, f,
+	    "%llu waits, %s in all, longest %s; %.1f threads waiting on average while anyone did",
 	    (unsigned long long)l->wait_cnt, ns_text(k, l->wait_ns), ns_text(k, l->max_ns),
 	    l->avg_waiters);
 	if (l->virt)
@@ -156,8 +165,10 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 					  r ? r->name : "a file");
 		break;
 	case FIND_DISK_LIMIT:
-		f->summary = arena_printf(k->arena, "The cgroup's I/O limit holds it back; %s itself "
-					  "is %.0f %% busy.", dev, busy);
+		f->summary = arena_printf(k->arena,
+					  "The cgroup's I/O limit holds it back; %s itself "
+					  "is %.0f %% busy.",
+					  dev, busy);
 		break;
 	case FIND_DISK_NEIGHBOUR:
 		f->culprit = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
@@ -178,9 +189,10 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 	if (d)
 		say(k, f, "%s: busy %.0f %%, %.1f requests in flight on average", dev, busy,
 		    (double)d->inflight_ns / k->window_ns);
-	refute(k, f, f->cls == FIND_DISK_LIMIT ?
-		       "raising the limit does not make these waits shorter" :
-		       "another file or device on the same disk is as slow when this process rests");
+	refute(k, f,
+	       f->cls == FIND_DISK_LIMIT ? "raising the limit does not make these waits shorter"
+					 : "another file or device on the same disk is as slow "
+					   "when this process rests");
 }
 
 static void disk_users(struct court *k, struct finding *f, const struct cand *c)
@@ -227,11 +239,13 @@ static void explain_cpu(struct court *k, struct finding *f, const struct cand *c
 	f->culprit = party_of(k->m, t);
 	if (f->cls == FIND_CPU_NEIGHBOUR) {
 		f->culprit = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
-		f->summary = c->steal ? arena_printf(k->arena, "The hypervisor gives %.0f %% of the "
-						     "CPU time to other machines.",
-						     100 * k->host_steal) :
-			arena_printf(k->arena, "%s (pid %u) takes the CPU it needs.",
-				     c->neighbour_comm, c->neighbour);
+		f->summary = c->steal
+				     ? arena_printf(k->arena,
+						    "The hypervisor gives %.0f %% of the "
+						    "CPU time to other machines.",
+						    100 * k->host_steal)
+				     : arena_printf(k->arena, "%s (pid %u) takes the CPU it needs.",
+						    c->neighbour_comm, c->neighbour);
 		refute(k, f, "the process is as slow when %s rests", c->neighbour_comm);
 	} else if (f->cls == FIND_CPU_QUOTA) {
 		f->summary = "The CPU quota of its cgroup holds it back.";

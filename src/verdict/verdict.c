@@ -135,12 +135,14 @@ static bool deadlock_add(struct court *k, struct verdict *v)
 		struct step *s = &f->chain[f->chain_len++];
 		uint32_t r = best->res[i];
 
-		*s = (struct step){ .thread = best->thread[i], .like_cnt = 1, .share = 1,
-				    .who = party_of(k->m, best->thread[i]),
-				    .role = role_name(k->w->threads[best->thread[i]].role),
-				    .doing = "waits for a lock that the next one holds",
-				    .resource = r != NO_IDX ? k->m->res[r].name : "",
-				    .res_kind = r != NO_IDX ? res_kind_name(k->m->res[r].kind) : "" };
+		*s = (struct step){.thread = best->thread[i],
+				   .like_cnt = 1,
+				   .share = 1,
+				   .who = party_of(k->m, best->thread[i]),
+				   .role = role_name(k->w->threads[best->thread[i]].role),
+				   .doing = "waits for a lock that the next one holds",
+				   .resource = r != NO_IDX ? k->m->res[r].name : "",
+				   .res_kind = r != NO_IDX ? res_kind_name(k->m->res[r].kind) : ""};
 		say(k, f, "%s waits for %s, held by %s", thread_label(k, best->thread[i]),
 		    r != NO_IDX ? k->m->res[r].name : "a lock",
 		    thread_label(k, best->thread[(i + 1) % best->len]));
@@ -191,10 +193,12 @@ static void losses_list(struct court *k, struct verdict *v)
 						      (unsigned long long)m->loss.cnt[i], what[i]));
 	}
 	if (m->waits_dropped_cnt)
-		unseen_add(k, v, arena_printf(k->arena, "%llu waits over the bound kept as sums only; "
-					      "the chain is of the last %.1f s",
-					      (unsigned long long)m->waits_dropped_cnt,
-					      (m->end_ns - m->waits_begin_ns) / 1e9));
+		unseen_add(k, v,
+			   arena_printf(k->arena,
+					"%llu waits over the bound kept as sums only; "
+					"the chain is of the last %.1f s",
+					(unsigned long long)m->waits_dropped_cnt,
+					(m->end_ns - m->waits_begin_ns) / 1e9));
 	if (m->bad_event_cnt + m->unknown_kind_cnt)
 		unseen_add(k, v, arena_printf(k->arena, "%llu records not understood",
 					      (unsigned long long)(m->bad_event_cnt +
@@ -226,8 +230,8 @@ static const char *subject_of(struct court *k)
 	if (!p)
 		return "nothing";
 	if (procs > 1)
-		return arena_printf(k->arena, "%s (pid %u) and %u more processes, %u threads", p->comm,
-				    p->tgid, procs - 1, threads);
+		return arena_printf(k->arena, "%s (pid %u) and %u more processes, %u threads",
+				    p->comm, p->tgid, procs - 1, threads);
 	return arena_printf(k->arena, "%s (pid %u), %u thread%s", p->comm, p->tgid, threads,
 			    threads == 1 ? "" : "s");
 }

@@ -99,7 +99,7 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint64_t hold_ns;   /* how long it is kept, weighted by that: what a comer meets */
 	uint64_t holder_ns; /* busy time that ended with this holder's wake-up */
 	uint64_t holder_st[32]; /* what the holders did meanwhile, by ST_* */
-	double holders_avg; /* that have it at one time while busy: 1 a lock, more a counted limit */
+	double holders_avg; /* that have it at one time: 1 a lock, more a counted limit */
 	uint32_t pending_cnt; /* still waiting at the end */
 };
 

@@ -272,9 +272,14 @@ TEST(model_names_what_came_without_name)
 		unsigned kind;
 		const char *name;
 	} rows[] = {
-		{RES_FUTEX, "futex 0x40 of srv"}, {RES_PIPE, "pipe 64"}, {RES_EPOLL, "epoll of srv"},
-		{RES_SOCKET, "socket 64"},	  {RES_FILE, "file 64"}, {RES_TIMER, "timer"},
-		{RES_MEMORY, "memory"},		  {RES_CHILD, "child of srv"},
+		{RES_FUTEX, "futex 0x40 of srv"},
+		{RES_PIPE, "pipe 64"},
+		{RES_EPOLL, "epoll of srv"},
+		{RES_SOCKET, "socket 64"},
+		{RES_FILE, "file 64"},
+		{RES_TIMER, "timer"},
+		{RES_MEMORY, "memory"},
+		{RES_CHILD, "child of srv"},
 		{RES_KIND_CNT + 3, "resource 0x40"},
 	};
 
@@ -367,8 +372,9 @@ static struct model *shuffled(unsigned seed, uint32_t max_waits)
 	return m;
 }
 
-#define SAME(a, b, items, cnt) \
-	OK((a)->cnt == (b)->cnt && memcmp((a)->items, (b)->items, (a)->cnt * sizeof(*(a)->items)) == 0)
+#define SAME(a, b, items, cnt)     \
+	OK((a)->cnt == (b)->cnt && \
+	   memcmp((a)->items, (b)->items, (a)->cnt * sizeof(*(a)->items)) == 0)
 
 TEST(model_order_inside_a_batch_does_not_matter)
 {
