@@ -129,7 +129,11 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 	    "%llu waits, %s in all, longest %s; %.1f threads waiting on average while anyone did",
 	    (unsigned long long)l->wait_cnt, ns_text(k, l->wait_ns), ns_text(k, l->max_ns),
 	    l->avg_waiters);
-	if (l->virt)
+	if (l->presumed) {
+		say(k, f, "nobody let go while it was watched: the holder is the one that stopped "
+			  "first, before the others");
+		refute(k, f, "the others go on while this one still sleeps: watch for longer (-d)");
+	} else if (l->virt)
 		say(k, f, "each waiter sleeps on something of its own (%u of them): told from who "
 			  "wakes whom", l->res_cnt);
 	say(k, f, "the lock was waited for %.0f %% of the time; %u threads held it meanwhile",

@@ -40,6 +40,22 @@ static const char *served_at(struct court *k)
 	return best ? best->name : "";
 }
 
+/* What the limit is on: connections to whom the process asks most, else those it serves. */
+static const char *limited(struct court *k, uint32_t proc)
+{
+	const struct end *best = NULL;
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role == ROLE_CLIENT && n->proc == proc && (!best || n->turns > best->turns))
+			best = n;
+	}
+	if (best)
+		return arena_printf(k->arena, "connections to %s", best->name);
+	return arena_printf(k->arena, "connection limit of %s", served_at(k));
+}
+
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct wreq *q = k->w->req_cnt ? &k->w->reqs[0] : NULL;
@@ -83,7 +99,7 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 	} else {
 		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
 			     "limit of the application on connections or requests.";
-		f->resource = arena_printf(k->arena, "connection limit of %s", served_at(k));
+		f->resource = limited(k, c->top ? c->top->entry_proc : NO_IDX);
 		f->culprit = proc_party(k, c->top ? c->top->entry_proc : NO_IDX);
 		refute(k, f, "the answers come from a source that was not watched (shared memory, "
 			     "another process)");

@@ -90,6 +90,9 @@ static unsigned confidence_of(const struct court *k, const struct cand *c, const
 	unsigned conf = share >= 0.6 && second < share / 2 ? CONF_HIGH :
 			share >= 0.4 ? CONF_MEDIUM : CONF_LOW;
 
+	/* told by time alone */
+	if (c->lock != NO_IDX && k->w->locks[c->lock].presumed && conf > CONF_LOW)
+		conf--;
 	/* with more than one record in twenty lost, sums may lean either way */
 	if (lost * 20 > k->m->wait_cnt + lost && conf > CONF_LOW)
 		conf--;

@@ -85,6 +85,10 @@ static bool ended_by_client(const struct engine *e, const struct wait *w)
 /* The task that ended the wait, where one can be held to account. */
 static uint32_t culprit_task(const struct engine *e, const struct wait *w)
 {
+	uint32_t l = e->wait_lock[w - e->m->waits];
+
+	if (l != NO_IDX && e->r->locks[l].presumed)
+		return e->r->locks[l].holder;
 	if (w->waker_ctx == WAKER_TASK ||
 	    (w->waker_ctx == WAKER_NET && (w->flags & WAITF_PEER_CTX)))
 		return w->waker;

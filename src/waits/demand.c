@@ -22,7 +22,7 @@ struct demand {
 	struct causes *all;
 	uint32_t proc;
 	double home_ns;		/* open requests x time while loops slept at home */
-	double runq_ns;		/* of entry threads: unread requests wait for the same */
+	double entry_ns;	/* of threads that serve one request at a time, with one open or not */
 	double entry_out_ns;	/* waits for peers by threads that are no loops */
 	uint32_t loop_cnt, loop;
 };
@@ -63,7 +63,6 @@ static void walk_ready(struct walk *k, uint32_t i, double weight)
 		return;
 	cascade_wait(k->d->e, k->to, i, from, w->end_ns, weight, k->at);
 	k->d->e->r->threads[k->t].demand_ns += w->end_ns - from;
-	k->d->runq_ns += w->end_ns - from;
 }
 
 static void note_out(struct demand *d, const struct wait *w, uint64_t ns)
@@ -132,6 +131,7 @@ static void threads_walk(struct demand *d)
 			break;
 		case ROLE_T_ENTRY:
 			thread_walk(d, t, d->all, false);
+			d->entry_ns += d->e->r->threads[t].demand_ns;
 			break;
 		case ROLE_T_WORKER:
 		case ROLE_T_HELPER:
@@ -223,7 +223,7 @@ static void lay_home(struct demand *d)
 static void lay_unread(struct demand *d)
 {
 	const struct proc *p = &d->e->m->procs[d->proc];
-	double unread = p->unread_ns, busy = causes_total(d->busy);
+	double unread = p->unread_ns, busy = causes_total(d->busy), between;
 
 	if (d->loop_cnt && busy > 0) {
 		causes_scale(d->busy, 1 + unread / busy);
@@ -231,9 +231,13 @@ static void lay_unread(struct demand *d)
 		return;
 	}
 	causes_merge(d->all, d->busy);
-	/* a thread to each connection: its unread time is its run-queue time, counted already */
-	if (unread > d->runq_ns)
-		lay_queue(d, unread - d->runq_ns);
+	/*
+	 * What these threads did with no request open was on the way to the
+	 * next one, or the clean-up of the last: counted already.
+	 */
+	between = d->entry_ns > p->open_ns ? d->entry_ns - p->open_ns : 0;
+	if (unread > between)
+		lay_queue(d, unread - between);
 }
 
 static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)

@@ -4,7 +4,7 @@
 /*
  * What the steps of the waits engine share.  Private to waits/.
  *
- *	locks_find, roles_assign, virtual_locks_find, reqs_sum, demand_lay,
+ *	runq_shares, places_find, locks_find, roles_assign, virtual_locks_find, crowds_find, reqs_sum, demand_lay,
  *	edges_sum, cycles_find: in this order, each reads what those before wrote
  */
 #include <stdbool.h>
@@ -33,6 +33,7 @@ struct engine {
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	struct runq_share *runq;/* by proc idx */
+	uint32_t *place;	/* by res idx: the first res that is the same place to wait for work */
 	uint64_t from_ns;	/* waits are complete from here */
 	uint64_t max_visits;
 };
@@ -69,7 +70,9 @@ uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a);
 
 void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
+void crowds_find(struct engine *e);
 void locks_finish(struct engine *e);
+void places_find(struct engine *e);
 void roles_assign(struct engine *e);
 void groups_make(struct engine *e);
 void reqs_sum(struct engine *e);

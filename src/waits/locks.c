@@ -65,9 +65,9 @@ void locks_find(struct engine *e)
 
 	BUG_ON(!owners || !pis || !idx);
 	memset(idx, 0xff, (m->res_cnt + 1) * sizeof(*idx));
-	/* one for each resource, and the virtual ones: at most one a class and process */
+	/* one for each resource; of the virtual ones one a class and process; a crowd a process */
 	e->r->locks = ARENA_ARRAY(e->arena, struct lock,
-				  m->res_cnt + m->proc_cnt * WAIT_CLASS_CNT + 1);
+				  m->res_cnt + m->proc_cnt * (WAIT_CLASS_CNT + 1) + 1);
 	for (size_t i = 0; i < m->wait_cnt; i++) {
 		const struct wait *w = &m->waits[i];
 
@@ -232,8 +232,13 @@ static uint64_t union_ns(const struct lock_wait *lw, size_t cnt)
 }
 
 /* Who had it: from the hand-over before (or the wait's start) up to the wake-up. */
-static uint32_t holder_of(const struct model *m, const struct wait *w)
+static uint32_t holder_of(const struct engine *e, const struct wait *w)
 {
+	const struct model *m = e->m;
+	uint32_t l = e->wait_lock[w - m->waits];
+
+	if (l != NO_IDX && e->r->locks[l].presumed)
+		return e->r->locks[l].holder;
 	if (w->waker != NO_IDX && w->waker_ctx == WAKER_TASK)
 		return w->waker;
 	return w->owner_tid ? model_thread_by_tid(m, w->owner_tid) : NO_IDX;
@@ -249,7 +254,7 @@ static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *l
 	for (size_t i = 0; i < cnt; i++) {
 		const struct wait *w = &e->m->waits[lw[i].wait];
 		uint64_t from = lw[i].off_ns > prev ? lw[i].off_ns : prev;
-		uint32_t h = holder_of(e->m, w);
+		uint32_t h = holder_of(e, w);
 		double len = lw[i].end_ns > from ? lw[i].end_ns - from : 0;
 		uint64_t *ns;
 
@@ -326,7 +331,7 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 	BUG_ON(!g);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct wait *w = &e->m->waits[lw[i].wait];
-		uint32_t h = holder_of(e->m, w);
+		uint32_t h = holder_of(e, w);
 
 		g[n++] = (struct grab){ w->thread, GRAB_WAIT, lw[i].off_ns };
 		if (w->flags & WAITF_PENDING)

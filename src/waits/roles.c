@@ -28,6 +28,35 @@ static bool is_lock_wait(const struct engine *e, const struct wait *w)
 	return l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK;
 }
 
+/*
+ * glibc's condition variable has two futex words side by side, used in turn:
+ * one place.  Only for telling homes; two locks may lie side by side too.
+ */
+void places_find(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct hmap words = { 0 };
+
+	for (uint32_t i = 0; i < m->res_cnt; i++) {
+		const struct res *r = &m->res[i];
+		uint64_t *slot;
+
+		e->place[i] = i;
+		if (r->kind != RES_FUTEX || !r->ino)
+			continue;
+		slot = hmap_slot(&words, (r->ino & ~7ULL) ^ (uint64_t)r->tgid << 48);
+		if (!*slot)
+			*slot = i + 1;
+		e->place[i] = *slot - 1;
+	}
+	hmap_release(&words);
+}
+
+static uint32_t place_of(const struct engine *e, uint32_t res)
+{
+	return res == NO_IDX ? NO_IDX : e->place[res];
+}
+
 bool wait_is_idle(const struct engine *e, const struct wait *w)
 {
 	const struct thread *t = &e->m->threads[w->thread];
@@ -49,7 +78,7 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 		return false;
 	/* threads with a condition variable each go from one to the next */
 	return w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
-	       w->res == e->r->threads[w->thread].home_res;
+	       place_of(e, w->res) == e->r->threads[w->thread].home_res;
 }
 
 static void mark_reader(struct engine *e, uint32_t t)
@@ -161,7 +190,7 @@ static void homes_collect(struct engine *e, homes *h)
 			continue;
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;
-		vec_push(h, ((struct home){ w->thread, w->res, w->cls,
+		vec_push(h, ((struct home){ w->thread, place_of(e, w->res), w->cls,
 					    (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns }));
 	}
 	vec_sort(h, by_thread_res);

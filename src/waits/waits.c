@@ -67,15 +67,18 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.max_visits = opts && opts->max_visits ? opts->max_visits : DEFAULT_VISITS;
 	e.tinfo = ARENA_ARRAY(&tmp, struct tinfo, m->thread_cnt + 1);
 	e.wait_lock = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
+	e.place = ARENA_ARRAY(&tmp, uint32_t, m->res_cnt + 1);
 	e.runq = ARENA_ARRAY(&tmp, struct runq_share, m->proc_cnt + 1);
 	memset(e.wait_lock, 0xff, (m->wait_cnt + 1) * sizeof(*e.wait_lock));
 	r->threads = ARENA_ARRAY(arena, struct wthread, m->thread_cnt + 1);
 
 	cut_to_window(&e);
+	places_find(&e);
 	runq_shares(&e);
 	locks_find(&e);
 	roles_assign(&e);
 	virtual_locks_find(&e);
+	crowds_find(&e);
 	locks_finish(&e);
 	groups_make(&e);
 	reqs_sum(&e);

@@ -91,6 +91,7 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint32_t res_cnt;
 	uint8_t cls;	    /* enum lock_class */
 	uint8_t virt;	    /* 1: told from who wakes whom, not from one futex */
+	uint8_t presumed;   /* 1: nobody let go of it; the holder is told by who stopped first */
 	uint32_t waiter_cnt, holder_cnt; /* distinct threads */
 	uint32_t holder;    /* thread idx that held it longest, NO_IDX */
 	uint64_t wait_ns, wait_cnt, max_ns;

@@ -215,10 +215,49 @@ TEST(verdict_names_quota)
 
 TEST(verdict_own_load_is_no_neighbour)
 {
+	struct synth *s = synth_new(1000);
 	struct judged j;
 
-	judge(&j, runq_world(50, "srv"));
+	/* two threads take turns on one CPU */
+	synth_thread(s, 50, 50, "srv");
+	synth_thread(s, 51, 50, "srv");
+	for (int i = 0; i < 10; i++) {
+		synth_preempted(s, 50, i * 100 + 1, i * 100 + 50);
+		synth_preempted(s, 51, i * 100 + 50, i * 100 + 99);
+	}
+	synth_culprit(s, 50, 50, "srv", 980);
+	judge(&j, s);
 	EQ_S(finding_name(j.v->findings[0].cls), "cpu-own");
+	judged_release(&j);
+}
+
+/* Sessions that look again and again while one sleeps on, none of them woken by another. */
+TEST(verdict_presumes_holder)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	for (uint32_t t = 60; t < 64; t++) {
+		synth_thread(s, t, 60, "session");
+		synth_res(s, t, RES_FUTEX, NULL);
+	}
+	for (uint32_t t = 60; t < 64; t++) {
+		struct ev_wait *w;
+
+		for (int i = 0; t > 60 && i < 9; i++) {
+			w = synth_irq_wait(s, t, WAIT_FUTEX, t, t - 50 + i * 100, t + 49 + i * 100,
+					   t + 49 + i * 100, WAKER_TIMER);
+			w->own_open = w->proc_open = 1;
+			w->flags |= WAITF_TIMEOUT_ARG;
+		}
+		w = synth_pending(s, t, WAIT_FUTEX, t, t > 60 ? t + 850 : 5);
+		w->own_open = w->proc_open = 1;
+		w->flags |= WAITF_TIMEOUT_ARG;
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	EQ_U(j.v->findings[0].culprit.tid, 60);
+	OK(j.v->findings[0].conf < CONF_HIGH);
 	judged_release(&j);
 }
 

@@ -23,9 +23,9 @@ class TheCase(Case):
     tools = ('mariadbd', 'mariadb-slap')
     expect = {
         'degraded': Expect('lock-held', 'lock-convoy', culprit='mariadb'),
-        'healthy': Expect(*CLOSED_LOOP.classes, 'fsync',
+        'healthy': Expect(*CLOSED_LOOP.classes, 'fsync', 'timer',
                           why='closed loop: own sleep, then the journal'),
-        'calm': Expect('healthy', 'clients', why='one session, own sleep of 5 ms'),
+        'calm': Expect('healthy', 'clients', 'timer', why='one session, own sleep of 5 ms'),
     }
 
     def setup(self):

@@ -19,9 +19,9 @@ class TheCase(Case):
     expect = {
         'degraded': Expect('lock-held', 'lock-convoy', culprit='postgres'),
         # The transactions sleep 5 ms by their own will and then commit to disk.
-        'healthy': Expect('healthy', 'clients', 'cpu-own', 'fsync',
+        'healthy': Expect('healthy', 'clients', 'cpu-own', 'fsync', 'timer',
                           why='closed loop: own sleep, then the journal'),
-        'calm': Expect('healthy', 'clients', why='light load, own sleep of 5 ms'),
+        'calm': Expect('healthy', 'clients', 'timer', why='light load, own sleep of 5 ms'),
     }
 
     def setup(self):
