@@ -115,18 +115,31 @@ void account_wait(struct model *m, struct track *t, const struct ev_wait *w, uin
 }
 
 /* The kernel side's sums, with the state in progress added where it was left out. */
-static void snap_sums(const struct ev_thread *s, unsigned st_now, int64_t *sums)
+struct snap {
+	int64_t ns[ST_CNT];
+	int64_t iowait_ns, unint_ns;
+};
+
+static void snap_sums(const struct ev_thread *s, unsigned st_now, uint16_t flags,
+		      struct snap *sums)
 {
 	int64_t left = (int64_t)(s->h.ts_ns - s->since_ns);
 
-	sums[ST_RUN] = (int64_t)s->run_ns;
-	sums[ST_RUNQ] = (int64_t)s->runq_ns;
+	sums->ns[ST_RUN] = (int64_t)s->run_ns;
+	sums->ns[ST_RUNQ] = (int64_t)s->runq_ns;
 	for (unsigned i = 0; i < WAIT_CLASS_CNT; i++)
-		sums[ST_WAIT + i] = (int64_t)s->wait_ns[i];
+		sums->ns[ST_WAIT + i] = (int64_t)s->wait_ns[i];
+	sums->iowait_ns = (int64_t)s->iowait_ns;
+	sums->unint_ns = (int64_t)s->unint_ns;
 	for (unsigned i = 0; i < ST_CNT; i++)
-		left -= sums[i];
-	if (left > 0)
-		sums[st_now] += left;
+		left -= sums->ns[i];
+	if (left <= 0)
+		return;
+	sums->ns[st_now] += left;
+	if (st_now >= ST_WAIT && flags & WAITF_IOWAIT)
+		sums->iowait_ns += left;
+	if (st_now >= ST_WAIT && flags & WAITF_UNINT)
+		sums->unint_ns += left;
 }
 
 /* Moves what can be moved of the differences, in the slice and in the sums alike. */
@@ -155,29 +168,56 @@ static void move_between(struct track *t, struct slice *slice, const int64_t *di
 	}
 }
 
-/* Brings the sums in line with the thread's newest snapshot.  The mark is at its time. */
-void account_snap(struct model *m, struct track *t, unsigned st_now)
+/* Takes a sum that is no state of its own to what it should be, as far as the slice allows. */
+static void move_part(int64_t want, int64_t *sum, uint64_t *in_slice)
 {
+	int64_t by = want - *sum;
+
+	if (in_slice && by < -(int64_t)*in_slice)
+		by = -(int64_t)*in_slice;
+	if (by > -SETTLE_MIN_NS && by < SETTLE_MIN_NS)
+		return;
+	*sum += by;
+	if (in_slice)
+		*in_slice += (uint64_t)by;
+}
+
+static void take_base(struct track *t, const struct ev_thread *s, const struct snap *sums)
+{
+	t->based = true;
+	if (s->since_ns + NS_PER_MS >= t->begin_ns)
+		return;
+	t->base = xcalloc(ST_CNT + 2, sizeof(*t->base));
+	for (unsigned i = 0; i < ST_CNT; i++)
+		t->base[i] = sums->ns[i] - t->ns[i];
+	t->base[ST_CNT] = sums->iowait_ns - t->iowait_ns;
+	t->base[ST_CNT + 1] = sums->unint_ns - t->unint_ns;
+}
+
+/* Brings the sums in line with the thread's newest snapshot.  The mark is at its time. */
+void account_snap(struct model *m, struct track *t, unsigned st_now, uint16_t flags)
+{
+	static const int64_t zero[ST_CNT + 2];
 	const struct ev_thread *s = &m->priv->threads.items[t->thread].last;
-	int64_t sums[ST_CNT], diff[ST_CNT];
+	const int64_t *base;
+	struct slice *slice = NULL;
+	struct snap sums;
+	int64_t diff[ST_CNT];
 
 	m->priv->mthreads.items[t->thread].snap_new = false;
 	if (s->since_ns == 0 || s->h.ts_ns < s->since_ns || s->h.ts_ns != t->sure_ns)
 		return;
-	snap_sums(s, st_now, sums);
-	if (!t->based) {
-		t->based = true;
-		if (s->since_ns + NS_PER_MS < t->begin_ns) {
-			t->base = xcalloc(ST_CNT, sizeof(*t->base));
-			for (unsigned i = 0; i < ST_CNT; i++)
-				t->base[i] = sums[i] - t->ns[i];
-		}
-	}
+	snap_sums(s, st_now, flags, &sums);
+	if (!t->based)
+		take_base(t, s, &sums);
+	base = t->base ? t->base : zero;
 	for (unsigned i = 0; i < ST_CNT; i++)
-		diff[i] = sums[i] - (t->base ? t->base[i] : 0) - t->ns[i];
-	move_between(t, t->row == NO_IDX ? NULL
-					 : slices_at(&m->priv->slices, t->row, t->sure_ns - 1),
-		     diff);
+		diff[i] = sums.ns[i] - base[i] - t->ns[i];
+	if (t->row != NO_IDX)
+		slice = slices_at(&m->priv->slices, t->row, t->sure_ns - 1);
+	move_between(t, slice, diff);
+	move_part(sums.iowait_ns - base[ST_CNT], &t->iowait_ns, slice ? &slice->iowait_ns : NULL);
+	move_part(sums.unint_ns - base[ST_CNT + 1], &t->unint_ns, slice ? &slice->unint_ns : NULL);
 }
 
 /* Lays the state in progress up to end_ns in a way that account_untail can take back. */

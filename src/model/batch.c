@@ -202,7 +202,7 @@ static void snap_inside(struct model *m, struct track *t, const struct raw_wait 
 		st = ST_RUN;
 	else if (raw->e.flags & WAITF_PREEMPTED || (raw->e.wake_ns && ns > raw->e.wake_ns))
 		st = ST_RUNQ;
-	account_snap(m, t, st);
+	account_snap(m, t, st, raw->e.flags);
 }
 
 /* 0 is the first record, or all of a source that does not number them. */
@@ -260,7 +260,7 @@ static void work_rest(struct model *m, struct track *t)
 	}
 	if (mt->snap_new) {
 		account_run(m, t, snap_ns);
-		account_snap(m, t, st);
+		account_snap(m, t, st, t->pend_set ? t->pend.flags : 0);
 	}
 }
 

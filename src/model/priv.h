@@ -51,7 +51,7 @@ struct track {
 	int64_t ns[ST_CNT];	/* sum == sure_ns - begin_ns */
 	int64_t iowait_ns, unint_ns;
 	uint64_t wait_cnt;
-	int64_t *base;		/* kernel-side sums at begin_ns, NULL: all zero */
+	int64_t *base;		/* kernel-side sums at begin_ns, iowait and unint last; NULL: zero */
 	uint32_t next_seq;
 	bool begun, seq_known, based, pend_set;
 	struct ev_wait pend;	/* still waiting when last heard of */
@@ -174,7 +174,7 @@ void batch_work(struct model *m);
 void account_begin(struct model *m, struct track *t, uint64_t first_off_ns);
 void account_wait(struct model *m, struct track *t, const struct ev_wait *w, uint32_t res,
 		  uint64_t to_ns);
-void account_snap(struct model *m, struct track *t, unsigned st_now);
+void account_snap(struct model *m, struct track *t, unsigned st_now, uint16_t flags);
 void account_run(struct model *m, struct track *t, uint64_t to_ns);
 void account_tail(struct model *m, struct track *t, uint64_t end_ns);
 void account_untail(struct model *m, struct track *t);

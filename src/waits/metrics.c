@@ -205,23 +205,23 @@ static const struct slice *slice_of(const struct calc *c, const struct thread *t
 static void sched_rows(struct calc *c, const struct thread *t)
 {
 	const struct slice *sl = slice_of(c, t);
-	uint64_t lived = 0, block;
+	uint64_t asleep = 0, block;
 
 	if (!sl)
 		return;
-	for (int i = 0; i < ST_CNT; i++)
-		lived += sl->ns[i];
+	for (int i = ST_WAIT; i < ST_CNT; i++)
+		asleep += sl->ns[i];
 	block = sl->unint_ns;
 	if (t->flags & TASKF_KTHREAD) /* an idle kernel thread sleeps so, too */
 		block -= block < sl->ns[ST_WAIT + WAIT_KIDLE] ? block
 							      : sl->ns[ST_WAIT + WAIT_KIDLE];
+	if (block > asleep)
+		block = asleep;
 	thread_row(c, M_RUNTIME, t, share(c, sl->ns[ST_RUN]));
 	thread_row(c, M_RQ_TIME, t, share(c, sl->ns[ST_RUNQ]));
 	thread_row(c, M_BLOCK_TIME, t, share(c, block));
-	thread_row(c, M_IOWAIT_TIME, t, share(c, sl->iowait_ns));
-	lived -= sl->ns[ST_RUN] + sl->ns[ST_RUNQ];
-	if (lived > block)
-		thread_row(c, M_SLEEP_TIME, t, share(c, lived - block));
+	thread_row(c, M_IOWAIT_TIME, t, share(c, sl->iowait_ns < block ? sl->iowait_ns : block));
+	thread_row(c, M_SLEEP_TIME, t, share(c, asleep - block));
 }
 
 static void counter_rows(struct calc *c, const struct thread *t, struct thread_prev *prev)
