@@ -90,6 +90,7 @@ static void add_peer_end(struct live *l, const struct wire_res *w, struct ev_res
 void live_res(struct live *l, const struct wire_res *w)
 {
 	struct members_stat stat = {0};
+	struct wire_res named = *w;
 	struct ev_res ev = {
 		.res = w->res,
 		.ino = w->ino,
@@ -110,7 +111,8 @@ void live_res(struct live *l, const struct wire_res *w)
 	memcpy(ev.laddr, w->laddr, sizeof(ev.laddr));
 	memcpy(ev.raddr, w->raddr, sizeof(ev.raddr));
 	resindex_add(&l->resindex, w);
-	ev.name = emit_str(&l->emit, names_res(l->names, w));
+	named.role = ev.role;
+	ev.name = emit_str(&l->emit, names_res(l->names, &named));
 	add_peer_end(l, w, &ev);
 	EMIT(&l->emit, &ev, EV_RES, w->hdr.tid, w->hdr.ts_ns);
 	if (w->kind == RES_EPOLL)

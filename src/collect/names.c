@@ -190,7 +190,7 @@ static const char *socket_name(struct names *n, const struct wire_res *w)
 	if (w->family == AF_UNIX) {
 		if (w->name[0])
 			return answer(n, w->name, sizeof(w->name));
-		return names_clean(n, w->role == ROLE_PAIR ? "socketpair" : "unix socket");
+		return names_clean(n, w->role == ROLE_PAIR ? "unix socket pair" : "unix socket");
 	}
 	if (w->family == AF_INET || w->family == AF_INET6) {
 		bool remote = w->rport && w->role != ROLE_SERVER && w->role != ROLE_LISTEN;

@@ -275,8 +275,10 @@ static void publish_res(struct model *m)
 	m->res_cnt = p->res.cnt;
 	VEC_FOREACH(&p->res, r) {
 		r->peer = r->peer_res ? model_res_by_id(m, r->peer_res) : NO_IDX;
-		if (!r->name || !r->name[0])
+		/* all epoll files have one name, which tells nothing */
+		if (!r->name || !r->name[0] || (r->kind == RES_EPOLL && !r->labelled))
 			r->name = label_res(m, r, &p->labels);
+		r->labelled = true;
 	}
 }
 

@@ -109,6 +109,7 @@ struct res {
 	uint64_t wait_ns, wait_cnt, wake_cnt;
 	uint32_t waiter_cnt, waker_cnt; /* distinct threads */
 	uint32_t both_cnt;  /* threads that both waited and woke */
+	uint8_t labelled;   /* the model's own: its name was looked at */
 };
 
 /* Sum of waits of one thread on one resource ended by one waker. */

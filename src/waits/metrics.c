@@ -116,6 +116,7 @@ struct calc {
 	const struct model *m;
 	double seconds;
 	uint64_t tick_ns;
+	struct arena *arena;
 	VEC(struct metric_row) rows;
 };
 
@@ -165,12 +166,24 @@ static struct metric_row *thread_row(struct calc *c, unsigned id, const struct t
 	return row;
 }
 
-static void set_res(struct calc *c, struct metric_row *row, uint32_t res)
+static void set_name(const struct calc *c, struct metric_row *row, uint32_t res)
 {
-	if (!row || res == NO_IDX)
-		return;
 	row->resource = c->m->res[res].name;
 	row->resource_id = c->m->res[res].id;
+}
+
+/* A throttled thread has no resource of its own: it is its cgroup's quota. */
+static void set_res(const struct calc *c, struct metric_row *row, const struct res_tick *r)
+{
+	uint32_t proc = c->m->threads[r->thread].proc;
+
+	if (!row)
+		return;
+	if (r->res != NO_IDX)
+		set_name(c, row, r->res);
+	else if (r->cls == WAIT_THROTTLE && proc != NO_IDX)
+		row->resource = arena_printf(c->arena, "cpu quota of %s",
+					     c->m->procs[proc].cgroup);
 }
 
 static double per_second(const struct calc *c, uint64_t cnt)
@@ -277,11 +290,11 @@ static void wait_rows(struct calc *c)
 		}
 		if (r->begin_ns != m->tick_begin_ns)
 			continue;
-		set_res(c, thread_row(c, id, t, share(c, ns)), r->res);
-		set_res(c, thread_row(c, id + 1, t, per_second(c, waits)), r->res);
+		set_res(c, thread_row(c, id, t, share(c, ns)), r);
+		set_res(c, thread_row(c, id + 1, t, per_second(c, waits)), r);
 		if (r->cls == WAIT_FUTEX)
 			set_res(c, thread_row(c, M_FUTEX_WAKE_COUNT, t, per_second(c, wakes)),
-				r->res);
+				r);
 	}
 }
 
@@ -350,7 +363,7 @@ static void file_rows(struct calc *c, uint32_t set, const struct thread *t, uint
 		row->comm = t ? t->comm : "";
 		row->through = m->res[set].name;
 		if (file->file != NO_IDX)
-			set_res(c, row, file->file);
+			set_name(c, row, file->file);
 		if (!row->resource[0])
 			row->resource = file->name;
 		if (!row->resource_id)
@@ -417,7 +430,7 @@ static bool same_user(const struct disk_use *a, const struct disk_use *b)
 	return a->dev == b->dev && a->tgid == b->tgid && a->tid == b->tid;
 }
 
-static void disk_rows(struct calc *c, struct arena *arena)
+static void disk_rows(struct calc *c)
 {
 	const struct model *m = c->m;
 
@@ -438,7 +451,7 @@ static void disk_rows(struct calc *c, struct arena *arena)
 		row->tid = d->tid;
 		thread = d->tid ? model_thread_by_tid(m, d->tid) : NO_IDX;
 		row->comm = thread != NO_IDX ? m->threads[thread].comm : d->comm;
-		row->resource = dev_name(m, d->dev, arena);
+		row->resource = dev_name(m, d->dev, c->arena);
 		row->resource_id = d->dev;
 	}
 }
@@ -502,7 +515,7 @@ static int cmp_row(const void *pa, const void *pb)
 struct metrics_result metrics_tick(struct metrics *s, const struct model *m, struct arena *arena)
 {
 	struct metrics_result r = {.begin_ns = m->tick_begin_ns, .end_ns = m->tick_end_ns};
-	struct calc c = {.s = s, .m = m, .tick_ns = r.end_ns - r.begin_ns};
+	struct calc c = {.s = s, .m = m, .tick_ns = r.end_ns - r.begin_ns, .arena = arena};
 
 	for (int i = 0; i < LOSS_CNT; i++)
 		r.lost_cnt += m->loss.cnt[i];
@@ -512,7 +525,7 @@ struct metrics_result metrics_tick(struct metrics *s, const struct model *m, str
 	thread_rows(&c);
 	wait_rows(&c);
 	multiplex_rows(&c);
-	disk_rows(&c, arena);
+	disk_rows(&c);
 	level_rows(&c);
 	cgroup_rows(&c);
 	vec_sort(&c.rows, cmp_row);

@@ -18,7 +18,7 @@ static char swap_path[160];
 
 static struct metric metrics[] = {
 	{ .name = "fault_wait_time", .slot = 0, .source = METRIC_REST, .tol = 0.25,
-	  .resource = "swap" },
+	  .resource = "memory" },
 };
 
 static void child(void *arg)
