@@ -188,14 +188,14 @@ static int metrics_run(struct cli *cli, int argc, char **argv)
 static const struct opt metrics_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct metrics_opts, select),
 	{.type = OPT_FLAG, .long_name = "no-peers",
-	 .help = "leave out processes at the other end of a pipe, socket or futex",
+	 .help = "leave out the counterparts of the selected ones",
 	 OPT_AT(struct metrics_opts, no_peers)},
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
 	 .help = "how long to watch; without it until Ctrl-C",
 	 OPT_AT(struct metrics_opts, duration_ns)},
 	OPT_GROUP(input_opt_table, struct metrics_opts, input),
 	{.type = OPT_INT, .short_name = 'n', .long_name = "rows", .metavar = "N",
-	 .help = "at most so many rows of each metric in the text, 0 for all", .def = "20",
+	 .help = "rows per metric in text, 0 for all", .def = "20",
 	 OPT_AT(struct metrics_opts, rows)},
 	OPT_GROUP(json_opt_table, struct metrics_opts, output),
 	OPT_GROUP(color_opt_table, struct metrics_opts, output),
@@ -211,7 +211,7 @@ const struct cmd cmd_metrics = {
 		 "Rows that are zero are left out. --json prints one object a second.",
 	.examples = "  heldup metrics -p 1234\n"
 		    "  heldup metrics -p 1234 -d 5s --json | jq '.rows[] | select(.value > 0.5)'\n"
-		    "  heldup metrics -i slow.cap -n 5      # from a capture, the five largest",
+		    "  heldup metrics -i slow.cap -n 5      # the five largest of each",
 	.json_schema = embed_metrics_schema_json,
 	.opts = metrics_opt_table,
 	.opts_size = sizeof(struct metrics_opts),

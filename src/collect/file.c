@@ -289,8 +289,9 @@ static int file_step(void *ctx, struct event_sink *sink, struct err *err)
 	}
 	if (rc == 0) /* the end: the notes belong to the last batch */
 		rc = put_notes(f, sink);
-	return rc < 0 ? err_errno(err, rc, "take record %llu", (unsigned long long)f->event_cnt)
-		      : rc;
+	if (rc < 0)
+		return err_errno(err, rc, "take record %llu", (unsigned long long)f->event_cnt);
+	return rc;
 }
 
 static void file_stop(void *ctx)

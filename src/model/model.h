@@ -100,7 +100,7 @@ struct res {
 	uint32_t tgid, dev, fd_or_neg, magic, netns;
 	uint64_t ino, aux;
 	uint8_t laddr[16], raddr[16];
-	const char *name;   /* as a person knows it; never NULL: made up where the source had none */
+	const char *name;   /* as a person knows it; never NULL: made up if need be */
 	uint32_t peer_tgid; /* 0 unknown or on another host */
 	const char *peer_comm;
 	uint64_t peer_res;  /* id of the other end, 0 unknown */
@@ -144,8 +144,19 @@ struct end {		    /* conversation, over the window */
 	struct ev_end first, last;
 };
 
-struct culprit { uint32_t victim, culprit; /* tgid */ const char *comm; uint32_t tid; uint64_t ns, cnt; };
-struct disk_use { uint32_t dev, tgid, tid, op; /* tid 0: not one of the watched */ const char *comm; uint64_t ios, sectors, lat_ns, lat_max_ns; };
+struct culprit {
+	uint32_t victim, culprit; /* tgid */
+	const char *comm;
+	uint32_t tid;
+	uint64_t ns, cnt;
+};
+
+struct disk_use {
+	uint32_t dev, tgid, tid, op; /* tid 0: not one of the watched */
+	const char *comm;
+	uint64_t ios, sectors, lat_ns, lat_max_ns;
+};
+
 struct dev { uint32_t dev; const char *name; uint64_t busy_ns, inflight_ns; };
 struct cgroup {
 	uint64_t id;
@@ -155,10 +166,21 @@ struct cgroup {
 	uint64_t quota_us, period_us, io_rbps, io_wbps, io_riops, io_wiops;
 	uint64_t mem_limit_bytes, mem_used_bytes, mem_failcnt;
 };
-struct member { uint32_t set, file; /* res idx, file may be NO_IDX */ uint64_t ino; uint32_t tgid; int32_t fd; uint32_t events; const char *name; };
+struct member {
+	uint32_t set, file; /* res idx, file may be NO_IDX */
+	uint64_t ino;
+	uint32_t tgid;
+	int32_t fd;
+	uint32_t events;
+	const char *name;
+};
+
 struct kstack { uint32_t id; const char *frames; /* "fn;fn;...", innermost first */ };
 struct sock { struct ev_sock e; uint32_t res; };
-struct listen { struct ev_listen e; /* largest backlog */ double backlog_avg; /* over the snapshots */ };
+struct listen {
+	struct ev_listen e; /* largest backlog */
+	double backlog_avg; /* over the snapshots */
+};
 
 struct model {
 	struct ev_meta meta;

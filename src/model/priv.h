@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/model.h"
+#include "model/slices.h"
 
 enum {
 	MODEL_WAITS_DEFAULT = 300000,
@@ -25,7 +26,6 @@ enum {
 	RES_MAX = 1 << 16,
 	PAIRS_MAX = 1 << 16,
 	RES_TICKS_MAX = 1 << 16,
-	SLICES_TOTAL_MAX = 80000, /* threads x ticks: 17 MB */
 	STR_ID_MAX = 1 << 20,
 	STR_BYTES_MAX = 16 << 20,
 	TABLE_MAX = 1 << 13,	/* rows of each table of tables.c */
@@ -51,7 +51,7 @@ struct track {
 	int64_t ns[ST_CNT];	/* sum == sure_ns - begin_ns */
 	int64_t iowait_ns, unint_ns;
 	uint64_t wait_cnt;
-	int64_t *base;		/* kernel-side sums at begin_ns, iowait and unint last; NULL: zero */
+	int64_t *base;		/* kernel-side sums at begin_ns, then iowait, unint; NULL: 0 */
 	uint32_t next_seq;
 	bool begun, seq_known, based, pend_set;
 	struct ev_wait pend;	/* still waiting when last heard of */
@@ -95,13 +95,6 @@ struct memo {
 		VEC(struct { type first; type last; }) rows;          \
 	}
 
-struct slices {
-	struct slice *items;	/* row after row of width ticks */
-	size_t cap;		/* in slices */
-	uint32_t rows, width, width_max;
-	VEC(uint64_t) begins;	/* of the ticks kept; the last is open */
-};
-
 struct model_priv {
 	uint32_t max_waits;
 	bool begun, has_meta;
@@ -139,7 +132,7 @@ struct model_priv {
 	TABLE(struct ev_sock) socks;
 	TABLE(struct ev_member) members;
 	TABLE(struct ev_listen) listens;
-	struct hmap listen_sum, listen_seen; /* by the key of listens: backlogs added up, snapshots */
+	struct hmap listen_sum, listen_seen; /* by key of listens: backlogs, snapshots */
 	TABLE(struct ev_host) hosts;
 	VEC(struct ev_turn) turns;
 	VEC(struct ev_conn) conns_first, conns_last;
@@ -157,14 +150,6 @@ uint32_t model_proc_get(struct model *m, uint32_t tgid);
 
 /* The thread's track, made when new; its pointer dies with the next one made. */
 struct track *model_track_get(struct model *m, uint32_t thread);
-
-/* slices.c: time is added where it falls; sign -1 takes it out again. */
-void slices_tick(struct slices *s, uint64_t end_ns);
-uint32_t slices_row(struct slices *s);
-struct slice *slices_at(struct slices *s, uint32_t row, uint64_t ns);
-uint64_t slices_tick_begin(const struct slices *s, uint64_t ns, uint64_t *ret_end);
-size_t slices_bytes(const struct slices *s);
-void slices_release(struct slices *s);
 
 /* batch.c */
 void batch_put(struct model *m, const struct ev_wait *ev);

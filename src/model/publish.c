@@ -130,7 +130,8 @@ static void publish_culprits(struct model *m)
 		m->culprits[i] = (struct culprit){
 			.victim = l->victim_tgid, .culprit = l->culprit_tgid,
 			.comm = model_str(m, l->comm), .tid = l->h.tid,
-			.ns = since(l->ns, base ? f->ns : 0), .cnt = since(l->cnt, base ? f->cnt : 0),
+			.ns = since(l->ns, base ? f->ns : 0),
+			.cnt = since(l->cnt, base ? f->cnt : 0),
 		};
 	}
 	SORT(m->culprits, m->culprit_cnt, cmp_culprit);

@@ -69,7 +69,6 @@ static void make_room_for_tick(struct slices *s)
 		drop_oldest(s, s->width > 4 ? s->width / 4 : 1);
 }
 
-/* Ends the open tick at end_ns and opens the next. */
 void slices_tick(struct slices *s, uint64_t end_ns)
 {
 	if (s->width == 0)
@@ -78,7 +77,6 @@ void slices_tick(struct slices *s, uint64_t end_ns)
 	vec_push(&s->begins, end_ns);
 }
 
-/* A new row of empty slices; NO_IDX when there is no room. */
 uint32_t slices_row(struct slices *s)
 {
 	size_t need;
@@ -108,7 +106,6 @@ static size_t tick_at(const struct slices *s, uint64_t ns)
 	return i; /* one past the tick; 0: before all that are kept */
 }
 
-/* The slice of a row that ns falls into; NULL before the first kept. */
 struct slice *slices_at(struct slices *s, uint32_t row, uint64_t ns)
 {
 	size_t i = tick_at(s, ns);
@@ -116,7 +113,6 @@ struct slice *slices_at(struct slices *s, uint32_t row, uint64_t ns)
 	return i == 0 ? NULL : s->items + (size_t)row * s->width + i - 1;
 }
 
-/* Where the tick that ns falls into begins; *ret_end is its end, UINT64_MAX when open. */
 uint64_t slices_tick_begin(const struct slices *s, uint64_t ns, uint64_t *ret_end)
 {
 	size_t i = tick_at(s, ns);

@@ -139,9 +139,8 @@ static bool same_pair(const struct pair *a, const struct pair *b)
 static struct pair *pair_get(struct model *m, const struct pair *key)
 {
 	struct model_priv *p = m->priv;
-	uint32_t *memo =
-		&p->pair_memo
-			 .at[(key->thread * 31 + key->res * 7 + key->waker + key->cls) % MEMO_CNT];
+	uint32_t slot = (key->thread * 31 + key->res * 7 + key->waker + key->cls) % MEMO_CNT;
+	uint32_t *memo = &p->pair_memo.at[slot];
 	uint64_t hash, at;
 
 	if (*memo && same_pair(&p->pairs.items[*memo - 1], key))

@@ -111,7 +111,8 @@ static bool put_member(struct model *m, const struct event_hdr *ev)
 
 uint64_t tables_listen_key(const struct ev_listen *e)
 {
-	uint64_t key[2] = { (uint64_t)e->tgid << 32 | (uint32_t)e->family << 16 | e->lport, e->name };
+	uint64_t key[2] = {(uint64_t)e->tgid << 32 | (uint32_t)e->family << 16 | e->lport,
+			   e->name};
 
 	return key_of(key, 2);
 }

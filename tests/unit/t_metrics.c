@@ -149,8 +149,8 @@ TEST(metrics_text_and_json)
 	HAS(buf_str(&text), "more"); /* a second row of runtime is left out, and counted */
 	metrics_json(&r, m, &json);
 	HAS(buf_str(&json), "{\"schema\":\"heldup/metrics/1\"");
-	HAS(buf_str(&json),
-	    "\"metric\":\"sector_count\",\"unit\":\"sectors/s\",\"pid\":1,\"tid\":3");
+	HAS(buf_str(&json), "\"metric\":\"sector_count\",\"unit\":\"sectors/s\",\"pid\":1,"
+			    "\"tid\":3");
 	EQ_U(buf_str(&json)[json.len - 1], '\n');
 	metrics_free(metrics);
 	arena_release(&arena);

@@ -275,11 +275,8 @@ TEST(model_names_what_came_without_name)
 		{RES_FUTEX, "futex 0x40 of srv"},
 		{RES_PIPE, "pipe 64"},
 		{RES_EPOLL, "epoll of srv"},
-		{RES_SOCKET, "socket 64"},
-		{RES_FILE, "file 64"},
-		{RES_TIMER, "timer"},
-		{RES_MEMORY, "memory"},
-		{RES_CHILD, "child of srv"},
+		{RES_SOCKET, "socket 64"},	  {RES_FILE, "file 64"}, {RES_TIMER, "timer"},
+		{RES_MEMORY, "memory"},		  {RES_CHILD, "child of srv"},
 		{RES_KIND_CNT + 3, "resource 0x40"},
 	};
 
@@ -372,9 +369,11 @@ static struct model *shuffled(unsigned seed, uint32_t max_waits)
 	return m;
 }
 
-#define SAME(a, b, items, cnt)     \
-	OK((a)->cnt == (b)->cnt && \
-	   memcmp((a)->items, (b)->items, (a)->cnt * sizeof(*(a)->items)) == 0)
+#define SAME(a, b, items, cnt)                                                            \
+	do {                                                                              \
+		EQ_U((a)->cnt, (b)->cnt);                                                 \
+		OK(memcmp((a)->items, (b)->items, (a)->cnt * sizeof(*(a)->items)) == 0); \
+	} while (0)
 
 TEST(model_order_inside_a_batch_does_not_matter)
 {
