@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,9 @@
 #include "ui/screen.h"
 #include "ui/ui.h"
 #include "ui/view.h"
+
+/* Batches and tables of this size go back to the system when they are dropped. */
+enum { BIG_BYTES = 256 << 10 };
 
 enum { BATCH_COLUMNS = 132, COLUMNS_MIN = 40, COLUMNS_MAX = 1000, INTERVAL_MIN_MS = 100 };
 
@@ -377,6 +381,7 @@ static int top_run(struct cli *cli, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	setlocale(LC_CTYPE, "");
+	mallopt(M_MMAP_THRESHOLD, BIG_BYTES);
 	t.ui = ui_new();
 	t.view = view_new();
 	rc = set_up(&t, &err);

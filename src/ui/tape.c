@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-enum { TAPE_DEFAULT_BYTES = 32 << 20, STRS_MAX_BYTES = 16 << 20 };
+enum { TAPE_DEFAULT_BYTES = 12 << 20, STRS_MAX_BYTES = 16 << 20 };
 
 struct batch {
 	struct buf bytes;
@@ -256,6 +256,8 @@ static void drop_first(struct tape *t)
 static void close_batch(struct tape *t, const struct ev_tick *tick)
 {
 	t->open.begin_ns = tick->begin_ns;
+	t->open.bytes.data = xrealloc(t->open.bytes.data, t->open.bytes.len + 1);
+	t->open.bytes.cap = t->open.bytes.len + 1;
 	t->batch_bytes += t->open.bytes.len;
 	vec_push(&t->batches, t->open);
 	t->open = (struct batch){0};

@@ -22,7 +22,7 @@ enum { TAPE_BASE_MAX = 1 << 16 };
 
 struct tape;
 
-/* max_bytes 0: 32 MiB */
+/* max_bytes 0: 12 MiB */
 struct tape *tape_new(size_t max_bytes);
 void tape_free(struct tape *t);
 
