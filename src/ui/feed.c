@@ -30,7 +30,7 @@
 #include "ui/view.h"
 
 enum {
-	LIVE_WAITS = 65536,	/* kept in full: about two seconds of a busy server */
+	LIVE_WAITS = 32768,	/* kept in full: more than a second of a busy server */
 	LIVE_SLICES = 4,	/* the tick shown, the open one, and room */
 	FILE_TICKS = 1 << 16,	/* a capture of 18 hours */
 	TABLE_HIGH = 1 << 15,	/* rows of a model table at which it is made anew */
