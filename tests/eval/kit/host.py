@@ -27,6 +27,18 @@ def cpu_for_load():
     return 1 if (os.cpu_count() or 1) > 1 else None
 
 
+def be_nice(value):
+    """Niceness of this process, and of its session where the kernel groups by those.
+
+    With autogroups a process's own niceness counts only inside its session.
+    """
+    os.nice(value)
+    try:
+        _put('/proc/self/autogroup', str(os.nice(0)))
+    except OSError:
+        pass
+
+
 def _stat_fields(pid):
     try:
         with open('/proc/%d/stat' % pid) as f:

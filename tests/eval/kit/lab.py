@@ -24,6 +24,7 @@ STOP_WAIT_S = 6.0
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _open_labs = []
+base_nice = 0	# of all that is started; set once, before the first lab
 
 
 class LabError(Exception):
@@ -123,8 +124,8 @@ class Lab:
                 cgroup.enter()
             if cpu is not None:
                 os.sched_setaffinity(0, {cpu})
-            if nice:
-                os.nice(nice)
+            if nice or base_nice:
+                host.be_nice(nice + base_nice)
 
         with open(log, 'w') as out:
             popen = subprocess.Popen(full, stdout=out, stderr=subprocess.STDOUT,

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+from . import host, lab
 from .lab import LabError
 
 
@@ -18,10 +19,16 @@ class Answer:
 
 
 def run(argv, timeout):
+    """A session of its own, like all that is started: one niceness for all."""
     start = time.monotonic()
+
+    def before_exec():
+        if lab.base_nice:
+            host.be_nice(lab.base_nice)
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout,
-                              errors='replace')
+                              errors='replace', start_new_session=True,
+                              preexec_fn=before_exec)
     except FileNotFoundError:
         raise LabError('%s: no such program (build it first)' % argv[0])
     except subprocess.TimeoutExpired:
