@@ -86,7 +86,8 @@ static __always_inline struct thr *begin(struct task_struct *p)
 		return NULL;
 	}
 	__sync_fetch_and_add(&thread_cnt, 1);
-	t->unannounced = e->flags;
+	t->unannounced = e->flags & ~TASKF_LIGHT;
+	t->light = !!(e->flags & TASKF_LIGHT);
 	seed(p, t, bpf_ktime_get_ns());
 	return t;
 }
@@ -103,6 +104,15 @@ static __always_inline int announce(struct seq_file *seq, struct task_struct *p,
 	if (bpf_seq_write(seq, &s->task, sizeof(s->task)) == 0)
 		t->unannounced = 0;
 	return 0;
+}
+
+/* A client may turn out to be a server of ours as well. */
+static __always_inline void look_again(struct thr *t)
+{
+	u32 tgid = t->tgid;
+	struct proc_ent *e = bpf_map_lookup_elem(&hu_procs, &tgid);
+
+	t->light = e && e->flags & TASKF_LIGHT;
 }
 
 SEC("iter/task")
@@ -122,6 +132,8 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 		t = begin(p);
 	if (!t)
 		return 0;
+	if (t->light)
+		look_again(t);
 	if (t->unannounced)
 		return announce(seq, p, t, s);
 	if (t->state == THR_WAIT && t->state_ns < tick_since_ns)

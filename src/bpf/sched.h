@@ -254,9 +254,6 @@ static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64
 
 static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
 {
-	struct proc_ent *e;
-	u32 tgid = t->tgid;
-
 	if (t->state > THR_RUN)
 		missed_switch_in(p, t, now);
 	t->ver++;
@@ -269,7 +266,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->kstack = -1;
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
-	t->off_open = own_open[t->tid & OWN_OPEN_MASK];
+	t->off_open = own_open[t->tid & OPEN_MASK];
 	if (bpf_core_field_exists(p->sched_info.run_delay))
 		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
@@ -286,8 +283,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 			t->state = THR_WAIT;
 		}
 	} else {
-		e = bpf_map_lookup_elem(&hu_procs, &tgid);
-		t->proc_open = e ? e->sums.open : 0;
+		t->proc_open = proc_open[t->tgid & OPEN_MASK];
 		classify(p, t, state, true);
 		if (t->last_io_ns && (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL))
 			stall_note(t, now);
@@ -441,13 +437,14 @@ int hu_fork(u64 *ctx)
 		return 0;
 	}
 	__sync_fetch_and_add(&thread_cnt, 1);
+	t->light = !!(fresh.flags & TASKF_LIGHT);
 	t->tid = child->pid;
 	t->tgid = tgid;
 	t->kstack = -1;
 	t->sysnr = -1;
 	t->flags = WAITF_PREEMPTED;
 	t->since_ns = t->state_ns = t->off_ns = now;
-	send_task(child, TASK_FORK, fresh.flags, now);
+	send_task(child, TASK_FORK, fresh.flags & ~TASKF_LIGHT, now);
 	return 0;
 }
 

@@ -14,8 +14,8 @@
  * These hooks run on every call of every process: others leave after one
  * look at the task.
  *
- * Open requests are kept as "ends minus begins" (see wire_proc): adding the
- * time at an end and taking it off at a begin needs no lock between threads.
+ * At 100,000 requests a second each nanosecond here is 0.02 % of a core: no
+ * hashing on the way, nothing shared between CPUs but two counters.
  */
 #include "res.h"
 #include "waker.h"
@@ -56,7 +56,11 @@ struct hu_socks_map {
 	__type(value, struct sk_ent);
 } hu_socks SEC(".maps");
 
-/* Conversations: key to index, and the sums by index, which needs no hashing later. */
+/*
+ * Conversations: key to index, and the sums by index, which needs no hashing
+ * later.  The sums are per CPU, so that plain additions do: these programs
+ * run with preemption off and are never nested.
+ */
 struct hu_end_idx_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ENDS_MAX);
@@ -65,8 +69,8 @@ struct hu_end_idx_map {
 } hu_end_idx SEC(".maps");
 
 struct hu_ends_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, ENDS_MAX);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ENDS_MAX); /* fewer on machines with many CPUs: see live_bpf.c */
 	__type(key, u32);
 	__type(value, struct wire_end);
 } hu_ends SEC(".maps");
@@ -129,19 +133,6 @@ static __always_inline struct wire_end *end_of(const struct sk_ent *e)
 	return idx ? bpf_map_lookup_elem(&hu_ends, &idx) : NULL;
 }
 
-static __always_inline struct wire_proc *proc_of(const struct sk_ent *e)
-{
-	u32 tgid = e->tgid;
-	struct proc_ent *p = bpf_map_lookup_elem(&hu_procs, &tgid);
-
-	return p ? &p->sums : NULL;
-}
-
-static __always_inline void own_open_add(u32 tid, s32 step)
-{
-	__sync_fetch_and_add(&own_open[tid & OWN_OPEN_MASK], step);
-}
-
 static __noinline u32 end_find(const struct wire_end_key *key, const char *name)
 {
 	struct wire_end *end;
@@ -153,7 +144,7 @@ static __noinline u32 end_find(const struct wire_end_key *key, const char *name)
 	if (found)
 		return *found;
 	idx = __sync_fetch_and_add(&end_cnt, 1);
-	end = idx < ENDS_MAX ? bpf_map_lookup_elem(&hu_ends, &idx) : NULL;
+	end = bpf_map_lookup_elem(&hu_ends, &idx);
 	if (!end) {
 		count_loss(HU_LOSS_END_MAP);
 		return 0;
@@ -231,7 +222,7 @@ static __always_inline struct sk_ent *sk_get(struct sock *sk, struct thr *t)
 	sk_init(sk, e, &d);
 	end = end_of(e);
 	if (end)
-		__sync_fetch_and_add(&end->conns, 1);
+		end->conns++;
 	return e;
 }
 
@@ -271,21 +262,13 @@ static __always_inline void send_turn(struct sk_ent *e, u32 tid, u64 service_ns,
 	bpf_ringbuf_submit(w, ring_flags());
 }
 
-static __always_inline void open_count(struct sk_ent *e, s32 step, u64 now)
+/* Requests that are read and not answered, by thread and process, for the waits meanwhile. */
+static __always_inline void open_count(const struct sk_ent *e, s32 step)
 {
-	struct wire_proc *p = proc_of(e);
-
-	if (e->role == ROLE_SERVER)
-		own_open_add(e->first_tid, step);
-	if (!p)
+	if (e->role != ROLE_SERVER)
 		return;
-	if (e->role == ROLE_SERVER) {
-		__sync_fetch_and_add(&p->open, step);
-		__sync_fetch_and_add(&p->open_ns, step > 0 ? -now : now);
-	} else {
-		__sync_fetch_and_add(&p->out, step);
-		__sync_fetch_and_add(&p->out_ns, step > 0 ? -now : now);
-	}
+	__sync_fetch_and_add(&own_open[e->first_tid & OPEN_MASK], step);
+	__sync_fetch_and_add(&proc_open[e->tgid & OPEN_MASK], step);
 }
 
 static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now)
@@ -296,9 +279,9 @@ static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now)
 	e->open_ns = now;
 	e->first_tid = tid;
 	e->queue_ns = e->role == ROLE_SERVER ? since(arrived, now) : 0;
-	open_count(e, 1, now);
+	open_count(e, 1);
 	if (end && e->idle_ns)
-		__sync_fetch_and_add(&end->idle_ns, since(e->idle_ns, arrived));
+		end->idle_ns += since(e->idle_ns, arrived);
 	return 0;
 }
 
@@ -307,19 +290,19 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 	u64 service_ns = since(e->open_ns, now);
 	struct wire_end *end = end_of(e);
 
-	open_count(e, -1, now);
+	open_count(e, -1);
 	e->open_ns = 0;
 	e->idle_ns = now;
 	if (end) {
-		__sync_fetch_and_add(&end->turns, 1);
-		__sync_fetch_and_add(&end->service_ns, service_ns);
-		__sync_fetch_and_add(&end->hist[hist_idx(service_ns)], 1);
+		end->turns++;
+		end->service_ns += service_ns;
+		end->hist[hist_idx(service_ns)]++;
 		if (e->queue_ns) {
-			__sync_fetch_and_add(&end->queue_ns, e->queue_ns);
-			__sync_fetch_and_add(&end->queue_cnt, 1);
+			end->queue_ns += e->queue_ns;
+			end->queue_cnt++;
 		}
-		__sync_fetch_and_add(&end->rx_bytes, e->rx_bytes);
-		__sync_fetch_and_add(&end->tx_bytes, e->tx_bytes);
+		end->rx_bytes += e->rx_bytes;
+		end->tx_bytes += e->tx_bytes;
 		if (service_ns > end->service_max_ns)
 			end->service_max_ns = service_ns;
 	}
@@ -329,37 +312,13 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 }
 
 /* A request that will not be answered: the connection ends. */
-static __always_inline void turn_abandon(struct sk_ent *e, u64 now)
+static __always_inline void turn_abandon(struct sk_ent *e)
 {
-	struct wire_proc *p;
-
 	if (e->open_ns) {
-		open_count(e, -1, now);
+		open_count(e, -1);
 		e->open_ns = 0;
 	}
-	if (e->unread_ns) {
-		p = proc_of(e);
-		if (p) {
-			__sync_fetch_and_add(&p->unread, -1);
-			__sync_fetch_and_add(&p->unread_ns, now);
-		}
-		e->unread_ns = 0;
-	}
-}
-
-static __always_inline void rx_ready_done(struct sk_ent *e, u64 now)
-{
-	struct wire_proc *p;
-
-	e->notready_since_ns = now;
-	if (!e->unread_ns)
-		return;
 	e->unread_ns = 0;
-	p = proc_of(e);
-	if (p) {
-		__sync_fetch_and_add(&p->unread, -1);
-		__sync_fetch_and_add(&p->unread_ns, now);
-	}
 }
 
 static __noinline int on_recv(struct thr *t, struct sk_ent *e, s32 bytes, u64 now)
@@ -376,7 +335,7 @@ static __noinline int on_recv(struct thr *t, struct sk_ent *e, s32 bytes, u64 no
 	}
 	if (!bytes) { /* the other side is done: nothing more will come or be asked */
 		if (e->role == ROLE_CLIENT)
-			turn_abandon(e, now);
+			turn_abandon(e);
 		return 0;
 	}
 	e->rx_bytes += bytes;
@@ -386,12 +345,13 @@ static __noinline int on_recv(struct thr *t, struct sk_ent *e, s32 bytes, u64 no
 		} else {
 			end = end_of(e);
 			if (end)
-				__sync_fetch_and_add(&end->partial_cnt, 1);
+				end->partial_cnt++;
 		}
 	} else if (e->role == ROLE_CLIENT && e->open_ns) {
 		turn_close(e, t->tid, now);
 	}
-	rx_ready_done(e, now);
+	e->notready_since_ns = now;
+	e->unread_ns = 0;
 	return 0;
 }
 
@@ -410,8 +370,8 @@ static __noinline int on_send(struct thr *t, struct sk_ent *e, s32 bytes, u64 no
 	if (e->txblock_ns) {
 		end = end_of(e);
 		if (end) {
-			__sync_fetch_and_add(&end->txblock_ns, since(e->txblock_ns, now));
-			__sync_fetch_and_add(&end->txblock_cnt, 1);
+			end->txblock_ns += since(e->txblock_ns, now);
+			end->txblock_cnt++;
 		}
 		e->txblock_ns = 0;
 	}
@@ -429,7 +389,7 @@ static __always_inline int sock_call(u64 *ctx, bool recv)
 	struct sk_ent *e;
 	u64 now;
 
-	if (!t)
+	if (!t || t->light)
 		return 0;
 	count_run(RUN_SOCK_TRACKED);
 	if (recv && (bytes < 0 || ctx[2] & MSG_PEEK_OR_ERRQUEUE))
@@ -470,7 +430,6 @@ int hu_data_ready(u64 *ctx)
 	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	u32 zero = 0;
 	struct arrival *a;
-	struct wire_proc *p;
 	u64 now;
 
 	if (!e)
@@ -480,6 +439,7 @@ int hu_data_ready(u64 *ctx)
 	if (a) {
 		a->at_ns = now;
 		a->res = e->res;
+		a->role = e->role;
 		a->remote = sk_is_remote(sk);
 	}
 	if (e->unread_ns)
@@ -487,11 +447,6 @@ int hu_data_ready(u64 *ctx)
 	e->unread_ns = now;
 	if (e->notready_since_ns)
 		e->notready_ns += since(e->notready_since_ns, now);
-	p = proc_of(e);
-	if (p) {
-		__sync_fetch_and_add(&p->unread, 1);
-		__sync_fetch_and_add(&p->unread_ns, -now);
-	}
 	return 0;
 }
 
@@ -513,7 +468,7 @@ int hu_sk_state(u64 *ctx)
 		return 0;
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	if (e && to == TCP_STATE_CLOSE)
-		turn_abandon(e, bpf_ktime_get_ns());
+		turn_abandon(e);
 	return 0;
 }
 

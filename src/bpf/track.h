@@ -26,7 +26,7 @@
 #define NSEC_PER_USEC 1000ull
 #define SHORT_PREEMPT_NS (20 * NSEC_PER_USEC)
 #define STALL_MIN_NS (10 * 1000 * NSEC_PER_USEC)
-#define OWN_OPEN_MASK 0xffff
+#define OPEN_MASK 0xffff
 #define CULPRIT_MIN_NS (50 * NSEC_PER_USEC)
 #define LCB_SPIN 1 /* flags of lock:contention_begin */
 #define LCB_RT 8
@@ -99,6 +99,7 @@ struct thr {
 	u32 tid;
 	u32 tgid;
 	u32 polled; /* nothing received since poll or epoll returned */
+	u32 light;  /* TASKF_LIGHT */
 	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
 };
 
@@ -165,7 +166,9 @@ const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 
 /* Counted with atomics, read by user space. */
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
-s32 own_open[OWN_OPEN_MASK + 1] = {0}; /* requests read and not answered, by tid */
+/* Requests read and not answered, by the low bits of tid and tgid. */
+s32 own_open[OPEN_MASK + 1] = {0};
+s32 proc_open[OPEN_MASK + 1] = {0};
 
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
 

@@ -34,7 +34,7 @@ struct arrival {
 	u64 at_ns;
 	u64 res;
 	u32 remote; /* from another host */
-	u32 pad;
+	u32 role;   /* enum sock_role */
 };
 
 struct hu_arrival_map {
@@ -145,8 +145,8 @@ static __always_inline void waker_find(struct thr *t, struct waker *w, u64 now)
 		w->tgid = cur->tgid;
 	}
 	if (!only_target && !(cur->flags & KPF_KTHREAD) && waits_for_process(t->cls) &&
-	    cur->tgid != t->tgid)
-		w->foreign = !thr_of(cur);
+	    cur->tgid != t->tgid && !thr_of(cur))
+		w->foreign = 1;
 }
 
 /* The file that the current task writes to, as the one who polls it names it; 0 unknown. */
@@ -199,12 +199,16 @@ static __always_inline void waker_cand(struct thr *t, const struct waker *w)
 {
 	u64 ns = since(t->off_ns, t->wake_ns);
 	struct peer_cand *c, fresh = {.wait_ns = ns, .cnt = 1};
+	struct arrival *a;
 	u32 tgid = w->tgid;
 
 	if (!w->foreign || tgid == self_tgid)
 		return;
+	a = arrival_now(t->wake_ns);
+	fresh.client_cnt = a && a->role == ROLE_SERVER;
 	c = bpf_map_lookup_elem(&hu_peers, &tgid);
 	if (c) {
+		__sync_fetch_and_add(&c->client_cnt, fresh.client_cnt);
 		__sync_fetch_and_add(&c->wait_ns, ns);
 		__sync_fetch_and_add(&c->cnt, 1);
 	} else {

@@ -24,6 +24,8 @@
 #include "collect/hooks.h"
 #include "heldup.skel.h"
 
+#define ENDS_MAX 4096 /* conversations; fewer where their per-CPU sums would pass ENDS_BYTES */
+#define ENDS_BYTES (16 << 20)
 #define ITER_BUF_BYTES (128 * 1024)
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -153,6 +155,7 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 {
 	const struct btf_type *proto = tp_proto(btf, "sched_switch");
 	struct heldup_bpf *skel = b->skel;
+	int cpus = libbpf_num_possible_cpus();
 
 	live_sys_fill(skel->rodata->sys_kind);
 	skel->rodata->self_tgid = getpid();
@@ -165,6 +168,9 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->only_target = opts->only_target != 0;
 	skel->rodata->preempt_off = preempt_off(btf);
 	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);
+	if (cpus > ENDS_BYTES / ENDS_MAX / (int)sizeof(struct wire_end))
+		bpf_map__set_max_entries(skel->maps.hu_ends,
+					 ENDS_BYTES / cpus / sizeof(struct wire_end));
 }
 
 static int on_record(void *ctx, void *data, size_t size)

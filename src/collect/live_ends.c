@@ -2,7 +2,6 @@
 /* Conversations and sockets in use; and the ports that servers listen on, for the kernel side. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +16,6 @@
 
 #define TCP_LISTEN_STATE 0x0a
 #define ENDS_MAX 4096
-#define ENDS_BATCH 64
 
 /* Ports in the LISTEN state of one /proc/PID/net/tcp. */
 static void listen_file(struct live *l, uint32_t tgid, uint32_t netns, const char *name)
@@ -68,6 +66,20 @@ uint8_t live_role(struct live *l, const struct wire_res *w)
 	return w->rport ? ROLE_CLIENT : ROLE_SERVER;
 }
 
+static void sum_age(struct live_sums *s, uint64_t since_ns, uint64_t now)
+{
+	s->cnt++;
+	s->ns += now > since_ns ? now - since_ns : 0;
+}
+
+static void sock_sums(struct live_proc *p, const struct wire_sock *w)
+{
+	if (w->open_since_ns)
+		sum_age(w->role == ROLE_SERVER ? &p->open : &p->out, w->open_since_ns, w->hdr.ts_ns);
+	if (w->unread_since_ns && w->role == ROLE_SERVER)
+		sum_age(&p->unread, w->unread_since_ns, w->hdr.ts_ns);
+}
+
 void live_sock(struct live *l, const struct wire_sock *w)
 {
 	struct ev_sock ev = {
@@ -83,6 +95,7 @@ void live_sock(struct live *l, const struct wire_sock *w)
 		.role = w->role,
 	};
 
+	sock_sums(live_proc(l, w->tgid), w);
 	if (w->open_since_ns && w->end_idx < l->ends.cnt) {
 		struct live_end *e = &l->ends.items[w->end_idx];
 		uint64_t age =
@@ -159,7 +172,7 @@ static void put_end(struct live *l, struct live_end *e, const struct wire_end *v
 	if (k->role == ROLE_CLIENT && k->family != AF_UNIX)
 		ev.peer_tgid = peers_listener(l->peers, k->tgid, k->family, k->raddr, k->rport);
 	if (ev.peer_tgid)
-		live_draw_in(l, ev.peer_tgid);
+		live_draw_in(l, ev.peer_tgid, false);
 	if (ev.peer_tgid)
 		ev.peer_comm = emit_str(&l->emit, names_comm(l->names, ev.peer_tgid));
 	EMIT(&l->emit, &ev, EV_END, 0, now);
@@ -168,25 +181,61 @@ static void put_end(struct live *l, struct live_end *e, const struct wire_end *v
 void live_ends_begin(struct live *l)
 {
 	learn_keys(l);
+	VEC_FOREACH(&l->procs, p)
+		p->open = p->out = p->unread = (struct live_sums){0};
 	VEC_FOREACH(&l->ends, e)
 		e->open_cnt = e->open_sum_ns = e->open_oldest_ns = 0;
 }
 
+/* The sums of all CPUs. */
+static void end_join(struct wire_end *to, const struct wire_end *per_cpu, int cpu_cnt)
+{
+	*to = per_cpu[0];
+	for (int c = 1; c < cpu_cnt; c++) {
+		const struct wire_end *v = &per_cpu[c];
+
+		to->turns += v->turns;
+		to->service_ns += v->service_ns;
+		to->queue_ns += v->queue_ns;
+		to->queue_cnt += v->queue_cnt;
+		to->idle_ns += v->idle_ns;
+		to->txblock_ns += v->txblock_ns;
+		to->txblock_cnt += v->txblock_cnt;
+		to->rx_bytes += v->rx_bytes;
+		to->tx_bytes += v->tx_bytes;
+		to->partial_cnt += v->partial_cnt;
+		to->conns += v->conns;
+		if (v->service_max_ns > to->service_max_ns)
+			to->service_max_ns = v->service_max_ns;
+		for (int i = 0; i < WIRE_HIST_CNT; i++)
+			to->hist[i] += v->hist[i];
+		if (v->name[0])
+			memcpy(to->name, v->name, sizeof(to->name));
+	}
+}
+
 void live_ends_tick(struct live *l, uint64_t now)
 {
-	CLEANUP_FREE struct wire_end *values = xcalloc(ENDS_BATCH, sizeof(*values));
-	uint32_t keys[ENDS_BATCH], pos = 0, next = 0, cnt, read = 0;
-	int fd = bpf_map__fd(l->bpf.skel->maps.hu_ends), rc = 0;
+	int fd = bpf_map__fd(l->bpf.skel->maps.hu_ends), cpus = libbpf_num_possible_cpus();
+	CLEANUP_FREE struct wire_end *per_cpu = xcalloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
+	struct wire_end sum;
 
-	while (read < l->ends.cnt && rc == 0) {
-		cnt = ENDS_BATCH;
-		rc = bpf_map_lookup_batch(fd, read ? &pos : NULL, &next, keys, values, &cnt, NULL);
-		if (rc < 0 && errno != ENOENT)
-			return;
-		for (uint32_t i = 0; i < cnt; i++)
-			if (keys[i] < l->ends.cnt && l->ends.items[keys[i]].known)
-				put_end(l, &l->ends.items[keys[i]], &values[i], now);
-		pos = next;
-		read += cnt;
+	if (cpus <= 0)
+		return;
+	for (uint32_t i = 0; i < l->ends.cnt; i++) {
+		struct live_end *e = &l->ends.items[i];
+		struct live_proc *p;
+
+		if (!e->known || bpf_map_lookup_elem(fd, &i, per_cpu) < 0)
+			continue;
+		end_join(&sum, per_cpu, cpus);
+		put_end(l, e, &sum, now);
+		p = live_proc(l, e->key.tgid);
+		if (e->key.role == ROLE_SERVER) {
+			p->open.ns += sum.service_ns;
+			p->unread.ns += sum.queue_ns;
+		} else {
+			p->out.ns += sum.service_ns;
+		}
 	}
 }

@@ -65,6 +65,12 @@ struct live_proc {
 	uint32_t exe, cgroup; /* strings */
 	bool named, in_pidns, gone;
 	bool refused;	 /* a counterpart over the bound */
+	bool light;	 /* TASKF_LIGHT */
+	/* at this tick: requests open here, sent out and not answered, not read yet */
+	struct live_sums {
+		uint32_t cnt;
+		uint64_t ns; /* all ended ones and the ages of the present ones */
+	} open, out, unread;
 };
 
 /* A conversation, by its index in the kernel side's array. */
@@ -139,7 +145,7 @@ void live_ends_tick(struct live *l, uint64_t now);
 
 /* live_peers.c */
 void live_peers(struct live *l);
-void live_draw_in(struct live *l, uint32_t tgid);
+void live_draw_in(struct live *l, uint32_t tgid, bool client);
 
 /* live_maps.c */
 void live_maps_begin(struct live *l);

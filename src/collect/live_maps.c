@@ -55,15 +55,15 @@ static void put_proc(struct live *l, const void *key, const void *value, uint64_
 {
 	const struct proc_ent *e = value;
 	uint32_t tgid = *(const uint32_t *)key;
+	const struct live_proc *p = live_proc(l, tgid);
 	struct ev_proc ev = {
 		.tgid = tgid,
-		.open = e->sums.open > 0 ? e->sums.open : 0,
-		.out = e->sums.out > 0 ? e->sums.out : 0,
-		.unread = e->sums.unread > 0 ? e->sums.unread : 0,
-		/* the sums hold ends minus begins: what is open counts up to now */
-		.open_ns = e->sums.open_ns + (int64_t)e->sums.open * now,
-		.out_ns = e->sums.out_ns + (int64_t)e->sums.out * now,
-		.unread_ns = e->sums.unread_ns + (int64_t)e->sums.unread * now,
+		.open = p->open.cnt,
+		.out = p->out.cnt,
+		.unread = p->unread.cnt,
+		.open_ns = p->open.ns,
+		.out_ns = p->out.ns,
+		.unread_ns = p->unread.ns,
 	};
 
 	if (e->flags & TASKF_TARGET)
@@ -198,12 +198,12 @@ void live_maps_begin(struct live *l)
 
 void live_maps_tick(struct live *l, uint64_t now, bool last)
 {
+	live_ends_tick(l, now);
 	l->alive_cnt = 0;
 	each_entry(l, l->bpf.skel->maps.hu_procs, put_proc, now);
 	each_entry(l, l->bpf.skel->maps.hu_culprits, put_culprit, now);
 	each_entry(l, l->bpf.skel->maps.hu_disks, put_disk, now);
 	each_entry(l, l->bpf.skel->maps.hu_devs, put_dev, now);
-	live_ends_tick(l, now);
 	put_outside(l, last ? SOCKDIAG_LISTEN | SOCKDIAG_CONN : SOCKDIAG_LISTEN, now);
 	put_loss(l, now);
 	put_self(l, now);

@@ -16,13 +16,25 @@
 #define PEER_MIN_WAIT_NS NS_PER_MS
 #define PEER_MIN_CNT 5
 
-void live_draw_in(struct live *l, uint32_t tgid)
+/* Was drawn in as a client and serves us as well: its requests count now. */
+static void upgrade(struct live *l, struct live_proc *p)
+{
+	struct proc_ent e = {.flags = TASKF_PEER};
+
+	p->light = false;
+	bpf_map__update_elem(l->bpf.skel->maps.hu_procs, &p->tgid, sizeof(p->tgid), &e, sizeof(e),
+			     BPF_EXIST);
+}
+
+void live_draw_in(struct live *l, uint32_t tgid, bool client)
 {
 	struct live_proc *p;
 
 	if (tgid <= 1 || tgid == (uint32_t)getpid() || l->opts.only_target)
 		return;
 	p = live_proc(l, tgid);
+	if (p->light && !client)
+		upgrade(l, p);
 	if (p->flags || p->refused)
 		return;
 	if (l->peer_cnt >= l->opts.max_peers) {
@@ -31,9 +43,10 @@ void live_draw_in(struct live *l, uint32_t tgid)
 		return;
 	}
 	p->flags = TASKF_PEER;
+	p->light = client;
 	l->peer_cnt++;
 	live_listen(l, tgid);
-	live_bpf_watch(&l->bpf, tgid, TASKF_PEER);
+	live_bpf_watch(&l->bpf, tgid, TASKF_PEER | (client ? TASKF_LIGHT : 0));
 }
 
 void live_peers(struct live *l)
@@ -47,7 +60,7 @@ void live_peers(struct live *l)
 	while (bpf_map_get_next_key(fd, pos, &next) == 0) {
 		if (bpf_map_lookup_elem(fd, &next, &c) == 0 &&
 		    (c.wait_ns >= PEER_MIN_WAIT_NS || c.cnt >= PEER_MIN_CNT))
-			live_draw_in(l, next);
+			live_draw_in(l, next, c.client_cnt * 2 >= c.cnt);
 		key = next;
 		pos = &key;
 	}

@@ -84,7 +84,7 @@ static void add_peer_end(struct live *l, const struct wire_res *w, struct ev_res
 	ev->peer_res = peer.res;
 	/* whom we ask, not who asks us: a client shows when it wakes someone */
 	if (w->kind == RES_PIPE || w->role == ROLE_CLIENT)
-		live_draw_in(l, peer.tgid);
+		live_draw_in(l, peer.tgid, false);
 }
 
 void live_res(struct live *l, const struct wire_res *w)

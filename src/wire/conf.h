@@ -62,13 +62,19 @@ struct run_cnts {
 struct peer_cand {
 	u64 wait_ns; /* it ended waits of this length, summed */
 	u64 cnt;
+	u64 client_cnt; /* of these, by sending to a port that the woken one serves */
 };
+
+/*
+ * A process drawn in only because it is a client of a watched one: its states
+ * are kept, its socket calls are not looked at.  Beside enum task_flags.
+ */
+#define TASKF_LIGHT (1u << 31)
 
 /* A watched process, by tgid. */
 struct proc_ent {
-	u32 flags; /* enum task_flags */
+	u32 flags; /* enum task_flags, TASKF_LIGHT */
 	u32 pad;
-	struct wire_proc sums;
 };
 
 /* A TCP port that someone listens on. */

@@ -169,21 +169,6 @@ struct wire_end {
 	char name[WIRE_NAME_LEN]; /* unix path */
 };
 
-/* Per tracked process. */
-struct wire_proc {
-	u64 open_ns;	   /* integral of open requests over time (request-nanoseconds) */
-	u64 open_last_ns;
-	u64 out_ns;	   /* integral of requests we sent that were not answered yet */
-	u64 out_last_ns;
-	u64 unread_ns;	   /* integral of sockets with data not yet read */
-	u64 unread_last_ns;
-	s32 open;
-	s32 out;
-	s32 unread;
-	u32 pad;
-};
-_Static_assert(sizeof(struct wire_proc) == 64, "wire_proc");
-
 /* Snapshot of a socket in use, from the socket-storage iterator. */
 struct wire_sock {
 	struct wire_hdr hdr;
