@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures at the command line: copied, cut, refused, never damaged; and metrics from them."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from heldup_cli import FAILED, HELDUP, OK, TOP, USAGE, Skip, heldup
+
+sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
+import schema_check  # noqa: E402
+
+TIMED = {"runtime", "rq_time", "block_time", "sleep_time"}
+
+
+def some_capture():
+    found = sorted(glob.glob(os.path.join(TOP, "tests", "golden", "*.cap")))
+    if not found:
+        raise Skip("no capture in tests/golden")
+    return found[0]
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def ticks(*argv):
+    lines = heldup("metrics", "--json", *argv).ended(OK).out.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_record_needs_output_and_selection():
+    heldup("record", "-p", "1").ended(USAGE).one_line().says("-o FILE")
+    with tempfile.TemporaryDirectory() as d:
+        out = os.path.join(d, "x.cap")
+        heldup("record", "-o", out).ended(USAGE).one_line()
+        heldup("record", "-p", "1", "-i", out, "-o", out).ended(USAGE).one_line()
+        assert os.listdir(d) == [], os.listdir(d)
+
+
+def test_record_copies_a_capture():
+    cap = some_capture()
+    with tempfile.TemporaryDirectory() as d:
+        copy = os.path.join(d, "copy.cap")
+        heldup("record", "-i", cap, "-o", copy).ended(OK).prints(r"copy\.cap: .* events, .* lost$")
+        assert os.listdir(d) == ["copy.cap"], os.listdir(d)
+        assert os.stat(copy).st_mode & 0o777 == 0o600
+        assert heldup("metrics", "--json", "-i", copy).out == \
+            heldup("metrics", "--json", "-i", cap).out
+
+
+def test_record_mends_a_cut_capture():
+    cap = some_capture()
+    data = content(cap)
+    with tempfile.TemporaryDirectory() as d:
+        cut, whole = os.path.join(d, "cut.cap"), os.path.join(d, "whole.cap")
+        with open(cut, "wb") as f:
+            f.write(data[:len(data) * 2 // 3])
+        heldup("metrics", "-i", cut).ended(OK).says("is not complete, the file is cut")
+        heldup("record", "-i", cut, "-o", whole).ended(OK)
+        # its own end is there now; that the first one was not is still told
+        heldup("metrics", "-i", whole).ended(OK).says("cut.cap' is not complete")
+        assert ticks("-i", whole) == ticks("-i", cut)
+
+
+def test_record_keeps_what_is_no_capture():
+    cap = some_capture()
+    with tempfile.TemporaryDirectory() as d:
+        notes = os.path.join(d, "notes.txt")
+        with open(notes, "w") as f:
+            f.write("what happened on Monday\n")
+        heldup("record", "-i", cap, "-o", notes).ended(FAILED).one_line().says("--force")
+        assert content(notes) == b"what happened on Monday\n"
+        heldup("record", "-i", cap, "-o", notes, "--force").ended(OK)
+        assert content(notes)[:7] == b"\x89HELDUP"
+        heldup("record", "-i", cap, "-o", d).ended(FAILED).one_line().says("directory")
+        heldup("record", "-i", cap, "-o", "/nonexistent/x").ended(FAILED).one_line()
+
+
+def test_record_keeps_a_good_capture_when_the_new_one_fails():
+    cap = some_capture()
+    with tempfile.TemporaryDirectory() as d:
+        good = os.path.join(d, "good.cap")
+        heldup("record", "-i", cap, "-o", good).ended(OK)
+        before = content(good)
+        bad = os.path.join(d, "bad")
+        with open(bad, "w") as f:
+            f.write("no capture")
+        heldup("record", "-i", bad, "-o", good).ended(FAILED).one_line()
+        assert content(good) == before
+        assert sorted(os.listdir(d)) == ["bad", "good.cap"], os.listdir(d)
+
+
+def test_record_to_a_full_disk():
+    heldup("record", "-i", some_capture(), "-o", "/dev/full").ended(FAILED).one_line() \
+        .says("No space left")
+
+
+def test_record_through_pipes():
+    cap = some_capture()
+    with tempfile.TemporaryDirectory() as d:
+        out = os.path.join(d, "out.cap")
+        with open(cap, "rb") as stdin, open(out, "wb") as stdout:
+            done = subprocess.run([HELDUP, "record", "-i", "-", "-o", "-"], stdin=stdin,
+                                  stdout=stdout, stderr=subprocess.PIPE, timeout=30)
+        assert done.returncode == OK, done.stderr
+        assert b"standard output: " in done.stderr, done.stderr
+        assert ticks("-i", out) == ticks("-i", cap)
+
+
+def test_metrics_fit_their_schema():
+    checker = schema_check.Checker(json.loads(heldup("metrics", "--json-schema").out))
+    seen = ticks("-i", some_capture())
+    assert seen
+    for tick in seen:
+        checker.check(checker.root, tick)
+    assert not checker.errors, checker.errors[:3]
+
+
+def test_metrics_states_add_up():
+    for tick in ticks("-i", some_capture())[1:]:
+        sums = {}
+        for row in tick["rows"]:
+            if row["metric"] in TIMED:
+                sums[row["tid"]] = sums.get(row["tid"], 0) + row["value"]
+        for tid, total in sums.items():
+            assert total <= 1.001, "tid %s: %f" % (tid, total)
+        assert max(sums.values()) > 0.99, sums
+
+
+def test_metrics_rows_are_limited_and_that_is_told():
+    cap = some_capture()
+    few = heldup("metrics", "-i", cap, "-n", "1").ended(OK)
+    few.prints(r"and \d+ more")
+    every = heldup("metrics", "-i", cap, "-n", "0").ended(OK)
+    assert len(every.out) > len(few.out)
+    assert "more" not in every.out.split("\n")[-2], every.out[-200:]
+
+
+def test_metrics_to_a_closed_pipe_ends():
+    done = subprocess.run("exec 3>&1; (%s metrics -i %s; echo status=$? >&3) | true"
+                          % (HELDUP, some_capture()), shell=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=30)
+    assert "status=0" in done.stdout or "status=1" in done.stdout or "141" in done.stdout, \
+        done.stdout + done.stderr
