@@ -130,7 +130,8 @@ function cut(text, width, font) {
 	return text.slice(0, lo) + '…';
 }
 
-/* Waiters that the chain stands for but does not draw: grouped by process and name. */
+/* Waiters that the chain stands for but does not draw: grouped by process and name, the
+ * crumbs left out. */
 function sideWaiters(chain) {
 	const inChain = new Set(chain.map(s => s.tid).filter(Boolean));
 	const groups = new Map();
@@ -147,7 +148,8 @@ function sideWaiters(chain) {
 		g.ns += e.ns;
 		groups.set(key, g);
 	}
-	return [...groups.values()].sort((a, b) => b.ns - a.ns);
+	const all = [...groups.values()].sort((a, b) => b.ns - a.ns);
+	return all.filter(g => g.ns * 100 >= all[0].ns);
 }
 
 function drawStep(svg, s, box, last) {
