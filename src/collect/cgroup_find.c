@@ -28,7 +28,8 @@ struct walk {
 	int (*visit)(struct walk *w, const char *dir, const char *name);
 	uint32_t *tgids;
 	size_t cnt, max_cnt;
-	const char *unit;
+	const char *unit;    /* or the tail of a path */
+	bool is_tail_found;
 	char *found;
 	size_t found_len;
 };
@@ -108,6 +109,34 @@ static bool is_cgroup_dir(const char *path)
 	       (fs.f_type == CGROUP1_MAGIC || fs.f_type == CGROUP2_MAGIC);
 }
 
+/* A directory whose path ends in what was asked for; its children belong to it. */
+static int visit_tail(struct walk *w, const char *dir, const char *name)
+{
+	size_t dir_len = strlen(dir), len = strlen(w->unit);
+	struct walk inner = {
+		.visit = visit_procs, .tgids = w->tgids, .cnt = w->cnt, .max_cnt = w->max_cnt};
+
+	(void)name;
+	if (dir_len <= len || dir[dir_len - len - 1] != '/' ||
+	    strcmp(dir + dir_len - len, w->unit) != 0)
+		return 0;
+	w->is_tail_found = true;
+	walk_dir(&inner, dir, 0);
+	w->cnt = inner.cnt;
+	return 0;
+}
+
+static int procs_by_tail(const struct cgroups *c, struct walk *w, const char *path)
+{
+	w->visit = visit_tail;
+	w->unit = path;
+	for (size_t i = 0; *path && i < c->mounts.cnt; i++) {
+		w->dir_cnt = 0;
+		walk_dir(w, c->mounts.items[i].dir, 0);
+	}
+	return w->is_tail_found ? (int)w->cnt : -ENOENT;
+}
+
 int cgroups_procs(const struct cgroups *c, const char *path, uint32_t *ret_tgids, size_t max_cnt)
 {
 	struct walk w = {.visit = visit_procs, .tgids = ret_tgids, .max_cnt = max_cnt};
@@ -128,7 +157,7 @@ int cgroups_procs(const struct cgroups *c, const char *path, uint32_t *ret_tgids
 		found = true;
 		walk_dir(&w, dir, 0);
 	}
-	return found ? (int)w.cnt : -ENOENT;
+	return found ? (int)w.cnt : procs_by_tail(c, &w, path);
 }
 
 static int visit_unit(struct walk *w, const char *dir, const char *name)

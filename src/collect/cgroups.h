@@ -40,8 +40,9 @@ const char *cgroups_mount_v2(const struct cgroups *c);
 const char *cgroups_mount_v1(const struct cgroups *c, const char *controller);
 
 /*
- * Processes of a cgroup and its children.  path: absolute directory, or
- * relative to any cgroup mount.  Count, at most max_cnt, or -ENOENT.
+ * Processes of a cgroup and its children.  path: absolute directory,
+ * relative to any cgroup mount, or where there is no such, the tail of a
+ * path ("nginx.service", a container's id).  Count, at most max_cnt, or -ENOENT.
  */
 int cgroups_procs(const struct cgroups *c, const char *path, uint32_t *ret_tgids, size_t max_cnt);
 

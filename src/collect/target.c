@@ -181,8 +181,8 @@ static int choose_cgroup(struct resolver *r, const char *path, const char *what)
 
 	if (cnt < 0)
 		return err_set(r->err, -ENOENT,
-			       "no cgroup '%s': give a directory below /sys/fs/cgroup or a path of "
-			       "/proc/PID/cgroup", path);
+			       "no cgroup '%s': give a directory below /sys/fs/cgroup, a path of "
+			       "/proc/PID/cgroup or the end of one", path);
 	if (!choose_tgids(r, (size_t)cnt))
 		return err_set(r->err, -ESRCH, "no process runs in %s '%s'", what,
 			       r->opts->unit ? r->opts->unit : path);
