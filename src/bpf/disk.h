@@ -111,12 +111,16 @@ static __always_inline void rq_begin(struct request *rq, const struct bio_who *w
 		.op = disk_op(rq->cmd_flags),
 	};
 
+	bool again = bpf_map_lookup_elem(&hu_rqs, &key) != NULL;
+
 	__builtin_memcpy(e.comm, who->comm, sizeof(e.comm));
 	if (bpf_map_update_elem(&hu_rqs, &key, &e, BPF_ANY)) {
 		count_loss(HU_LOSS_DISK_MAP);
 		return;
 	}
-	dev_step(e.dev, 1, now);
+	/* a request that was merged into another never ends: its address comes again */
+	if (!again)
+		dev_step(e.dev, 1, now);
 }
 
 /* Kernel threads are told apart by their own id; threads only where tracked. */
@@ -274,7 +278,8 @@ int hu_rq_complete(u64 *ctx)
 	if (!e)
 		return 0;
 	e->bytes += bytes;
-	if (!has_io_done && bytes >= rq->__data_len)
+	/* flushes are not accounted: no block_io_done comes for them */
+	if (e->op == REQ_OP_FLUSH || (!has_io_done && bytes >= rq->__data_len))
 		rq_end(rq);
 	return 0;
 }
