@@ -142,6 +142,7 @@ static int cmp_disk(const void *pa, const void *pb)
 	const struct disk_use *a = pa, *b = pb;
 
 	CMP(a->dev, b->dev);
+	CMP(b->ios, a->ios); /* the busiest first */
 	CMP(a->tgid, b->tgid);
 	CMP(a->tid, b->tid);
 	CMP(a->op, b->op);

@@ -154,6 +154,9 @@ static void json_window(struct json *j, const struct answer *a)
 	json_ku64(j, "length_ns", facts_window_ns(a));
 	json_ku64(j, "waits_from_ns",
 		  m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns - m->begin_ns : 0);
+	json_ku64(j, "requests", a->waits->total.turns);
+	json_ku64(j, "p50_ns", a->waits->total.p50_ns);
+	json_ku64(j, "p99_ns", a->waits->total.p99_ns);
 	json_obj_end(j);
 }
 

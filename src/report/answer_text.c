@@ -111,10 +111,10 @@ static void put_subject(struct pen *p, const struct answer *a)
 	char n[FMT_MAX], t[FMT_MAX], u[FMT_MAX];
 
 	buf_printf(&line, "%s, watched %.1f s", given(a->verdict->subject), a->verdict->seconds);
-	if (w->req_cnt && w->reqs[0].turns)
+	if (w->total.turns)
 		buf_printf(&line, ": %s requests, p50 %s, p99 %s",
-			   fmt_count(n, w->reqs[0].turns), fmt_ns(t, w->reqs[0].p50_ns),
-			   fmt_ns(u, w->reqs[0].p99_ns));
+			   fmt_count(n, w->total.turns), fmt_ns(t, w->total.p50_ns),
+			   fmt_ns(u, w->total.p99_ns));
 	pen_wrap(p, PEN_DIM, LABEL_COL, 2, buf_str(&line));
 	pen_nl(p);
 }

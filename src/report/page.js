@@ -96,9 +96,9 @@ function hero() {
 	fact(demand, v.share > 0 ? percent(v.share) : '');
 	fact('confidence', v.confidence);
 	fact('watched', D.window.seconds.toFixed(1) + ' s');
-	const r = D.requests[0];
-	if (r && r.turns)
-		fact('requests', count(r.turns) + ', p50 ' + ns(r.p50_ns) + ', p99 ' + ns(r.p99_ns));
+	const r = D.window;
+	if (r.requests)
+		fact('requests', count(r.requests) + ', p50 ' + ns(r.p50_ns) + ', p99 ' + ns(r.p99_ns));
 	page.append(el('section', 'hero ' + mood,
 		el('h1', '', v.title.charAt(0).toUpperCase() + v.title.slice(1)),
 		el('p', 'summary', v.summary),

@@ -23,17 +23,6 @@ static void demand_by_kind(const struct model *m, const struct waits_result *w, 
 	}
 }
 
-static double turns_of(const struct model *m, const struct waits_result *w)
-{
-	double turns = 0;
-
-	for (size_t i = 0; i < w->req_cnt; i++) {
-		if (m->procs[w->reqs[i].proc].target)
-			turns += w->reqs[i].turns;
-	}
-	return turns;
-}
-
 static double score(double was, double is)
 {
 	if (was < NONE_BEFORE)
@@ -79,8 +68,8 @@ void compare(struct court *k, const struct model *base, const struct waits_resul
 	c = &v->changes[v->change_cnt++];
 	c->what = "requests answered";
 	c->unit = "1/s";
-	c->was = turns_of(base, bw) / sec_was;
-	c->is = turns_of(k->m, k->w) / sec_is;
+	c->was = bw->total.turns / sec_was;
+	c->is = k->w->total.turns / sec_is;
 	c->score = c->was > 0 ? (c->is - c->was) / c->was : 0;
 	qsort(v->changes, v->change_cnt, sizeof(*v->changes), by_score);
 }

@@ -199,23 +199,33 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 					   "when this process rests");
 }
 
+static void disk_user(struct court *k, struct finding *f, const struct disk_use *u)
+{
+	static const char *const ops[] = { "reads", "writes", "flushes", "other requests" };
+
+	say(k, f, "%s (pid %u): %.0f %s/s, %.1f MB/s, mean latency %s", u->comm, u->tgid,
+	    u->ios / (k->window_ns / 1e9), ops[u->op & 3], u->sectors * 512 / (k->window_ns / 1e3),
+	    ns_text(k, (double)u->lat_ns / u->ios));
+}
+
+/* The target's own use of the device, then that of others, each largest first. */
 static void disk_users(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct model *m = k->m;
-	int said = 0;
 
-	if (c->dev == NO_IDX)
-		return;
-	for (size_t i = 0; i < m->disk_use_cnt && said < 3; i++) {
-		const struct disk_use *u = &m->disk_uses[i];
+	for (int own = 1; c->dev != NO_IDX && own >= 0; own--) {
+		int said = 0;
 
-		if (u->dev != m->devs[c->dev].dev || u->ios < 1)
-			continue;
-		say(k, f, "%s (pid %u): %.0f %s/s, %.1f MB/s, mean latency %s", u->comm, u->tgid,
-		    u->ios / (k->window_ns / 1e9), u->op == 0 ? "reads" : u->op == 1 ? "writes" :
-		    "flushes", u->sectors * 512 / (k->window_ns / 1e3),
-		    ns_text(k, (double)u->lat_ns / u->ios));
-		said++;
+		for (size_t i = 0; i < m->disk_use_cnt && said < 2; i++) {
+			const struct disk_use *u = &m->disk_uses[i];
+			uint32_t p = model_proc_by_tgid(m, u->tgid);
+
+			if (u->dev != m->devs[c->dev].dev || u->ios < 1 ||
+			    (p != NO_IDX && m->procs[p].target) != own)
+				continue;
+			disk_user(k, f, u);
+			said++;
+		}
 	}
 }
 

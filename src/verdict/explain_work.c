@@ -58,15 +58,9 @@ static const char *limited(struct court *k, uint32_t proc)
 
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 {
-	const struct wreq *q = k->w->req_cnt ? &k->w->reqs[0] : NULL;
+	const struct wreq *q = &k->w->total;
 	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
 
-	for (size_t i = 0; q && i < k->w->req_cnt; i++) {
-		if (k->m->procs[k->w->reqs[i].proc].target) {
-			q = &k->w->reqs[i];
-			break;
-		}
-	}
 	if (g) {
 		f->summary = arena_printf(k->arena, "All %u %s threads (%s) are busy; requests queue "
 					  "for them.", g->thread_cnt, role_name(g->role), g->comm);
@@ -104,7 +98,7 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 		refute(k, f, "the answers come from a source that was not watched (shared memory, "
 			     "another process)");
 	}
-	if (q)
+	if (q->conns)
 		say(k, f, "%.1f requests open and %.1f unread on average, %.1f asked of others",
 		    q->open_avg, q->unread_avg, q->out_avg);
 }

@@ -248,8 +248,5 @@ void court_init(struct court *k, const struct model *m, const struct waits_resul
 		c->lock = c->end = c->peer = c->dev = c->group = c->loop = NO_IDX;
 		c->neighbour_comm = "";
 	}
-	for (size_t i = 0; i < w->req_cnt; i++) {
-		if (m->procs[w->reqs[i].proc].target)
-			k->turns += w->reqs[i].turns;
-	}
+	k->turns = w->total.turns;
 }

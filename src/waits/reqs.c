@@ -70,6 +70,46 @@ static void req_finish(const struct model *m, struct wreq *q, const uint64_t *hi
 	q->unread_avg = p->unread_ns / window;
 }
 
+/* The targets' requests as one: means add up, quantiles come from all the answers. */
+static void total_add(const struct model *m, struct wreq *t, const struct wreq *q)
+{
+	if (!m->procs[q->proc].target)
+		return;
+	t->turns += q->turns;
+	t->demand_ns += q->demand_ns;
+	t->queue_ns += q->queue_ns;
+	t->service_ns += q->service_ns;
+	t->txblock_ns += q->txblock_ns;
+	t->partial_cnt += q->partial_cnt;
+	t->idle_ns += q->idle_ns;
+	t->conns += q->conns;
+	t->open_now += q->open_now;
+	t->open_avg += q->open_avg;
+	t->out_avg += q->out_avg;
+	t->unread_avg += q->unread_avg;
+	if (q->service_max_ns > t->service_max_ns)
+		t->service_max_ns = q->service_max_ns;
+	if (q->open_oldest_ns > t->open_oldest_ns)
+		t->open_oldest_ns = q->open_oldest_ns;
+}
+
+static void total_sum(const struct model *m, struct waits_result *r,
+		      uint64_t (*hist)[EVENT_HIST_CNT])
+{
+	uint64_t all[EVENT_HIST_CNT] = { 0 };
+
+	r->total = (struct wreq){ .proc = NO_IDX };
+	for (size_t i = 0; i < r->req_cnt; i++) {
+		const struct wreq *q = &r->reqs[i];
+
+		total_add(m, &r->total, q);
+		for (unsigned j = 0; m->procs[q->proc].target && j < EVENT_HIST_CNT; j++)
+			all[j] += hist[q->proc][j];
+	}
+	r->total.p50_ns = quantile(all, 0.50);
+	r->total.p99_ns = quantile(all, 0.99);
+}
+
 static int by_demand(const void *pa, const void *pb)
 {
 	const struct wreq *a = pa, *b = pb;
@@ -95,6 +135,7 @@ void reqs_sum(struct engine *e)
 	}
 	for (size_t i = 0; i < r->req_cnt; i++)
 		req_finish(m, &r->reqs[i], hist[r->reqs[i].proc]);
+	total_sum(m, r, hist);
 	qsort(r->reqs, r->req_cnt, sizeof(*r->reqs), by_demand);
 	free(hist);
 }

@@ -153,6 +153,7 @@ struct waits_result {
 	struct wedge *edges; size_t edge_cnt;
 	struct lock *locks; size_t lock_cnt; /* by wait_ns */
 	struct wreq *reqs; size_t req_cnt;   /* by demand_ns */
+	struct wreq total;		/* of the targets together; proc NO_IDX */
 	struct wcycle *cycles; size_t cycle_cnt;
 	uint64_t visits, cut_cnt;	/* interval visits, cascades cut by a bound */
 };
