@@ -72,6 +72,7 @@ EMBED_OBJS := $(foreach f,$(EMBED),$(OBJ)/embed/$(notdir $(f)).o)
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJS := $(UNIT_SRC:%.c=$(OBJ)/%.o)
 LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/*.c)))
+WATCH    := build/tests/watch
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 .PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels eval bench fuzz lint format
@@ -137,7 +138,13 @@ $(UNIT): $(UNIT_OBJS) $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-load: $(LOAD)
+load: $(LOAD) $(WATCH)
+
+# Prints raw events of the live source, for tests/bpf/t_exact.
+$(WATCH): $(OBJ)/tests/bpf/watch.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 # A load program is one file; a line `/* LIBS: -lx */` in it adds libraries.
 build/load/%: tests/load/%.c
