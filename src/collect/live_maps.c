@@ -194,6 +194,7 @@ static void put_self(struct live *l, uint64_t now)
 void live_maps_begin(struct live *l)
 {
 	put_outside(l, SOCKDIAG_LISTEN | SOCKDIAG_CONN, l->start_ns);
+	put_self(l, l->start_ns); /* what it took to get here */
 }
 
 void live_maps_tick(struct live *l, uint64_t now, bool last)

@@ -240,6 +240,8 @@ static bool put(struct model *m, const struct event_hdr *ev)
 		return true;
 	case EV_SELF:
 		EV_LOAD(ev, &m->self);
+		if (!m->start_cpu_ns && m->self.h.ts_ns <= m->meta.h.ts_ns)
+			m->start_cpu_ns = m->self.cpu_ns;
 		return true;
 	default:
 		return true;

@@ -168,6 +168,7 @@ static void json_self(struct json *j, const struct answer *a)
 	json_ku64(j, "events", m->self.events);
 	json_ku64(j, "bytes", m->self.bytes);
 	json_ku64(j, "cpu_ns", m->self.cpu_ns);
+	json_ku64(j, "start_cpu_ns", m->start_cpu_ns);
 	json_kf64_dec(j, "cpu_cores", facts_self_cpu(a), 5);
 	json_ku64(j, "bpf_runs", m->self.bpf_runs);
 	json_ku64(j, "bpf_ns", m->self.bpf_ns);

@@ -340,7 +340,10 @@ static void put_cost(struct pen *p, const struct answer *a)
 	char t[FMT_MAX], u[FMT_MAX], v[FMT_MAX];
 
 	buf_printf(&line, "cost: %s events, ", fmt_count(t, self->events));
-	buf_printf(&line, "%s lost; CPU %s", fmt_count(t, lost), fmt_ns(u, self->cpu_ns));
+	buf_printf(&line, "%s lost; ", fmt_count(t, lost));
+	if (a->model->start_cpu_ns)
+		buf_printf(&line, "%s of CPU to start, then ", fmt_ns(u, a->model->start_cpu_ns));
+	buf_printf(&line, "%s", fmt_ns(u, self->cpu_ns - a->model->start_cpu_ns));
 	buf_printf(&line, " (%s of a core)", fmt_share(u, facts_self_cpu(a)));
 	if (self->bpf_ns)
 		buf_printf(&line, " + kernel %s", fmt_ns(u, self->bpf_ns));
