@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 #define LOG_BYTES 4096
@@ -173,9 +174,8 @@ static int probe_helper(const struct hook *h, const struct btf *vmlinux)
 	int id = btf__find_by_name_kind(vmlinux, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
 	if (id < 0)
 		return -ENOENT;
-	CLEANUP_FREE char *log = calloc(1, LOG_BYTES);
-	if (!log)
-		return -ENOMEM;
+	CLEANUP_FREE char *log = xcalloc(1, LOG_BYTES);
+
 	struct probe_prog p = {.attach_type = BPF_TRACE_RAW_TP,
 			       .btf_id = (uint32_t)id,
 			       .insns = insns,

@@ -75,7 +75,8 @@ static void sum_age(struct live_sums *s, uint64_t since_ns, uint64_t now)
 static void sock_sums(struct live_proc *p, const struct wire_sock *w)
 {
 	if (w->open_since_ns)
-		sum_age(w->role == ROLE_SERVER ? &p->open : &p->out, w->open_since_ns, w->hdr.ts_ns);
+		sum_age(w->role == ROLE_SERVER ? &p->open : &p->out, w->open_since_ns,
+			w->hdr.ts_ns);
 	if (w->unread_since_ns && w->role == ROLE_SERVER)
 		sum_age(&p->unread, w->unread_since_ns, w->hdr.ts_ns);
 }

@@ -105,7 +105,8 @@ static uint64_t base_key(const struct event_hdr *ev)
 	case EV_RES:
 		return key_of(ev->kind, u->res.res, 0, 0);
 	case EV_END:
-		return key_of(ev->kind, (uint64_t)u->end.tgid << 32 | u->end.family << 8 | u->end.role,
+		return key_of(ev->kind,
+			      (uint64_t)u->end.tgid << 32 | u->end.family << 8 | u->end.role,
 			      hash_bytes(u->end.raddr, sizeof(u->end.raddr)) ^ u->end.uid,
 			      (uint64_t)u->end.lport << 16 | u->end.rport);
 	case EV_CULPRIT:
@@ -163,7 +164,8 @@ static void base_shrink(struct tape *t)
 	vec_sort(&used, cmp_u64);
 	limit = used.cnt ? used.items[used.cnt / 2] : 0;
 	VEC_FOREACH(&t->base, b)
-		if (b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK) && b->used <= limit)
+		if (b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK) &&
+		    b->used <= limit)
 			base_del(t, b->key);
 	vec_release(&used);
 }

@@ -62,8 +62,10 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
 
 	if (g) {
-		f->summary = arena_printf(k->arena, "All %u %s threads (%s) are busy; requests queue "
-					  "for them.", g->thread_cnt, role_name(g->role), g->comm);
+		f->summary = arena_printf(k->arena,
+					  "All %u %s threads (%s) are busy; requests queue "
+					  "for them.",
+					  g->thread_cnt, role_name(g->role), g->comm);
 		f->culprit = (struct party){ .pid = k->m->procs[g->proc].tgid, .comm = g->comm };
 		for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 			if (k->m->threads[t].tracked && k->w->threads[t].group == c->group) {
@@ -82,17 +84,19 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 
 		f->resource = k->m->res[l->res].name;
 		f->res_kind = res_kind_name(k->m->res[l->res].kind);
-		f->summary = arena_printf(k->arena, "At most %.0f at a time may pass %s; %u threads "
-					  "wait for their turn.", l->holders_avg + 0.5, f->resource,
-					  l->waiter_cnt);
+		f->summary = arena_printf(k->arena,
+					  "At most %.0f at a time may pass %s; %u threads "
+					  "wait for their turn.",
+					  l->holders_avg + 0.5, f->resource, l->waiter_cnt);
 		f->culprit = party_of(k->m, l->holder);
 		say(k, f, "%llu waits, mean %s, longest %s; %.1f passed at a time on average",
 		    (unsigned long long)l->wait_cnt, ns_text(k, (double)l->wait_ns / l->wait_cnt),
 		    ns_text(k, l->max_ns), l->holders_avg);
 		refute(k, f, "a higher limit does not raise the rate");
 	} else {
-		f->summary = "Requests are open that no thread works on and no peer was asked for: a "
-			     "limit of the application on connections or requests.";
+		f->summary =
+			"Requests are open that no thread works on and no peer was asked for: a "
+			"limit of the application on connections or requests.";
 		f->resource = limited(k, c->top ? c->top->entry_proc : NO_IDX);
 		f->culprit = proc_party(k, c->top ? c->top->entry_proc : NO_IDX);
 		refute(k, f, "the answers come from a source that was not watched (shared memory, "
@@ -116,8 +120,10 @@ void backlog_lines(struct court *k, struct finding *f)
 			f->resource = arena_printf(k->arena, "listen queue of %s",
 						   model_str(k->m, l->name));
 			f->res_kind = "socket";
-			f->summary = arena_printf(k->arena, "Connections wait to be accepted on port "
-						  "%u faster than they are taken.", l->lport);
+			f->summary = arena_printf(k->arena,
+						  "Connections wait to be accepted on port "
+						  "%u faster than they are taken.",
+						  l->lport);
 		}
 	}
 	if (k->m->host.listen_overflows)
@@ -153,8 +159,10 @@ static void request_lines(struct court *k, struct finding *f)
 
 		if (!k->m->procs[q->proc].target || !q->turns)
 			continue;
-		say(k, f, "%s (pid %u): %.0f requests/s, half within %s, 99 %% within %s, %.1f open "
-			  "on average", k->m->procs[q->proc].comm, k->m->procs[q->proc].tgid,
+		say(k, f,
+		    "%s (pid %u): %.0f requests/s, half within %s, 99 %% within %s, %.1f open "
+		    "on average",
+		    k->m->procs[q->proc].comm, k->m->procs[q->proc].tgid,
 		    q->turns / (k->window_ns / 1e9), ns_text(k, q->p50_ns), ns_text(k, q->p99_ns),
 		    q->open_avg);
 	}
@@ -234,8 +242,9 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		}
 		memory_limit_lines(k, f);
 		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
-		f->summary = arena_printf(k->arena, "It waits for memory: page faults that read from "
-					  "disk, or reclaim.");
+		f->summary =
+			arena_printf(k->arena, "It waits for memory: page faults that read from "
+					       "disk, or reclaim.");
 		say(k, f, "host: %llu major faults, %llu pages swapped in, %llu out",
 		    (unsigned long long)k->m->host.maj_flt, (unsigned long long)k->m->host.swap_in,
 		    (unsigned long long)k->m->host.swap_out);
@@ -245,13 +254,15 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		f->resource = "timer";
 		f->res_kind = "timer";
 		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
-		f->summary = arena_printf(k->arena, "%s sleeps on a timer while requests are open: a "
+		f->summary = arena_printf(k->arena,
+					  "%s sleeps on a timer while requests are open: a "
 					  "pause, back-off or poll interval of its own.",
 					  thread_label(k, t ? t->thread : NO_IDX));
 		refute(k, f, "something that is not watched ends the sleep early when it is ready");
 		break;
 	case FIND_CLIENTS:
-		f->summary = "The server is not held up: it waits for its clients to send or to read.";
+		f->summary =
+			"The server is not held up: it waits for its clients to send or to read.";
 		f->resource = arena_printf(k->arena, "clients of %s", served_at(k));
 		f->res_kind = "socket";
 		client_lines(k, f);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -23,7 +24,7 @@ struct causes {
 
 struct causes *causes_new(void)
 {
-	struct causes *c = calloc(1, sizeof(*c));
+	struct causes *c = xcalloc(1, sizeof(*c));
 
 	BUG_ON(!c);
 	return c;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/bug.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -121,7 +122,7 @@ static bool known_lock(const struct engine *e, const struct wait *w)
 void crowds_find(struct engine *e)
 {
 	const struct model *m = e->m;
-	bool *done = calloc(m->proc_cnt + 1, sizeof(*done));
+	bool *done = xcalloc(m->proc_cnt + 1, sizeof(*done));
 	stucks all = { 0 };
 	struct stuck s;
 

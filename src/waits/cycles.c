@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/bug.h"
 #include "waits/engine.h"
 
@@ -72,8 +73,8 @@ static void cycle_add(struct engine *e, const uint32_t *next, uint32_t start)
 void cycles_find(struct engine *e)
 {
 	const struct model *m = e->m;
-	uint32_t *next = calloc(m->thread_cnt + 1, sizeof(*next));
-	uint32_t *mark = calloc(m->thread_cnt + 1, sizeof(*mark));
+	uint32_t *next = xcalloc(m->thread_cnt + 1, sizeof(*next));
+	uint32_t *mark = xcalloc(m->thread_cnt + 1, sizeof(*mark));
 
 	BUG_ON(!next || !mark);
 	e->r->cycles = ARENA_ARRAY(e->arena, struct wcycle, m->thread_cnt / 2 + 1);

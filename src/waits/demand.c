@@ -22,7 +22,7 @@ struct demand {
 	struct causes *all;
 	uint32_t proc;
 	double home_ns;		/* open requests x time while loops slept at home */
-	double entry_ns;	/* of threads that serve one request at a time, with one open or not */
+	double entry_ns; /* of threads that serve one request at a time, with one open or not */
 	double entry_out_ns;	/* waits for peers by threads that are no loops */
 	uint32_t loop_cnt, loop;
 };

@@ -4,8 +4,8 @@
 /*
  * What the steps of the waits engine share.  Private to waits/.
  *
- *	runq_shares, places_find, locks_find, roles_assign, virtual_locks_find, crowds_find, reqs_sum, demand_lay,
- *	edges_sum, cycles_find: in this order, each reads what those before wrote
+ *	runq_shares, places_find, locks_find, roles_assign, virtual_locks_find, crowds_find,
+ *	reqs_sum, demand_lay, edges_sum, cycles_find: in this order, each reads what those before wrote
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct engine {
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	struct runq_share *runq;/* by proc idx */
-	uint32_t *place;	/* by res idx: the first res that is the same place to wait for work */
+	uint32_t *place; /* by res idx: the first res that is the same place to wait for work */
 	uint64_t from_ns;	/* waits are complete from here */
 	uint64_t max_visits;
 };

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -59,9 +60,9 @@ static struct lock *lock_new(struct waits_result *r, uint32_t res, unsigned cls)
 void locks_find(struct engine *e)
 {
 	const struct model *m = e->m;
-	uint32_t *owners = calloc(m->res_cnt + 1, sizeof(*owners));
-	uint32_t *pis = calloc(m->res_cnt + 1, sizeof(*pis));
-	uint32_t *idx = malloc((m->res_cnt + 1) * sizeof(*idx));
+	uint32_t *owners = xcalloc(m->res_cnt + 1, sizeof(*owners));
+	uint32_t *pis = xcalloc(m->res_cnt + 1, sizeof(*pis));
+	uint32_t *idx = xmalloc((m->res_cnt + 1) * sizeof(*idx));
 
 	BUG_ON(!owners || !pis || !idx);
 	memset(idx, 0xff, (m->res_cnt + 1) * sizeof(*idx));
@@ -165,8 +166,8 @@ static void families_weigh(struct engine *e, struct family *f, const uint32_t *f
 void virtual_locks_find(struct engine *e)
 {
 	const struct model *m = e->m;
-	struct family *f = calloc(m->proc_cnt * WAIT_CLASS_CNT + 1, sizeof(*f));
-	uint32_t *fam = calloc(m->proc_cnt + 1, sizeof(*fam));
+	struct family *f = xcalloc(m->proc_cnt * WAIT_CLASS_CNT + 1, sizeof(*f));
+	uint32_t *fam = xcalloc(m->proc_cnt + 1, sizeof(*fam));
 
 	BUG_ON(!f || !fam);
 	for (uint32_t i = 0; i < m->proc_cnt; i++)
@@ -324,7 +325,7 @@ static int by_thread_at(const void *pa, const void *pb)
  */
 static void holders_count(struct engine *e, struct lock *l, const struct lock_wait *lw, size_t cnt)
 {
-	struct grab *g = malloc(3 * cnt * sizeof(*g));
+	struct grab *g = xmalloc(3 * cnt * sizeof(*g));
 	size_t n = 0;
 	double held = 0;
 

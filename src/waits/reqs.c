@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -123,7 +124,7 @@ void reqs_sum(struct engine *e)
 {
 	const struct model *m = e->m;
 	struct waits_result *r = e->r;
-	uint64_t(*hist)[EVENT_HIST_CNT] = calloc(m->proc_cnt + 1, sizeof(*hist));
+	uint64_t(*hist)[EVENT_HIST_CNT] = xcalloc(m->proc_cnt + 1, sizeof(*hist));
 
 	BUG_ON(!hist);
 	r->reqs = ARENA_ARRAY(e->arena, struct wreq, m->proc_cnt + 1);

@@ -175,6 +175,17 @@ def who_prints(files):
     return errors
 
 
+# R16: small allocations abort; base has the functions.
+ALLOCATES = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|strdup|strndup|asprintf)\s*\(")
+
+
+def who_allocates(files):
+    return ["%s:%d: calls %s, not x%s" % (name, i, m.group(1), m.group(1))
+            for name in c_files(files, "src/") if not name.startswith(("src/base/", "src/bpf/"))
+            for i, line in enumerate(strip(files[name]).split("\n"), 1)
+            for m in [ALLOCATES.search(line)] if m]
+
+
 CHECKS = [
     ("include-direction", include_direction),
     ("function-size", function_size),
@@ -182,4 +193,5 @@ CHECKS = [
     ("file-size", file_size),
     ("columns", columns),
     ("only-cli-prints", who_prints),
+    ("allocation-aborts", who_allocates),
 ]
