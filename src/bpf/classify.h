@@ -92,17 +92,25 @@ static __noinline int wait_on_set(struct task_struct *task, struct thr *t, u64 f
 
 static __always_inline void futex_owner(struct thr *t, u64 uaddr, u64 val, bool pi)
 {
-	u32 words[3] = {0};
+	u32 words[5] = {0};
 
 	if (pi) {
 		if (!bpf_probe_read_user(words, sizeof(words[0]), (void *)uaddr))
 			t->owner_tid = words[0] & FUTEX_TID_MASK;
 		return;
 	}
-	/* glibc's mutex: { lock, count, owner }, and lock is 2 while someone waits */
-	if (val == 2 && !bpf_probe_read_user(words, sizeof(words), (void *)uaddr) &&
-	    words[0] == 2)
+	if ((val != 2 && val != 3) || bpf_probe_read_user(words, sizeof(words), (void *)uaddr) ||
+	    words[0] != val)
+		return;
+	/*
+	 * glibc's mutex: { lock, count, owner }, and lock is 2 while someone
+	 * waits.  Its rwlock: { readers, writers, phase, futex, pad, pad, writer },
+	 * readers wait on phase and writers on futex, which is then 3.
+	 */
+	if (val == 2)
 		t->owner_tid = words[2];
+	else
+		t->owner_tid = words[4] ? words[4] : words[3];
 }
 
 /* Where a shared futex lies: the same for all processes that map it. */

@@ -118,7 +118,7 @@ static __always_inline void rq_begin(struct request *rq, const struct bio_who *w
 		count_loss(HU_LOSS_DISK_MAP);
 		return;
 	}
-	/* a request that was merged into another never ends: its address comes again */
+	/* one whose end was not told: its address comes again */
 	if (!again)
 		dev_step(e.dev, 1, now);
 }
@@ -281,6 +281,22 @@ int hu_rq_complete(u64 *ctx)
 	/* flushes are not accounted: no block_io_done comes for them */
 	if (e->op == REQ_OP_FLUSH || (!has_io_done && bytes >= rq->__data_len))
 		rq_end(rq);
+	return 0;
+}
+
+/* Becomes part of another request, which goes on for both: it does not end itself. */
+SEC("tp_btf/block_rq_merge")
+int hu_rq_merge(u64 *ctx)
+{
+	u64 key = ctx[0];
+	struct rq_ent *e = bpf_map_lookup_elem(&hu_rqs, &key);
+	u32 dev;
+
+	if (!e)
+		return 0;
+	dev = e->dev;
+	bpf_map_delete_elem(&hu_rqs, &key);
+	dev_step(dev, -1, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -44,6 +44,8 @@ const struct hook hooks_table[] = {
 	 "writers held back because too much is unwritten", NULL},
 	{"block_bio_queue", 0, HOOK_TP_BTF, false, NULL, "submitter of block I/O on older kernels",
 	 NULL},
+	{"block_rq_merge", 0, HOOK_TP_BTF, false, NULL,
+	 "requests that were merged: they seem in flight for ever", NULL},
 	{"sock_recv_length", 0, HOOK_TP_BTF, false, NULL,
 	 "requests on sockets and their times", "Linux 6.3 or later"},
 	{"sock_send_length", 0, HOOK_TP_BTF, false, NULL,

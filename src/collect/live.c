@@ -209,6 +209,8 @@ static void live_free(void *ctx)
 	resindex_release(&l->resindex);
 	emit_release(&l->emit);
 	hmap_release(&l->seqs);
+	hmap_release(&l->tids);
+	hmap_release(&l->ns_tids);
 	hmap_release(&l->kstacks);
 	hmap_release(&l->proc_idx);
 	hmap_release(&l->netns_seen);

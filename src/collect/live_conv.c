@@ -59,7 +59,7 @@ static void conv_wait(struct live *l, const struct wire_wait *w)
 		.seq = w->seq,
 		.waker_tid = w->waker_tid,
 		.waker_tgid = w->waker_tgid,
-		.owner_tid = w->owner_tid,
+		.owner_tid = live_owner(l, w),
 		.sysnr = w->sysnr,
 		.cls = w->cls,
 		.op = w->op,
@@ -70,9 +70,7 @@ static void conv_wait(struct live *l, const struct wire_wait *w)
 		.proc_open = w->proc_open,
 	};
 
-	if (w->flags & WAITF_PENDING)
-		ev.owner_tid = live_owner(l, w);
-	else
+	if (!(w->flags & WAITF_PENDING))
 		check_seq(l, w);
 	ev.kstack = kstack_id(l, w->kstack, w->hdr.ts_ns);
 	EMIT(&l->emit, &ev, EV_WAIT, w->hdr.tid, w->hdr.ts_ns);

@@ -92,6 +92,8 @@ struct live {
 	struct ksyms *ksyms;
 	struct sockdiag *sockdiag;
 	struct hmap seqs;	/* tid to the next sequence number */
+	struct hmap tids;	/* threads that live, to their process */
+	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
 	VEC(struct live_proc) procs;
 	struct hmap proc_idx;	/* tgid to index + 1 */

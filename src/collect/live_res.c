@@ -55,11 +55,13 @@ void live_task(struct live *l, const struct wire_task *w)
 	ev.comm = emit_str(&l->emit, comm);
 	if (w->op == TASK_EXIT) {
 		hmap_del(&l->seqs, w->hdr.tid);
+		hmap_del(&l->tids, w->hdr.tid);
 		p->gone = w->hdr.tid == w->tgid;
 	} else {
 		if (!p->named || w->op == TASK_EXEC)
 			proc_names(l, p);
 		p->gone = false;
+		hmap_put(&l->tids, w->hdr.tid, w->tgid);
 		ev.exe = p->exe;
 		ev.cgroup = p->cgroup;
 		if (p->in_pidns)
@@ -122,15 +124,37 @@ void live_res(struct live *l, const struct wire_res *w)
 	l->loss[LOSS_MEMBERS] += stat.over_cnt;
 }
 
+/* Lock words of a process in a pid namespace hold that namespace's ids. */
+static uint32_t owner_from_ns(struct live *l, uint32_t tgid, uint32_t ns_tid)
+{
+	uint64_t key = (uint64_t)tgid << 32 | ns_tid;
+	uint64_t tid;
+
+	if (hmap_get(&l->ns_tids, key, &tid))
+		return tid;
+	tid = procfs_tid_from_ns(tgid, ns_tid);
+	hmap_put(&l->ns_tids, key, tid);
+	return tid;
+}
+
 /*
- * Owner of the lock that w waits for.  A thread that was asleep before the
- * start was never seen by sched_switch: its memory is asked now.
+ * Owner of the lock that w waits for.  What the kernel side read beside a
+ * futex is a guess at what kind of lock it is: only a thread that is known
+ * is taken.  A thread that was asleep before the start was never seen by
+ * sched_switch: its memory is asked now.
  */
 uint32_t live_owner(struct live *l, const struct wire_wait *w)
 {
-	if (w->owner_tid || w->cls != WAIT_FUTEX || !(w->flags & WAITF_BEFORE_START))
-		return w->owner_tid;
-	if (l->owner_asked >= OWNERS_PER_TICK)
+	uint32_t owner = w->owner_tid;
+
+	if (w->cls != WAIT_FUTEX)
+		return owner;
+	if (owner && live_proc(l, w->tgid)->in_pidns)
+		owner = owner_from_ns(l, w->tgid, owner);
+	if (owner)
+		return hmap_get(&l->tids, owner, NULL) && owner != w->hdr.tid ? owner : 0;
+	if (!(w->flags & WAITF_BEFORE_START) || !(w->flags & WAITF_PENDING) ||
+	    l->owner_asked >= OWNERS_PER_TICK)
 		return 0;
 	l->owner_asked++;
 	return owner_of_futex(w->tgid, w->hdr.tid);
