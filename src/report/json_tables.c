@@ -229,8 +229,7 @@ static void json_locks(struct json *j, const struct answer *a, size_t limit, siz
 static void json_requests(struct json *j, const struct answer *a)
 {
 	const struct waits_result *w = a->waits;
-	double seconds = a->model->end_ns > a->model->begin_ns
-		? (double)(a->model->end_ns - a->model->begin_ns) / 1e9 : 0;
+	double seconds = (double)facts_window_ns(a) / 1e9;
 
 	json_karr(j, "requests");
 	for (size_t i = 0; i < w->req_cnt; i++) {
@@ -278,6 +277,8 @@ static void json_ends(struct json *j, const struct model *m, size_t limit, size_
 		json_ku64(j, "turns", e->turns);
 		json_ku64(j, "service_ns", e->service_ns);
 		json_ku64(j, "service_max_ns", e->service_max_ns);
+		json_ku64(j, "p50_ns", hist_quantile_ns(e->hist, 0.50));
+		json_ku64(j, "p99_ns", hist_quantile_ns(e->hist, 0.99));
 		json_ku64(j, "queue_ns", e->queue_ns);
 		json_ku64(j, "idle_ns", e->idle_ns);
 		json_ku64(j, "tx_blocked_ns", e->txblock_ns);

@@ -493,7 +493,7 @@ function tables() {
 		num('hops', r => r.hops, String)], cut.causes, 15);
 	table('Conversations', D.conversations, [['process', proc], ['side', r => r.role],
 		['with', r => r.name, r => r.name, 'wide'], ['other end', peer], num('turns', r => r.turns, count),
-		num('time each', r => r.turns ? r.service_ns / r.turns : 0, v => ns(Math.round(v))),
+		num('p50', r => r.p50_ns, ns), num('p99', r => r.p99_ns, ns),
 		num('longest', r => r.service_max_ns, ns), num('unread for', r => r.queue_ns, ns),
 		num('connections', r => r.connections, count), num('in', r => r.rx_bytes, bytes),
 		num('out', r => r.tx_bytes, bytes)], cut.conversations, 25);

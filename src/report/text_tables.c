@@ -210,7 +210,8 @@ static void put_ends(struct pen *p, const struct answer *a)
 {
 	static const struct column cols[] = {
 		{ "process", 0, 20 },  { "side", 0, 0 },    { "turns", 1, 0 },
-		{ "time each", 1, 0 }, { "longest", 1, 0 }, { "unread", 1, 0 },
+		{ "p50", 1, 0 },       { "p99", 1, 0 },	    { "longest", 1, 0 },
+		{ "unread", 1, 0 },
 		{ "conns", 1, 0 },     { "in", 1, 0 },	    { "out", 1, 0 },
 		{ "with", 0, 0 },
 	};
@@ -225,7 +226,8 @@ static void put_ends(struct pen *p, const struct answer *a)
 		table_cell(&t, "%s %u", proc_comm(m, e->proc), proc_pid(m, e->proc));
 		table_cell(&t, "%s", sock_role_name(e->role));
 		cell_cnt(&t, e->turns);
-		cell_ns(&t, e->turns ? e->service_ns / e->turns : 0);
+		cell_ns(&t, hist_quantile_ns(e->hist, 0.50));
+		cell_ns(&t, hist_quantile_ns(e->hist, 0.99));
 		cell_ns(&t, e->service_max_ns);
 		cell_ns(&t, e->queue_ns);
 		cell_cnt(&t, e->conns);

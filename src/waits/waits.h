@@ -162,6 +162,9 @@ struct waits_result {
 struct waits_result *waits_analyse(const struct model *m, const struct waits_opts *opts,
 				   struct arena *arena);
 
+/* Of the answer times in a struct end's hist: the middle of the bucket, 0 when there are none. */
+uint64_t hist_quantile_ns(const uint64_t *hist, double q);
+
 const char *role_name(unsigned role);
 const char *cause_name(unsigned kind);
 
