@@ -518,7 +518,8 @@ function foot() {
 	const s = D.self, w = D.window;
 	const lost = Object.entries(s.losses).filter(e => e[1]).map(e => count(e[1]) + ' ' + e[0]);
 	section('How this was seen',
-		el('p', 'break', 'Cost: ' + count(s.events) + ' events, ' + ns(s.start_cpu_ns) + ' of CPU to start, then ' + ns(s.cpu_ns - s.start_cpu_ns) + ' (' +
+		el('p', 'break', 'Cost: ' + count(s.events) + ' events, ' + ns(s.start_cpu_ns) +
+			' of CPU to start, then ' + ns(s.cpu_ns - s.start_cpu_ns) + ' (' +
 			percent(s.cpu_cores) + ' of a core), in the kernel ' + ns(s.bpf_ns) + ' (' +
 			percent(s.bpf_cores) + '), ' + bytes(s.rss_max_bytes || s.rss_bytes) + ' of memory.'),
 		el('p', '', 'Lost: ' + (lost.join(', ') || 'nothing') + (s.waits_summed_only ? '; ' +
