@@ -55,6 +55,9 @@ static void run_release(struct run *r)
 	*r = (struct run){0};
 }
 
+/* The engine takes nothing from the rows per tick: those are for metrics and top. */
+static const struct model_opts why_model = {.no_res_ticks = 1};
+
 static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
 {
 	struct watching w = {0};
@@ -64,7 +67,7 @@ static int run_file(const char *path, struct arena *arena, struct run *ret_run, 
 
 	if (code < 0)
 		return code;
-	m = model_new(NULL);
+	m = model_new(&why_model);
 	w.sinks[0] = model_sink(m);
 	code = watching_pump(&w, src, err);
 	source_free(src);
@@ -153,7 +156,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 			       "give another name", o->capture_path);
 	if (code < 0)
 		return code;
-	m = model_new(NULL);
+	m = model_new(&why_model);
 	w.sinks[0] = model_sink(m);
 	if (cap)
 		w.sinks[1] = capture_sink(cap);

@@ -18,6 +18,7 @@ struct model *model_new(const struct model_opts *opts)
 	struct model_priv *p = m->priv = xcalloc(1, sizeof(*p));
 	uint32_t max_waits = opts && opts->max_waits ? opts->max_waits : MODEL_WAITS_DEFAULT;
 
+	p->no_rows = opts && opts->no_res_ticks;
 	p->max_waits = max_waits < MODEL_WAITS_LIMIT ? max_waits : MODEL_WAITS_LIMIT;
 	p->slices.width_max = opts && opts->max_slices ? opts->max_slices : MODEL_SLICES_DEFAULT;
 	if (p->slices.width_max < 2)

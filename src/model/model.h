@@ -32,8 +32,9 @@ struct err;
 struct model;
 
 struct model_opts {	    /* zero fields mean defaults */
-	uint32_t max_waits; /* default 300000 (about 27 MiB), limit 1 << 24 */
+	uint32_t max_waits; /* default 200000 (14 MiB), limit 1 << 24 */
 	uint32_t max_slices;/* ticks kept for timelines; default 600 */
+	uint32_t no_res_ticks; /* 1: res_ticks stays empty: less work for each wait */
 };
 
 /* One tick of one thread: exclusive states, their sum is the part of the tick it lived. */

@@ -17,10 +17,10 @@
 #include "model/slices.h"
 
 enum {
-	MODEL_WAITS_DEFAULT = 300000,
+	MODEL_WAITS_DEFAULT = 200000,
 	MODEL_WAITS_LIMIT = 1 << 24,
 	MODEL_SLICES_DEFAULT = 600,
-	BATCH_MAX = 1 << 17,	/* waits gathered before they are worked in without a tick */
+	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
 	THREADS_MAX = 1 << 16,
 	PROCS_MAX = 1 << 14,
 	RES_MAX = 1 << 16,
@@ -83,7 +83,7 @@ struct raw_wait {
  * In front of a hash table: most look-ups are of what was looked up a moment
  * ago.  Places are plus one, 0 is empty; the user compares the key itself.
  */
-enum { MEMO_CNT = 2048 };
+enum { MEMO_CNT = 16384 };
 struct memo {
 	uint32_t at[MEMO_CNT];
 };
@@ -97,6 +97,7 @@ struct memo {
 
 struct model_priv {
 	uint32_t max_waits;
+	bool no_rows;
 	bool begun, has_meta;
 	uint64_t tick_ns, last_ns; /* last_ns: newest time seen */
 

@@ -88,7 +88,7 @@ uint32_t slices_row(struct slices *s)
 	}
 	need = (size_t)(s->rows + 1) * s->width;
 	if (need > s->cap) {
-		size_t cap = need + need / 2;
+		size_t cap = need + need / 8;
 
 		s->items = xreallocarray(s->items, cap, sizeof(*s->items));
 		s->cap = cap;

@@ -226,7 +226,7 @@ void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, uns
 			       .op = (uint8_t)op};
 	uint64_t end;
 
-	for (; from < to; from = end) {
+	for (; from < to && !m->priv->no_rows; from = end) {
 		key.begin_ns = slices_tick_begin(&m->priv->slices, from, &end);
 		if (end > to)
 			end = to;
@@ -263,7 +263,8 @@ void sums_wait(struct model *m, struct track *t, const struct raw_wait *raw)
 	sums_keep(m, &w);
 	if (w.flags & WAITF_PREEMPTED)
 		return;
-	count_rows(m, t, &w);
+	if (!m->priv->no_rows)
+		count_rows(m, t, &w);
 	pair = pair_get(m, &key);
 	if (!pair)
 		return;
