@@ -5,7 +5,8 @@
  * What the steps of the waits engine share.  Private to waits/.
  *
  *	runq_shares, places_find, locks_find, roles_assign, virtual_locks_find, crowds_find,
- *	reqs_sum, demand_lay, edges_sum, cycles_find: in this order, each reads what those before wrote
+ *	reqs_sum, demand_lay, edges_sum, cycles_find: in this order, each reads what those
+ *	before wrote
  */
 #include <stdbool.h>
 #include <stdint.h>
