@@ -210,7 +210,7 @@ struct model {
 	struct listen *listens; size_t listen_cnt;
 	struct ev_host host;	   /* over the window, psi too; memory as last seen */
 	struct ev_self self;	   /* last */
-	uint64_t start_cpu_ns;	   /* our own CPU before the watch began: loading and checking BPF */
+	uint64_t start_cpu_ns; /* our own CPU before the watch began: loading and checking BPF */
 	struct ev_loss loss;	   /* last */
 	const char **notes; uint32_t *note_kinds; size_t note_cnt;
 

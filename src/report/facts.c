@@ -113,7 +113,8 @@ double facts_self_cpu(const struct answer *a)
 {
 	uint64_t window = facts_window_ns(a);
 
-	return window ? (double)(a->model->self.cpu_ns - a->model->start_cpu_ns) / (double)window : 0;
+	return window ? (double)(a->model->self.cpu_ns - a->model->start_cpu_ns) / (double)window
+		      : 0;
 }
 
 double facts_self_bpf(const struct answer *a)

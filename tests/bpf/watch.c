@@ -87,8 +87,8 @@ static int put(void *ctx, const struct event_hdr *h)
 	} else if (h->kind == EV_RES) {
 		const struct ev_res *e = (const void *)h;
 
-		printf("res %" PRIx64 " %u %u %" PRIu64 " %u %s\n", e->res, e->kind, e->role, e->ino,
-		       e->peer_tgid, str(w, e->name));
+		printf("res %" PRIx64 " %u %u %" PRIu64 " %u %s\n", e->res, e->kind, e->role,
+		       e->ino, e->peer_tgid, str(w, e->name));
 	} else if (h->kind == EV_SELF) {
 		const struct ev_self *e = (const void *)h;
 

@@ -65,9 +65,7 @@ def test_durations_are_checked():
 
 
 def test_no_such_process():
-    r = heldup("why", "-p", NO_PID).one_line()
-    # without rights that is told first
-    r.ended(FAILED if os.geteuid() == 0 else RIGHTS)
+    heldup("why", "-p", NO_PID).ended(FAILED).one_line().says("no process has pid")
 
 
 def test_no_rights_is_status_3():
