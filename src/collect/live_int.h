@@ -66,6 +66,7 @@ struct live_proc {
 	bool named, in_pidns, gone;
 	bool refused;	 /* a counterpart over the bound */
 	bool light;	 /* TASKF_LIGHT */
+	bool looked_at;	 /* by live_bystander */
 	/* at this tick: requests open here, sent out and not answered, not read yet */
 	struct live_sums {
 		uint32_t cnt;
@@ -134,6 +135,7 @@ void live_convert(void *ctx, const struct wire_hdr *rec, size_t size);
 /* live_res.c.  The entry of a process, made when new; good until the next call. */
 struct live_proc *live_proc(struct live *l, uint32_t tgid);
 void live_task(struct live *l, const struct wire_task *w);
+void live_bystander(struct live *l, uint32_t tgid, uint64_t ts_ns);
 void live_res(struct live *l, const struct wire_res *w);
 uint32_t live_owner(struct live *l, const struct wire_wait *w);
 

@@ -83,6 +83,7 @@ static void put_culprit(struct live *l, const void *key, const void *value, uint
 		.cnt = v->cnt,
 	};
 
+	live_bystander(l, k->culprit_tgid, now);
 	if (k->culprit_tgid)
 		ev.comm = emit_str(&l->emit, names_comm(l->names, k->culprit_tgid));
 	EMIT(&l->emit, &ev, EV_CULPRIT, v->tid, now);
@@ -103,6 +104,7 @@ static void put_disk(struct live *l, const void *key, const void *value, uint64_
 		.lat_max_ns = v->lat_max_ns,
 	};
 
+	live_bystander(l, k->tgid, now);
 	memcpy(comm, v->comm, WIRE_COMM_LEN);
 	ev.comm = emit_str(&l->emit, comm);
 	EMIT(&l->emit, &ev, EV_DISK, k->tid, now);

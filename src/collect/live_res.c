@@ -73,6 +73,26 @@ void live_task(struct live *l, const struct wire_task *w)
 	EMIT(&l->emit, &ev, EV_TASK, w->hdr.tid, w->hdr.ts_ns);
 }
 
+/*
+ * A process that is not watched but shows up in the books of disks and CPUs.
+ * Kernel threads are made known as such: a journal is no neighbour.
+ */
+void live_bystander(struct live *l, uint32_t tgid, uint64_t ts_ns)
+{
+	struct live_proc *p = live_proc(l, tgid);
+	struct procfs_stat st;
+	struct ev_task ev = {.tgid = tgid, .op = TASK_SEEN, .flags = TASKF_KTHREAD};
+
+	if (!tgid || p->flags || p->looked_at)
+		return;
+	p->looked_at = true;
+	if (procfs_stat(tgid, &st) < 0 || !procfs_is_kthread(&st))
+		return;
+	ev.ppid = st.ppid;
+	ev.comm = emit_str(&l->emit, st.comm);
+	EMIT(&l->emit, &ev, EV_TASK, tgid, ts_ns);
+}
+
 static void add_peer_end(struct live *l, const struct wire_res *w, struct ev_res *ev)
 {
 	struct peer peer;
