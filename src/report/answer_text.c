@@ -342,7 +342,9 @@ static void put_cost(struct pen *p, const struct answer *a)
 	buf_printf(&line, "cost: %s events, ", fmt_count(t, self->events));
 	buf_printf(&line, "%s lost; ", fmt_count(t, lost));
 	if (a->model->start_cpu_ns)
-		buf_printf(&line, "%s of CPU to start, then ", fmt_ns(u, a->model->start_cpu_ns));
+		buf_printf(&line, "CPU %s to start, then ", fmt_ns(u, a->model->start_cpu_ns));
+	else
+		buf_adds(&line, "CPU ");
 	buf_printf(&line, "%s", fmt_ns(u, self->cpu_ns - a->model->start_cpu_ns));
 	buf_printf(&line, " (%s of a core)", fmt_share(u, facts_self_cpu(a)));
 	if (self->bpf_ns)
