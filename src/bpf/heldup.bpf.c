@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All BPF programs of heldup, one header per subject, in one object: they
- * share maps, and the static linker of Debian 12's libbpf 1.1 does not
- * resolve a map that another object defines inside subprograms.
+ * All BPF programs of heldup, one file per subject, in one object: they share
+ * maps, and the static linker of Debian 12's libbpf 1.1 does not resolve a map
+ * of another object inside subprograms.  Hence the includes, each file using
+ * those above it.
  */
 #include "track.h"
 
-#include "sched.h"
+#include "fill.h"
+#include "regs.h"
 
-#include "marks.h"
+#include "res.c"
 
-#include "disk.h"
+#include "classify.c"
 
-#include "sock.h"
+#include "waker.c"
 
-#include "iter.h"
+#include "sched.c"
+
+#include "marks.c"
+
+#include "disk.c"
+
+#include "sock.c"
+
+#include "iter.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -16,6 +16,7 @@
  * tries again when ver changed.
  */
 #include "ktypes.h"
+#include "ktypes_io.h"
 #include "wire/wire.h"
 #include "wire/conf.h"
 

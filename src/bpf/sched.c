@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef SCHED_H
-#define SCHED_H
 /*
  * The states of tracked threads, and each wait with its waker.
  *
@@ -19,9 +17,6 @@
  * each other, the scheduler's own times of arrival and run-queue delay fill
  * in what was missed.
  */
-#include "classify.h"
-#include "fill.h"
-#include "waker.h"
 
 #define NOT_TOLD (~0ull)
 
@@ -475,5 +470,3 @@ int hu_exit(u64 *ctx)
 		bpf_map_delete_elem(&hu_procs, &tgid);
 	return 0;
 }
-
-#endif /* SCHED_H */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef MARKS_H
-#define MARKS_H
 /*
  * Marks that a tracked thread leaves on itself while it is inside a contended
  * kernel lock, direct reclaim or dirty throttling.  A sleep meanwhile is of
  * that class, whatever the system call; time spent spinning is summed apart.
  */
-#include "track.h"
-#include "waker.h"
 
 /* The current thread if it is tracked and no interrupt runs on top of it. */
 static __always_inline struct thr *thr_current(void)
@@ -111,5 +107,3 @@ int hu_dirty(void *ctx __attribute__((unused)))
 		t->dirty_ns = bpf_ktime_get_ns();
 	return 0;
 }
-
-#endif /* MARKS_H */

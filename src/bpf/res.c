@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef RES_H
-#define RES_H
 /*
  * From what a system call names (descriptor, futex address) to the resource:
  * an id that is the same whoever comes to it, and, at its first sight, a
@@ -9,7 +7,6 @@
  * Files that share one anonymous inode (epoll, eventfd, timerfd) are told
  * apart by the address of their private data.
  */
-#include "track.h"
 
 struct file_ref {
 	struct file *file;   /* NULL where only the inode is known */
@@ -261,5 +258,3 @@ static __noinline int res_describe(struct thr *t, u64 res, u32 kind, u64 ino, u6
 	bpf_ringbuf_submit(r, ring_flags());
 	return 0;
 }
-
-#endif /* RES_H */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef WAKER_H
-#define WAKER_H
 /*
  * Who wakes: the current task, or an interrupt that happened to run on top of
  * an unrelated one.  The preempt count tells.  On x86 it is a per-CPU variable
@@ -8,8 +6,6 @@
  * without KALLSYMS_ALL; but its distance from the run queue, per-CPU too, is
  * in BTF, and the run queue can be reached from the current task.
  */
-#include "regs.h"
-#include "res.h"
 
 #define PC_SERVING_SOFTIRQ 0x100
 #define PC_HARDIRQ 0x00ff0000 /* hard interrupt or NMI */
@@ -215,5 +211,3 @@ static __always_inline void waker_cand(struct thr *t, const struct waker *w)
 		bpf_map_update_elem(&hu_peers, &tgid, &fresh, BPF_NOEXIST);
 	}
 }
-
-#endif /* WAKER_H */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef SOCK_H
-#define SOCK_H
 /*
  * Requests, as the sockets show them, without knowing any protocol.
  *
@@ -17,8 +15,6 @@
  * At 100,000 requests a second each nanosecond here is 0.02 % of a core: no
  * hashing on the way, nothing shared between CPUs but two counters.
  */
-#include "res.h"
-#include "waker.h"
 
 #define MSG_PEEK_OR_ERRQUEUE (0x2 | 0x2000)
 #define ENDS_MAX 4096
@@ -504,5 +500,3 @@ int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
 	bpf_seq_write(ctx->meta->seq, &w, sizeof(w));
 	return 0;
 }
-
-#endif /* SOCK_H */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef ITER_H
-#define ITER_H
 /*
  * Once a tick over all threads of the system: begins to track the threads of
  * watched processes that are not tracked yet (WIRE_TASK), and reports the
@@ -11,8 +9,6 @@
  * THR_NEW, which the scheduler hooks overwrite; what the iterator saw is put
  * in only if that has not happened.
  */
-#include "classify.h"
-#include "fill.h"
 
 struct scratch {
 	struct thr thr;
@@ -150,5 +146,3 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 	}
 	return 0;
 }
-
-#endif /* ITER_H */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef DISK_H
-#define DISK_H
 /*
  * Block I/O of all processes: by device, process and operation, and how busy
  * each device is.
@@ -10,7 +8,6 @@
  * then block_bio_queue remembers who brought the bio.  Flushes are only ever
  * seen at issue.  Requests are told apart by their address.
  */
-#include "res.h"
 
 #define MAPPING_FLAGS 3 /* in page.mapping: anonymous, movable */
 #define REQ_OP_MASK 0xff
@@ -307,5 +304,3 @@ int hu_io_done(u64 *ctx)
 	rq_end((struct request *)ctx[0]);
 	return 0;
 }
-
-#endif /* DISK_H */

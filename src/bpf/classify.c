@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef CLASSIFY_H
-#define CLASSIFY_H
 /*
  * What a sleeping thread waits for: from the marks its own hooks left (kernel
  * lock, reclaim, dirty throttling), else from its saved system-call
@@ -10,8 +8,6 @@
  *
  * Costs are paid by threads that sleep; a call that does not block is free.
  */
-#include "regs.h"
-#include "res.h"
 
 #define FUTEX_CMD 0x7f
 #define FUTEX_PRIVATE 128
@@ -444,5 +440,3 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 	if (!t->res && t->cls == WAIT_FILE)
 		t->res = t->io_res;
 }
-
-#endif /* CLASSIFY_H */
