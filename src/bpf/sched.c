@@ -457,12 +457,28 @@ int hu_exec(u64 *ctx)
 	return 0;
 }
 
+/* Names of processes that ended: one that had the CPU may be gone at the tick. */
+struct dead_name {
+	char comm[WIRE_COMM_LEN];
+};
+struct hu_dead_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, struct dead_name);
+} hu_dead SEC(".maps");
+
 SEC("tp_btf/sched_process_exit")
 int hu_exit(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
+	struct dead_name name;
 	u32 tgid = p->tgid;
 
+	if (p->signal->live.counter == 0) {
+		bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), p->comm);
+		bpf_map_update_elem(&hu_dead, &tgid, &name, BPF_ANY);
+	}
 	if (!thr_of(p))
 		return 0;
 	send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());

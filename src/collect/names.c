@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -142,6 +143,30 @@ static const char *mapped_file(struct names *n, const struct wire_res *w)
 	return NULL;
 }
 
+#define OPEN_FILES_MAX 512 /* descriptors looked at for a file that came without one */
+
+/* The file among the process's descriptors: block I/O knows the inode, not the number. */
+static const char *opened_file(struct names *n, const struct wire_res *w)
+{
+	CLEANUP_CLOSEDIR DIR *dir = NULL;
+	struct wire_res at = *w;
+	char path[64], link[PATH_MAX];
+	struct dirent *e;
+
+	if (!w->tgid || !w->ino)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%u/fd", w->tgid);
+	dir = opendir(path);
+	for (int i = 0; dir && i < OPEN_FILES_MAX && (e = readdir(dir)); i++) {
+		if (e->d_name[0] == '.')
+			continue;
+		at.fd = (int32_t)strtol(e->d_name, NULL, 10);
+		if (fd_link(&at, link, sizeof(link)) && link[0] == '/')
+			return names_clean(n, link);
+	}
+	return NULL;
+}
+
 static const char *file_name(struct names *n, const struct wire_res *w)
 {
 	char link[PATH_MAX];
@@ -149,6 +174,8 @@ static const char *file_name(struct names *n, const struct wire_res *w)
 	if (fd_link(w, link, sizeof(link)))
 		return names_clean(n, link);
 	const char *mapped = w->fd < 0 ? mapped_file(n, w) : NULL;
+	if (!mapped && w->fd < 0)
+		mapped = opened_file(n, w);
 	return mapped ? mapped : answer(n, w->name, sizeof(w->name));
 }
 

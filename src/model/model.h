@@ -210,11 +210,7 @@ struct model {
 	struct listen *listens; size_t listen_cnt;
 	struct ev_host host;	   /* over the window, psi too; memory as last seen */
 	struct ev_self self;	   /* last */
-<<<<<<< HEAD
 	uint64_t start_cpu_ns; /* our own CPU before the watch began: loading and checking BPF */
-=======
-	uint64_t start_cpu_ns;	   /* own CPU before the watch began: loading BPF */
->>>>>>> 6dc64a1 (model, report: keep lines short)
 	struct ev_loss loss;	   /* last */
 	const char **notes; uint32_t *note_kinds; size_t note_cnt;
 
