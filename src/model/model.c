@@ -353,6 +353,27 @@ static bool add_wait(struct model *m, const struct event_hdr *ev)
 	return true;
 }
 
+/* The states must fit between its beginning and now, nearly: two clocks were read. */
+static bool sums_fit(const struct ev_thread *e)
+{
+	uint64_t life = e->h.ts_ns - e->since_ns, left;
+
+	if (e->since_ns == 0)
+		return true; /* without sums */
+	if (e->since_ns > e->h.ts_ns)
+		return false;
+	left = life + life / 8 + NS_PER_SEC;
+	if (e->run_ns > left || e->runq_ns > left - e->run_ns)
+		return false;
+	left -= e->run_ns + e->runq_ns;
+	for (int i = 0; i < WAIT_CLASS_CNT; i++) {
+		if (e->wait_ns[i] > left)
+			return false;
+		left -= e->wait_ns[i];
+	}
+	return e->iowait_ns <= 2 * (life + NS_PER_SEC) && e->unint_ns <= 2 * (life + NS_PER_SEC);
+}
+
 static bool add_thread(struct model *m, const struct event_hdr *ev)
 {
 	struct mthread *mt;
@@ -361,7 +382,7 @@ static bool add_thread(struct model *m, const struct event_hdr *ev)
 	uint32_t at;
 
 	EV_LOAD(ev, &e);
-	if (e.h.tid == 0)
+	if (e.h.tid == 0 || !sums_fit(&e))
 		return false;
 	at = model_thread_get(m, e.h.tid, e.tgid);
 	if (at == NO_IDX)
@@ -439,7 +460,7 @@ static bool dispatch(struct model *m, const struct event_hdr *ev)
 
 void model_add(struct model *m, const struct event_hdr *ev)
 {
-	if (ev->size < sizeof(*ev) || ev->size > EVENT_MAX_BYTES) {
+	if (ev->size < sizeof(*ev) || ev->size > EVENT_MAX_BYTES || ev->ts_ns >> TIME_BITS) {
 		m->bad_event_cnt++;
 		return;
 	}

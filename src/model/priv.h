@@ -31,6 +31,7 @@ enum {
 	TABLE_MAX = 1 << 13,	/* rows of each table of tables.c */
 	TURNS_MAX = 1 << 14,
 	NOTES_MAX = 256,
+	TIME_BITS = 62,		/* a time above is damage; differences and their sums fit int64_t */
 };
 
 /* Time that model_finish laid in for the state in progress; taken out again later. */

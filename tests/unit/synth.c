@@ -122,10 +122,15 @@ int synth_play(struct synth *s, struct event_sink *sink)
 	size_t at = s->sent;
 	int err;
 
+	for (size_t i = 0; i + 1 < s->snaps.cnt; i += 2) {
+		struct ev_thread *zero = s->snaps.items[i];
+
+		zero->since_ns = s->snaps.items[i + 1]->since_ns;
+		if (zero->h.ts_ns < zero->since_ns)
+			zero->h.ts_ns = zero->since_ns;
+	}
 	qsort(s->events.items + s->sent, s->events.cnt - s->sent, sizeof(*s->events.items),
 	      cmp_ts);
-	for (size_t i = 0; i + 1 < s->snaps.cnt; i += 2)
-		s->snaps.items[i]->since_ns = s->snaps.items[i + 1]->since_ns;
 	err = play_strs(s, sink);
 	for (; err == 0; tick_ns += NS_PER_SEC) {
 		uint64_t to = tick_ns < s->end_ns ? tick_ns : s->end_ns;

@@ -437,6 +437,38 @@ TEST(model_refuses_and_counts)
 	model_free(m);
 }
 
+TEST(model_refuses_snapshots_that_cannot_be)
+{
+	static const struct {
+		uint64_t ts_ns, since_ns, run_ns, wait_ns, iowait_ns;
+		uint64_t bad_cnt;
+	} rows[] = {
+		{9000, 1000, 4000, 4000, 4000, 0},
+		{9000, 0, UINT64_MAX, 0, 0, 0}, /* without sums: the rest is not looked at */
+		{9000, 9001, 0, 0, 0, 1},
+		{9000, 1000, UINT64_MAX, 0, 0, 1},
+		{9000, 1000, 0, UINT64_MAX / 2, 0, 1},
+		{9000, 1000, 1100000000, 1100000000, 0, 1},
+		{9000, 1000, 0, 0, UINT64_MAX, 1},
+		{UINT64_MAX, 1000, 0, 0, 0, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct model *m = model_new(NULL);
+		struct ev_thread e = {.h = {sizeof(e), EV_THREAD, 0, 1, rows[i].ts_ns}};
+
+		ROW(i);
+		e.since_ns = rows[i].since_ns;
+		e.run_ns = rows[i].run_ns;
+		e.wait_ns[WAIT_FUTEX] = rows[i].wait_ns;
+		e.iowait_ns = rows[i].iowait_ns;
+		model_add(m, &e.h);
+		model_finish(m);
+		EQ_U(m->bad_event_cnt, rows[i].bad_cnt);
+		model_free(m);
+	}
+}
+
 TEST(model_shorter_records_have_a_zero_tail)
 {
 	struct model *m = model_new(NULL);
