@@ -152,6 +152,11 @@ static int cmp_u64(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
+static bool can_go(const struct base_ev *b)
+{
+	return b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK);
+}
+
 /* Forgets the half of the resources and kernel stacks that was unused longest. */
 static void base_shrink(struct tape *t)
 {
@@ -159,13 +164,12 @@ static void base_shrink(struct tape *t)
 	uint64_t limit;
 
 	VEC_FOREACH(&t->base, b)
-		if (b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK))
+		if (can_go(b))
 			vec_push(&used, b->used);
 	vec_sort(&used, cmp_u64);
 	limit = used.cnt ? used.items[used.cnt / 2] : 0;
 	VEC_FOREACH(&t->base, b)
-		if (b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK) &&
-		    b->used <= limit)
+		if (can_go(b) && b->used <= limit)
 			base_del(t, b->key);
 	vec_release(&used);
 }
