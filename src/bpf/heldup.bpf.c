@@ -24,6 +24,8 @@
 
 #include "sock.c"
 
+#include "sock_old.c"
+
 #include "iter.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

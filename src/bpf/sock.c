@@ -378,21 +378,20 @@ static __noinline int on_send(struct thr *t, struct sk_ent *e, s32 bytes, u64 no
 	return 0;
 }
 
-static __always_inline int sock_call(u64 *ctx, bool recv)
+static __always_inline int sock_call(struct sock *sk, s32 bytes, u32 flags, bool recv)
 {
 	struct thr *t = thr_of(bpf_get_current_task_btf());
-	s32 bytes = ctx[1];
 	struct sk_ent *e;
 	u64 now;
 
 	if (!t || t->light)
 		return 0;
 	count_run(RUN_SOCK_TRACKED);
-	if (recv && (bytes < 0 || ctx[2] & MSG_PEEK_OR_ERRQUEUE))
+	if (recv && (bytes < 0 || flags & MSG_PEEK_OR_ERRQUEUE))
 		return 0;
 	now = bpf_ktime_get_ns();
 	stall_note(t, now);
-	e = sk_get((struct sock *)ctx[0], t);
+	e = sk_get(sk, t);
 	if (!e)
 		return 0;
 	return recv ? on_recv(t, e, bytes, now) : on_send(t, e, bytes, now);
@@ -401,13 +400,13 @@ static __always_inline int sock_call(u64 *ctx, bool recv)
 SEC("tp_btf/sock_recv_length")
 int hu_recv(u64 *ctx)
 {
-	return sock_call(ctx, true);
+	return sock_call((struct sock *)ctx[0], ctx[1], ctx[2], true);
 }
 
 SEC("tp_btf/sock_send_length")
 int hu_send(u64 *ctx)
 {
-	return sock_call(ctx, false);
+	return sock_call((struct sock *)ctx[0], ctx[1], ctx[2], false);
 }
 
 /* Is the other end on another host?  Ours have the same address, or a loopback one. */
@@ -419,10 +418,8 @@ static __always_inline bool sk_is_remote(struct sock *sk)
 	       (u8)to != 127;
 }
 
-SEC("tp_btf/sk_data_ready")
-int hu_data_ready(u64 *ctx)
+static __always_inline int data_ready(struct sock *sk)
 {
-	struct sock *sk = (struct sock *)ctx[0];
 	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	u32 zero = 0;
 	struct arrival *a;
@@ -444,6 +441,12 @@ int hu_data_ready(u64 *ctx)
 	if (e->notready_since_ns)
 		e->notready_ns += since(e->notready_since_ns, now);
 	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int hu_data_ready(u64 *ctx)
+{
+	return data_ready((struct sock *)ctx[0]);
 }
 
 SEC("tp_btf/inet_sock_set_state")

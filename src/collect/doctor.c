@@ -76,11 +76,13 @@ static void check_hooks(struct doctor *d, const struct btf *vmlinux)
 	for (size_t i = 0; i < hooks_cnt; i++) {
 		const struct hook *h = &hooks_table[i];
 		const char *kind = hooks_kind_name(h->kind);
-		int err = hooks_probe(h, vmlinux);
+		int err = h->kind == HOOK_FUNC ? 0 : hooks_probe(h, vmlinux);
 		const struct hook *instead = h->instead ? hooks_find(h->instead) : NULL;
 		struct doctor_mend mend = {.cost = h->cost, .mend = h->mend};
 		enum doctor_state state = h->required ? DOCTOR_FAILED : DOCTOR_DEGRADED;
 
+		if (h->kind == HOOK_FUNC)
+			continue; /* spoken of where it is used */
 		if (err == -EPERM)
 			mend.mend = "run as root: sudo heldup doctor";
 		else if (!mend.mend)

@@ -46,12 +46,30 @@ const struct hook hooks_table[] = {
 	 NULL},
 	{"block_rq_merge", 0, HOOK_TP_BTF, false, NULL,
 	 "requests that were merged: they seem in flight for ever", NULL},
-	{"sock_recv_length", 0, HOOK_TP_BTF, false, NULL,
+	{"sock_recv_length", 0, HOOK_TP_BTF, false, "inet_recvmsg",
 	 "requests on sockets and their times", "Linux 6.3 or later"},
-	{"sock_send_length", 0, HOOK_TP_BTF, false, NULL,
+	{"sock_send_length", 0, HOOK_TP_BTF, false, "inet_sendmsg",
 	 "requests on sockets and their times", "Linux 6.3 or later"},
-	{"sk_data_ready", 0, HOOK_TP_BTF, false, NULL,
+	{"sk_data_ready", 0, HOOK_TP_BTF, false, "sock_def_readable",
 	 "how long requests wait before they are read", "Linux 6.3 or later"},
+	{"inet_recvmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"inet6_recvmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"inet_sendmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"inet6_sendmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"unix_stream_recvmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"unix_stream_sendmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"unix_dgram_recvmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"unix_dgram_sendmsg", 0, HOOK_FUNC, false, NULL,
+	 "requests on sockets of older kernels", NULL},
+	{"sock_def_readable", 0, HOOK_FUNC, false, NULL,
+	 "how long requests wait on older kernels", NULL},
 	{"inet_sock_set_state", 0, HOOK_TP_BTF, false, NULL,
 	 "ports that are opened, connections that end", NULL},
 	{"bpf_sk_storage_map", 0, HOOK_ITER, false, NULL, "requests open at the end", NULL},
@@ -90,6 +108,8 @@ const char *hooks_kind_name(enum hook_kind kind)
 		return "map type";
 	case HOOK_HELPER:
 		return "helper";
+	case HOOK_FUNC:
+		return "function";
 	}
 	return "?";
 }
@@ -162,6 +182,20 @@ static int probe_iter(const struct hook *h, const struct btf *vmlinux)
 	return prog < 0 ? probe_error(prog) : 0;
 }
 
+/* Where trampolines are locked down the load is refused already. */
+static int probe_func(const struct hook *h, const struct btf *vmlinux)
+{
+	int id = btf__find_by_name_kind(vmlinux, h->name, BTF_KIND_FUNC);
+	if (id < 0)
+		return -ENOENT;
+	struct probe_prog p = {.attach_type = BPF_TRACE_FEXIT,
+			       .btf_id = (uint32_t)id,
+			       .insns = return_0,
+			       .insn_cnt = 2};
+	CLEANUP_CLOSE int prog = load(&p);
+	return prog < 0 ? probe_error(prog) : 0;
+}
+
 /*
  * A call with no arguments set is always refused; whether for its arguments
  * or because the helper is unknown, the verifier's words tell.
@@ -215,6 +249,8 @@ int hooks_probe(const struct hook *h, const struct btf *vmlinux)
 		return probe_iter(h, vmlinux);
 	case HOOK_HELPER:
 		return probe_helper(h, vmlinux);
+	case HOOK_FUNC:
+		return probe_func(h, vmlinux);
 	case HOOK_MAP:
 		break;
 	}

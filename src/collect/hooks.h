@@ -25,6 +25,7 @@ enum hook_kind {
 	HOOK_ITER = 2,	     /* iterator: task, bpf_sk_storage_map, ... */
 	HOOK_MAP = 3,	     /* map type: task storage, ring buffer, ... */
 	HOOK_HELPER = 4,     /* helper function of the kernel */
+	HOOK_FUNC = 5,	     /* a kernel function, by trampoline: only instead of others */
 };
 
 struct hook {
@@ -43,7 +44,7 @@ extern const size_t hooks_cnt;
 /* NULL when there is no such row. */
 const struct hook *hooks_find(const char *name);
 
-/* "tracepoint", "iterator", "map type", "helper" */
+/* "tracepoint", "iterator", "map type", "helper", "function" */
 const char *hooks_kind_name(enum hook_kind kind);
 
 /*

@@ -47,6 +47,16 @@ static const char *tp_name(const struct bpf_program *prog)
 	return strncmp(sec, "tp_btf/", 7) == 0 ? sec + 7 : NULL;
 }
 
+/* Name of the function of a program that stands in for a tracepoint, NULL for others. */
+static const char *old_name(const struct bpf_program *prog)
+{
+	const char *sec = bpf_program__section_name(prog);
+
+	if (strncmp(sec, "fexit/", 6) == 0)
+		return sec + 6;
+	return strncmp(sec, "fentry/", 7) == 0 ? sec + 7 : NULL;
+}
+
 static const struct btf_type *tp_proto(const struct btf *btf, const char *name)
 {
 	char type[128];
@@ -127,10 +137,39 @@ static void note_missing(struct live_bpf *b, const char *name)
 		b->missing[b->missing_cnt++] = name;
 }
 
-/* Leaves out the programs whose tracepoint this kernel lacks. */
-static int choose_programs(struct live_bpf *b, const struct btf *btf, struct err *err)
+/* Is a missing hook made up for by another? */
+static bool is_replaced(const struct live_bpf *b, const struct btf *btf, const struct hook *hook)
+{
+	const struct hook *by = hook && hook->instead ? hooks_find(hook->instead) : NULL;
+
+	if (!by)
+		return false;
+	return by->kind == HOOK_FUNC ? b->old_socks : tp_proto(btf, by->name) != NULL;
+}
+
+/* The functions that stand in for socket tracepoints, where this kernel has them. */
+static bool choose_old(struct live_bpf *b, const struct btf *btf)
 {
 	struct bpf_program *prog;
+	bool any = false;
+
+	bpf_object__for_each_program(prog, b->skel->obj) {
+		const char *name = old_name(prog);
+
+		if (!name || btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) < 0)
+			continue;
+		bpf_program__set_autoload(prog, true);
+		any = true;
+	}
+	return any;
+}
+
+/* Leaves out the programs whose tracepoint this kernel lacks. */
+static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, struct err *err)
+{
+	struct bpf_program *prog;
+
+	b->old_socks = old && !tp_proto(btf, "sock_recv_length") && choose_old(b, btf);
 
 	bpf_object__for_each_program(prog, b->skel->obj) {
 		const char *name = tp_name(prog);
@@ -142,9 +181,10 @@ static int choose_programs(struct live_bpf *b, const struct btf *btf, struct err
 		if (hook && hook->required)
 			return err_rights(err, -ENOTSUP, "this kernel has no tracepoint %s", name);
 		bpf_program__set_autoload(prog, false);
-		note_missing(b, name);
+		if (!is_replaced(b, btf, hook))
+			note_missing(b, name);
 	}
-	if (!tp_proto(btf, "sock_recv_length"))
+	if (!tp_proto(btf, "sock_recv_length") && !b->old_socks)
 		bpf_program__set_autoload(b->skel->progs.hu_iter_sock, false);
 	if (tp_proto(btf, "block_io_start"))
 		bpf_program__set_autoload(b->skel->progs.hu_bio_queue, false);
@@ -162,7 +202,7 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->max_threads = opts->max_threads;
 	skel->rodata->ring_half = opts->ring_bytes / 2;
 	skel->rodata->has_prev_state = proto && btf_vlen(proto) >= 5;
-	skel->rodata->has_data_ready = tp_proto(btf, "sk_data_ready") != NULL;
+	skel->rodata->has_data_ready = b->old_socks || tp_proto(btf, "sk_data_ready");
 	skel->rodata->has_io_start = tp_proto(btf, "block_io_start") != NULL;
 	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
 	skel->rodata->only_target = opts->only_target != 0;
@@ -182,6 +222,34 @@ static int on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* 0, or -errno of the load with nothing left behind. */
+static int load(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts,
+		bool old, struct err *err)
+{
+	int rc;
+
+	b->missing_cnt = 0;
+	b->skel = heldup_bpf__open();
+	if (!b->skel)
+		return err_errno(err, -errno, "open the BPF programs");
+	rc = choose_programs(b, btf, old, err);
+	if (rc < 0)
+		return rc;
+	settings(b, btf, opts);
+	rc = heldup_bpf__load(b->skel);
+	if (rc < 0 && b->old_socks) { /* trampolines are refused where the kernel is locked down */
+		log_debug("without functions in place of socket tracepoints: %s", strerror(-rc));
+		heldup_bpf__destroy(b->skel);
+		return load(b, btf, opts, false, err);
+	}
+	if (rc == -EPERM || rc == -EACCES)
+		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
+	if (rc < 0)
+		return err_rights(err, -ENOTSUP, "the kernel refused the BPF programs: %s",
+				  strerror(-rc));
+	return 0;
+}
+
 int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err)
 {
 	struct btf *btf;
@@ -192,24 +260,10 @@ int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err 
 	if (libbpf_get_error(btf))
 		return err_rights(err, -ENOTSUP,
 				  "this kernel has no type information (/sys/kernel/btf/vmlinux)");
-	b->skel = heldup_bpf__open();
-	if (!b->skel) {
-		rc = err_errno(err, -errno, "open the BPF programs");
-		btf__free(btf);
-		return rc;
-	}
-	rc = choose_programs(b, btf, err);
-	if (rc == 0)
-		settings(b, btf, opts);
+	rc = load(b, btf, opts, true, err);
 	btf__free(btf);
 	if (rc < 0)
 		return rc;
-	rc = heldup_bpf__load(b->skel);
-	if (rc == -EPERM || rc == -EACCES)
-		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
-	if (rc < 0)
-		return err_rights(err, -ENOTSUP, "the kernel refused the BPF programs: %s",
-				  strerror(-rc));
 	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.hu_ring), on_record, b, NULL);
 	if (!b->ring)
 		return err_errno(err, -errno, "open the ring buffer");
@@ -233,7 +287,7 @@ int live_bpf_attach(struct live_bpf *b, struct err *err)
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, b->skel->obj) {
-		const char *name = tp_name(prog);
+		const char *name = tp_name(prog) ? tp_name(prog) : old_name(prog);
 		const struct hook *hook = name ? hooks_find(name) : NULL;
 		struct bpf_link *link;
 

@@ -52,6 +52,7 @@ struct live_bpf {
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
 	uint32_t missing_cnt;
+	bool old_socks;		/* functions stand in for the socket tracepoints */
 	uint64_t drained_bytes;
 	uint64_t bad_cnt;	/* records of unknown kind or size */
 	live_record_fn fn;
