@@ -3,17 +3,14 @@
 from kit import load, servers
 from kit.case import CLOSED_LOOP, Case, Expect
 
-LOOP = '''create procedure work(cnt int, hot int) begin
-declare i int default 0;
+WORK = '''create procedure work(hot int) begin
 declare row_id int;
-while i < cnt do
 set row_id = if(hot, 1, 1 + floor(rand() * 20000));
 start transaction;
 update hot set n = n + 1 where id = row_id;
 do sleep(0.005);
 commit;
-set i = i + 1;
-end while; end'''
+end'''
 
 
 class TheCase(Case):
@@ -32,7 +29,7 @@ class TheCase(Case):
         self.server = servers.mariadb(self.lab)
         self.sql('create table hot (id int primary key, n int) engine=innodb;\n'
                  'insert into hot select seq, 0 from seq_1_to_20000;\n'
-                 'delimiter //\n' + LOOP + '//\n')
+                 'delimiter //\n' + WORK + '//\n')
 
     def sql(self, text):
         return self.lab.call(['mariadb', '--no-defaults', *servers.maria_args(self.server.port),
@@ -42,8 +39,7 @@ class TheCase(Case):
         hot, sessions = int(self.degraded), 1 if self.calm else 16
         self.lab.spawn(['mariadb-slap', '--no-defaults', *servers.maria_args(self.server.port),
                         '--create-schema=sbtest', '--no-drop', '--concurrency=%d' % sessions,
-                        '--number-of-queries=%d' % (sessions * 100),
-                        '--query=call work(100000, %d)' % hot])
+                        '--number-of-queries=10000000', '--query=call work(%d)' % hot])
         self.loads[''] = load.Counter('tps', self.commits)
 
     def commits(self):
