@@ -10,7 +10,7 @@ static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, 
 	w->off_ns = t->off_ns;
 	w->wake_ns = t->flags & WAITF_PREEMPTED ? 0 : t->wake_ns;
 	w->res = t->res;
-	w->first_io = t->first_io;
+	w->first_io = tio_of(t->tid)->first_io;
 	w->tgid = t->tgid;
 	w->seq = t->seq;
 	w->waker_tid = t->waker_tid;
@@ -32,6 +32,7 @@ static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, 
 static __always_inline void thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
 {
 	u64 part = since(t->state_ns, now), slept = 0;
+	const struct tio *io = tio_of(t->tid);
 	u32 i;
 
 	if (t->state == THR_WAIT)
@@ -54,9 +55,9 @@ static __always_inline void thread_sums(struct wire_thread *w, const struct thr 
 	w->klock_cnt = t->klock_cnt;
 	w->reclaim_ns = t->reclaim_ns;
 	w->reclaim_cnt = t->reclaim_cnt;
-	w->stall_ns = t->stall_ns;
-	w->stall_max_ns = t->stall_max_ns;
-	w->stall_cnt = t->stall_cnt;
+	w->stall_ns = io->stall_ns;
+	w->stall_max_ns = io->stall_max_ns;
+	w->stall_cnt = io->stall_cnt;
 	w->since_ns = t->since_ns;
 	w->tgid = t->tgid;
 	w->state = t->state == THR_WAIT;

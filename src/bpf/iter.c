@@ -83,6 +83,7 @@ static __always_inline struct thr *begin(struct task_struct *p)
 	}
 	__sync_fetch_and_add(&thread_cnt, 1);
 	t->unannounced = e->flags & ~TASKF_LIGHT;
+	tio_clear(p->pid);
 	t->light = !!(e->flags & TASKF_LIGHT);
 	seed(p, t, bpf_ktime_get_ns());
 	return t;

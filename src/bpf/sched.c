@@ -154,7 +154,7 @@ static __always_inline void send_wait(struct thr *t, u64 now, u32 cpu)
 	w->seq = seq;
 	w->cpu = cpu;
 	bpf_ringbuf_submit(w, ring_flags());
-	t->first_io = 0;
+	tio_of(t->tid)->first_io = 0;
 }
 
 /* Adds the finished wait to the sums of its class. */
@@ -211,6 +211,7 @@ static __always_inline u64 off_close(struct thr *t, u64 now, u64 queued)
 
 static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 {
+	struct tio *io = tio_of(t->tid);
 	u64 runq_ns;
 
 	t->ver++;
@@ -219,17 +220,17 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 	t->early_ns = 0;
 	t->state_ns = now;
 	t->ver++;
-	if (t->last_io_ns && waits_for_net(t->cls))
-		t->last_io_ns = now;
+	if (io->last_io_ns && waits_for_net(t->cls))
+		io->last_io_ns = now;
 	if (runq_ns > CULPRIT_MIN_NS)
 		blame_runners(t->tgid, now - runq_ns, now);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
 	send_wait(t, now, bpf_get_smp_processor_id());
-	t->first_io = t->trigger;
+	io->first_io = t->trigger;
 	t->trigger = 0;
 	t->io_res = 0;
-	t->polled = t->cls == WAIT_EPOLL || t->cls == WAIT_POLL;
+	io->polled = t->cls == WAIT_EPOLL || t->cls == WAIT_POLL;
 	return 0;
 }
 
@@ -247,6 +248,15 @@ static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64
 	return 0;
 }
 
+/* Back to waiting for sockets: what kept the thread until now is over. */
+static __always_inline void stall_end(u32 tid, u64 now)
+{
+	struct tio *io = tio_of(tid);
+
+	if (io->last_io_ns)
+		stall_note(io, now);
+}
+
 static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
 {
 	if (t->state > THR_RUN)
@@ -261,7 +271,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->kstack = -1;
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
-	t->off_open = own_open[t->tid & OPEN_MASK];
+	t->off_open = tio_of(t->tid)->own_open;
 	if (bpf_core_field_exists(p->sched_info.run_delay))
 		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
@@ -280,8 +290,8 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	} else {
 		t->proc_open = proc_open[t->tgid & OPEN_MASK];
 		classify(p, t, state, true);
-		if (t->last_io_ns && (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL))
-			stall_note(t, now);
+		if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
+			stall_end(t->tid, now);
 		t->state = THR_WAIT;
 	}
 	t->ver++;
@@ -432,6 +442,7 @@ int hu_fork(u64 *ctx)
 		return 0;
 	}
 	__sync_fetch_and_add(&thread_cnt, 1);
+	tio_clear(child->pid);
 	t->light = !!(fresh.flags & TASKF_LIGHT);
 	t->tid = child->pid;
 	t->tgid = tgid;

@@ -78,7 +78,6 @@ struct thr {
 	u32 early_ctx;
 	u32 early_flags;
 
-	u64 first_io;
 	u64 trigger;  /* file that ended the poll or epoll wait in progress */
 	u64 io_res;   /* file that block I/O was begun for since the last wait */
 	u64 seen_res; /* last resource described */
@@ -90,16 +89,11 @@ struct thr {
 	u64 reclaim_ns;
 	u64 reclaim_cnt;
 	u64 dirty_ns; /* balance_dirty_pages announced a pause */
-	u64 last_io_ns;
-	u64 stall_ns;
-	u64 stall_max_ns;
-	u32 stall_cnt;
 	u32 klock_flags;
 	u32 seq;
 	u32 ver; /* odd while being changed */
 	u32 tid;
 	u32 tgid;
-	u32 polled; /* nothing received since poll or epoll returned */
 	u32 light;  /* TASKF_LIGHT */
 	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
 };
@@ -167,8 +161,8 @@ const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 
 /* Counted with atomics, read by user space. */
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
-/* Requests read and not answered, by the low bits of tid and tgid. */
-s32 own_open[OPEN_MASK + 1] = {0};
+/* By the low bits of tid; and requests read and not answered, by those of tgid. */
+struct tio tios[OPEN_MASK + 1] = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
 
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
@@ -201,18 +195,31 @@ static __always_inline u64 since(u64 from, u64 to)
 	return to > from ? to - from : 0;
 }
 
-/* Gaps between socket calls: something else kept the thread.  Waits for sockets reset the mark. */
-static __always_inline void stall_note(struct thr *t, u64 now)
+static __always_inline struct tio *tio_of(u32 tid)
 {
-	u64 gap = since(t->last_io_ns, now);
+	return &tios[tid & OPEN_MASK];
+}
 
-	if (t->last_io_ns && gap > STALL_MIN_NS) {
-		t->stall_ns += gap;
-		t->stall_cnt++;
-		if (gap > t->stall_max_ns)
-			t->stall_max_ns = gap;
+/* Gaps between socket calls: something else kept the thread.  Waits for sockets reset the mark. */
+static __always_inline void stall_note(struct tio *io, u64 now)
+{
+	u64 gap = since(io->last_io_ns, now);
+
+	if (gap > STALL_MIN_NS && io->last_io_ns) {
+		io->stall_ns += gap;
+		io->stall_cnt++;
+		if (gap > io->stall_max_ns)
+			io->stall_max_ns = gap;
 	}
-	t->last_io_ns = now;
+	io->last_io_ns = now;
+}
+
+/* The id may have belonged to another thread before. */
+static __always_inline void tio_clear(u32 tid)
+{
+	struct tio *io = tio_of(tid);
+
+	__builtin_memset(io, 0, sizeof(*io));
 }
 
 /* Waking the reader costs more than the record: it looks by itself every few ms. */

@@ -77,6 +77,22 @@ struct proc_ent {
 	u32 pad;
 };
 
+/*
+ * What the socket calls of a thread leave behind.  Apart from struct thr, in an
+ * array by thread id, because these calls are the most frequent of all and
+ * finding a thread's storage would be a fifth of their cost.
+ */
+struct tio {
+	u64 first_io;	/* first socket received from since the last wait */
+	u64 last_io_ns; /* of the last call, or of the return from a wait for sockets */
+	u64 stall_ns;
+	u64 stall_max_ns;
+	u32 stall_cnt;
+	u32 polled;	/* nothing received since poll or epoll returned */
+	s32 own_open;	/* requests read and not answered */
+	u32 pad;
+};
+
 /* A TCP port that someone listens on. */
 struct listen_key {
 	u32 netns;
