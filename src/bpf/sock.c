@@ -18,6 +18,7 @@
 
 #define MSG_PEEK_OR_ERRQUEUE (0x2 | 0x2000)
 #define ENDS_MAX 4096
+#define SOCKS_DESCRIBED 32
 #define TURN_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
 #define TURNS_PER_WINDOW 100
 #define TCP_STATE_ESTABLISHED 1
@@ -174,7 +175,8 @@ static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res
 	if (!e || !d)
 		return 0;
 	res_sock(d, sk);
-	e->res = res_id(RES_SOCKET, BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino), 0);
+	d->ino = BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino);
+	e->res = res_id(RES_SOCKET, d->ino, 0);
 	key.tgid = e->tgid;
 	key.family = d->family;
 	if (d->family == KAF_UNIX) {
@@ -200,6 +202,25 @@ static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res
 	return 0;
 }
 
+/*
+ * The first sockets of a conversation are described even if nobody ever
+ * sleeps on one: the report names them, and who is at the other end.
+ */
+static __always_inline void sk_describe(const struct sk_ent *e, struct wire_res *d, u32 tid,
+					const struct wire_end *end)
+{
+	if (!end || end->conns > SOCKS_DESCRIBED || !res_is_new(e->res))
+		return;
+	hdr_fill(&d->hdr, WIRE_RES, sizeof(*d), tid, bpf_ktime_get_ns());
+	d->tgid = e->tgid;
+	d->res = e->res;
+	d->kind = RES_SOCKET;
+	d->role = e->role;
+	d->fd = -1;
+	if (bpf_ringbuf_output(&hu_ring, d, sizeof(*d), ring_flags()))
+		count_loss(HU_LOSS_RING);
+}
+
 /* Begins to watch sk when the current thread is tracked. */
 static __noinline struct sk_ent *sk_begin(struct sock *sk)
 {
@@ -221,6 +242,7 @@ static __noinline struct sk_ent *sk_begin(struct sock *sk)
 	end = end_of(e);
 	if (end)
 		end->conns++;
+	sk_describe(e, &d, t->tid, end);
 	return e;
 }
 

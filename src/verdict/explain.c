@@ -357,7 +357,9 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 					  p->comm, p->tgid, n ? " at " : "", n ? name : "");
 		peer_lines(k, f, c->peer);
 	} else {
-		f->summary = arena_printf(k->arena, "It waits for answers from %s.",
+		f->summary = arena_printf(k->arena, f->cls == FIND_PEER ?
+					  "It waits for answers from %s, on this host." :
+					  "It waits for answers from %s.",
 					  f->resource[0] ? f->resource : name);
 		if (p)
 			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);

@@ -14,6 +14,9 @@
 /* A limit shows by a line before it: one request at least waits for its turn, at any time. */
 #define QUEUE_MIN 1.0
 
+/* Of a pool's threads: what comes and goes with a request is part of its work. */
+#define POOL_LIFE_MIN 0.5
+
 struct pool { uint32_t group, threads; double life, idle, run, runq; };
 
 static bool same_pool(const struct court *k, const struct wgroup *a, const struct wgroup *b)
@@ -60,6 +63,8 @@ static struct pool used_up_pool(const struct court *k)
 		if (g->role != ROLE_T_WORKER && g->role != ROLE_T_ENTRY && g->role != ROLE_T_HELPER)
 			continue;
 		p = pool_of(k, i);
+		if (p.life < POOL_LIFE_MIN * p.threads * k->window_ns)
+			continue;
 		if (p.life > 0 && p.idle < POOL_IDLE_MAX * p.life && p.life > best.life)
 			best = p;
 	}
@@ -102,7 +107,8 @@ static unsigned pool_kept_by(const struct court *k, uint32_t group, double *ret_
 	return best * 2 > all ? cls : FIND_WORKERS;
 }
 
-static double backlog_ns(const struct court *k)
+/* With all workers busy any line counts; else only one that is half the room there is. */
+static double backlog_ns(const struct court *k, bool all_busy)
 {
 	double ns = 0;
 
@@ -112,7 +118,7 @@ static double backlog_ns(const struct court *k)
 
 		if (p == NO_IDX || !k->m->procs[p].target || l->backlog_avg < QUEUE_MIN)
 			continue;
-		if (l->backlog_avg >= BACKLOG_FULL * l->e.backlog_max ||
+		if (all_busy || l->backlog_avg >= BACKLOG_FULL * l->e.backlog_max ||
 		    k->m->host.listen_overflows)
 			ns += l->backlog_avg * k->window_ns;
 	}
@@ -143,7 +149,8 @@ void weigh_queue(struct court *k)
 {
 	struct cand *limit = &k->cand[FIND_CONN_LIMIT], *workers = &k->cand[FIND_WORKERS];
 	struct pool p = used_up_pool(k);
-	double queue = queued_ns(k), backlog = backlog_ns(k), served, slow_cpu, slow_queue, own;
+	double queue = queued_ns(k), backlog = backlog_ns(k, p.group != NO_IDX);
+	double served, slow_cpu, slow_queue, own;
 	unsigned kept;
 
 	limit->ns += backlog;

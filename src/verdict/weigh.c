@@ -67,6 +67,20 @@ static bool through_network(const struct court *k, const struct cause *c)
 	return false;
 }
 
+/* A unix socket or a loopback address: on this host whether its process is known or not. */
+static bool on_this_host(const struct court *k, const struct cause *c)
+{
+	uint32_t e = end_of_cause(k->m, c);
+	const struct res *r = c->res != NO_IDX ? &k->m->res[c->res] : NULL;
+
+	if (e != NO_IDX)
+		return k->m->ends[e].family == AF_UNIX ||
+		       is_loopback(k->m->ends[e].raddr, k->m->ends[e].family);
+	if (!r || r->kind != RES_SOCKET)
+		return false;
+	return r->family == AF_UNIX || (r->rport && is_loopback(r->raddr, r->family));
+}
+
 static uint32_t peer_of(const struct court *k, const struct cause *c)
 {
 	const struct model *m = k->m;
@@ -149,7 +163,7 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	case CAUSE_MEMORY:
 		return FIND_MEMORY;
 	case CAUSE_EXTERNAL:
-		return FIND_EXTERNAL;
+		return on_this_host(k, c) ? FIND_PEER : FIND_EXTERNAL;
 	case CAUSE_KLOCK:
 	case CAUSE_LOCK:
 	case CAUSE_CYCLE:

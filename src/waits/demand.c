@@ -78,9 +78,13 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 	uint64_t from = max_u64(w->off_ns, e->from_ns);
 	uint64_t woken = w->wake_ns ? w->wake_ns : w->end_ns;
 	double n = open_of(w);
-	bool home = w->cls == WAIT_EPOLL || w->cls == WAIT_POLL || w->cls == WAIT_IOURING;
+	bool home = wait_is_home(e, w);
 
-	if (loop && home && n > 0) {
+	/* one open: what ends the wait is what it waits for, unless a new client came */
+	if (loop && home && n == 1 && w->end_ns > from &&
+	    (w->waker_ctx == WAKER_TIMER || w->waker_ctx == WAKER_TASK)) {
+		cascade_wait(e, k->to, i, from, w->end_ns, 1, k->at);
+	} else if (loop && home && n > 0) {
 		if (woken > from)
 			k->d->home_ns += n * (woken - from);
 		walk_ready(k, i, n);
@@ -219,16 +223,42 @@ static void lay_home(struct demand *d)
 		lay_queue(d, left);
 }
 
+static double conns_of(const struct demand *d)
+{
+	for (size_t i = 0; i < d->e->r->req_cnt; i++) {
+		if (d->e->r->reqs[i].proc == d->proc)
+			return d->e->r->reqs[i].conns;
+	}
+	return 1;
+}
+
+/* Time that loops of the process were away from home. */
+static double loops_busy(const struct demand *d)
+{
+	double ns = 0;
+
+	for (uint32_t t = 0; t < d->e->m->thread_cnt; t++) {
+		if (d->e->m->threads[t].proc == d->proc && d->e->r->threads[t].role == ROLE_T_LOOP)
+			ns += d->e->r->threads[t].demand_ns;
+	}
+	return ns;
+}
+
 /* Requests that have arrived and that nobody has read yet. */
 static void lay_unread(struct demand *d)
 {
 	const struct proc *p = &d->e->m->procs[d->proc];
-	double unread = p->unread_ns, busy = causes_total(d->busy), between;
+	double unread = p->unread_ns, busy = causes_total(d->busy), between, at_loop;
 
 	if (d->loop_cnt && busy > 0) {
-		causes_scale(d->busy, 1 + unread / busy);
-		causes_merge(d->all, d->busy);
-		return;
+		/*
+		 * A loop that goes to sleep has taken what was there: only while
+		 * it is busy can its connections wait for it.
+		 */
+		at_loop = conns_of(d) * loops_busy(d);
+		at_loop = at_loop < unread ? at_loop : unread;
+		causes_scale(d->busy, 1 + at_loop / busy);
+		unread -= at_loop;
 	}
 	causes_merge(d->all, d->busy);
 	/*

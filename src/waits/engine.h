@@ -21,8 +21,10 @@ struct tinfo {			/* index as model threads */
 	bool reads;		/* read a request in the window, or had one open */
 	bool answers;		/* ended a turn, or woke a tracked thread */
 	bool on_stack;		/* being explained */
-	uint32_t server_sock_cnt;
+	uint32_t server_read_cnt, server_most_cnt; /* reads, those from one socket */
 	uint32_t home_cls;	/* enum wait_class of its home wait, WAIT_CLASS_CNT none */
+	uint32_t open_max;	/* requests open in it at one time */
+	uint64_t open_home_ns, open_away_ns; /* waits with one open, at home and elsewhere */
 };
 
 struct runq_share { double self, other, quota; };
@@ -73,6 +75,8 @@ void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
 void crowds_find(struct engine *e);
 void locks_finish(struct engine *e);
+/* At the place where a loop waits for whatever comes next. */
+bool wait_is_home(const struct engine *e, const struct wait *w);
 void places_find(struct engine *e);
 void roles_assign(struct engine *e);
 void groups_make(struct engine *e);

@@ -92,18 +92,21 @@ static bool res_is_server(const struct model *m, uint32_t res)
 	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
 }
 
-/* Counts each server socket once for the thread that reads from it. */
+/* Counts the reads of a thread from server sockets, and those from the one it reads most. */
 static void server_sock_seen(struct engine *e, struct hmap *seen, uint32_t t, uint32_t res)
 {
+	struct tinfo *ti;
 	uint64_t *slot;
 
 	if (t == NO_IDX || !res_is_server(e->m, res))
 		return;
+	ti = &e->tinfo[t];
 	slot = hmap_slot(seen, (uint64_t)t << 32 | res);
-	if (!*slot)
-		e->tinfo[t].server_sock_cnt++;
-	*slot = 1;
-	e->tinfo[t].reads = true;
+	++*slot;
+	ti->server_read_cnt++;
+	if (*slot > ti->server_most_cnt)
+		ti->server_most_cnt = *slot;
+	ti->reads = true;
 }
 
 static void readers_of_turns(struct engine *e, struct hmap *seen)
@@ -229,6 +232,47 @@ static void homes_choose(struct engine *e)
 	vec_release(&h);
 }
 
+bool wait_is_home(const struct engine *e, const struct wait *w)
+{
+	uint32_t home = e->r->threads[w->thread].home_res;
+
+	if (w->cls != WAIT_EPOLL && w->cls != WAIT_POLL && w->cls != WAIT_IOURING)
+		return false;
+	return home == NO_IDX || place_of(e, w->res) == home;
+}
+
+static void open_waits_sum(struct engine *e)
+{
+	for (size_t i = 0; i < e->m->wait_cnt; i++) {
+		const struct wait *w = &e->m->waits[i];
+		struct tinfo *ti = &e->tinfo[w->thread];
+
+		if (!w->own_open || (w->flags & WAITF_PREEMPTED))
+			continue;
+		if (w->own_open > ti->open_max)
+			ti->open_max = w->own_open;
+		*(wait_is_home(e, w) ? &ti->open_home_ns : &ti->open_away_ns) +=
+			w->end_ns - w->off_ns;
+	}
+}
+
+/*
+ * One client at a time, waited for elsewhere: a worker, though it takes them
+ * from a set.  A loop that a handler holds up looks the same but for the
+ * requests of its other clients, which lie unread meanwhile.
+ */
+static bool serves_one(const struct engine *e, uint32_t t)
+{
+	const struct tinfo *ti = &e->tinfo[t];
+	const struct proc *p = &e->m->procs[e->m->threads[t].proc];
+
+	return ti->open_max <= 1 && ti->open_away_ns > 4 * ti->open_home_ns &&
+	       p->unread_ns * 10 < p->open_ns;
+}
+
+/* Share of its reads that come from one socket where a thread serves just that one. */
+#define ONE_CLIENT 0.9
+
 static unsigned role_of(const struct engine *e, uint32_t t)
 {
 	const struct thread *th = &e->m->threads[t];
@@ -242,7 +286,9 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 		bool loops = ti->home_cls == WAIT_EPOLL || ti->home_cls == WAIT_POLL ||
 			     ti->home_cls == WAIT_IOURING || ti->home_cls == WAIT_CLASS_CNT;
 
-		return loops && ti->server_sock_cnt > 1 ? ROLE_T_LOOP : ROLE_T_ENTRY;
+		/* one socket nearly always: a thread of its own for that client */
+		return loops && !serves_one(e, t) && ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt ?
+			ROLE_T_LOOP : ROLE_T_ENTRY;
 	}
 	if (!th->ns[ST_RUN] && !th->ns[ST_RUNQ] && th->wait_cnt <= 1)
 		return ROLE_T_IDLE;
@@ -302,6 +348,7 @@ void roles_assign(struct engine *e)
 {
 	readers_mark(e);
 	homes_choose(e);
+	open_waits_sum(e);
 	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
 		e->r->threads[t].role = role_of(e, t);
 	workers_tell(e);
