@@ -233,6 +233,7 @@ static void work_wait(struct model *m, struct track *t, struct raw_wait *raw)
 	if (mt->snap_new)
 		snap_inside(m, t, raw);
 	check_seq(m, t, raw);
+	sums_file(m, t, raw);
 	account_wait(m, t, &raw->e, raw->res, raw->e.h.ts_ns);
 	t->seen_ns = raw->e.h.ts_ns;
 	if (raw->e.flags & WAITF_EXITED && mt->exit_ns == 0)

@@ -266,6 +266,12 @@ static void publish_procs(struct model *m)
 	m->proc_cnt = p->procs.cnt;
 }
 
+/* A name that all of a kind share tells nothing. */
+static bool is_general(const struct res *r)
+{
+	return r->kind == RES_EPOLL || (r->kind == RES_PIPE && strcmp(r->name, "pipe") == 0);
+}
+
 /* After the processes have their names: a label may need one. */
 static void publish_res(struct model *m)
 {
@@ -275,8 +281,7 @@ static void publish_res(struct model *m)
 	m->res_cnt = p->res.cnt;
 	VEC_FOREACH(&p->res, r) {
 		r->peer = r->peer_res ? model_res_by_id(m, r->peer_res) : NO_IDX;
-		/* all epoll files have one name, which tells nothing */
-		if (!r->name || !r->name[0] || (r->kind == RES_EPOLL && !r->labelled))
+		if (!r->name || !r->name[0] || (is_general(r) && !r->labelled))
 			r->name = label_res(m, r, &p->labels);
 		r->labelled = true;
 	}

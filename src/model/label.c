@@ -74,7 +74,8 @@ const char *label_res(const struct model *m, const struct res *r, struct arena *
 	case RES_FUTEX:
 		return label_futex(m, r, a);
 	case RES_PIPE:
-		return label_numbered(r, "pipe", a);
+		return r->ino ? arena_printf(a, "pipe:[%llu]", (unsigned long long)r->ino)
+			      : "pipe";
 	case RES_SOCKET:
 		return label_socket(r, a);
 	case RES_EPOLL:

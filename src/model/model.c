@@ -50,12 +50,14 @@ void model_free(struct model *m)
 	vec_release(&p->waits);
 	vec_release(&p->pairs);
 	vec_release(&p->res_ticks);
+	vec_release(&p->file_ticks);
 	vec_release(&p->kstacks);
 	hmap_release(&p->by_tid);
 	hmap_release(&p->by_tgid);
 	hmap_release(&p->by_res);
 	hmap_release(&p->by_pair);
 	hmap_release(&p->by_res_tick);
+	hmap_release(&p->by_file_tick);
 	hmap_release(&p->by_kstack);
 	hmap_release(&p->kstack_idx);
 	slices_release(&p->slices);
@@ -178,7 +180,7 @@ struct track *model_track_get(struct model *m, uint32_t thread)
 	mt->track = (uint32_t)p->tracks.cnt;
 	t = vec_add(&p->tracks);
 	t->thread = thread;
-	t->row = NO_IDX;
+	t->row = t->set = NO_IDX;
 	return t;
 }
 

@@ -34,7 +34,7 @@ struct model;
 struct model_opts {	    /* zero fields mean defaults */
 	uint32_t max_waits; /* default 200000 (14 MiB), limit 1 << 24 */
 	uint32_t max_slices;/* ticks kept for timelines; default 600 */
-	uint32_t no_res_ticks; /* 1: res_ticks stays empty: less work for each wait */
+	uint32_t no_res_ticks; /* 1: res_ticks, file_ticks stay empty: less work */
 };
 
 /* One tick of one thread: exclusive states, their sum is the part of the tick it lived. */
@@ -130,6 +130,17 @@ struct res_tick {
 	uint64_t wait_ns, wait_cnt, wake_cnt; /* wake_cnt: wake-ups this thread did on res */
 };
 
+/*
+ * Waits of a thread in an epoll or poll set that one file ended, in the tick
+ * in which that was learnt: when the thread next left the CPU.
+ */
+struct file_tick {
+	uint64_t begin_ns;
+	uint32_t thread, set, file; /* idx: thread, res, res */
+	uint32_t pad;
+	uint64_t wait_ns, wait_cnt;
+};
+
 struct end {		    /* conversation, over the window */
 	uint32_t proc;
 	uint8_t role;
@@ -197,6 +208,7 @@ struct model {
 	struct slice *slices; size_t slice_cnt;
 	struct pair *pairs; size_t pair_cnt;
 	struct res_tick *res_ticks; size_t res_tick_cnt;
+	struct file_tick *file_ticks; size_t file_tick_cnt;
 	struct end *ends; size_t end_cnt;
 	struct ev_turn *turns; size_t turn_cnt;
 	struct sock *socks; size_t sock_cnt;	/* last snapshot of each */

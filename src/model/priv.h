@@ -26,6 +26,7 @@ enum {
 	RES_MAX = 1 << 16,
 	PAIRS_MAX = 1 << 16,
 	RES_TICKS_MAX = 1 << 16,
+	FILE_TICKS_MAX = 1 << 14,
 	STR_ID_MAX = 1 << 20,
 	STR_BYTES_MAX = 16 << 20,
 	TABLE_MAX = 1 << 13,	/* rows of each table of tables.c */
@@ -58,6 +59,8 @@ struct track {
 	struct ev_wait pend;	/* still waiting when last heard of */
 	uint32_t pend_res;
 	struct tail tail;
+	uint32_t set;		/* epoll or poll set that the last wait was in, NO_IDX */
+	uint64_t set_ns;	/* how long */
 };
 
 struct mthread {
@@ -122,6 +125,8 @@ struct model_priv {
 	VEC(struct wait) waits;
 	VEC(struct pair) pairs;
 	VEC(struct res_tick) res_ticks;
+	VEC(struct file_tick) file_ticks;
+	struct hmap by_file_tick;
 	size_t rows_kept;	/* when some were last dropped */
 	struct hmap by_pair, by_res_tick, by_kstack, kstack_idx;
 	VEC(struct kstack) kstacks;
@@ -173,6 +178,7 @@ void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, uns
 uint32_t sums_waker(struct model *m, const struct ev_wait *e);
 struct wait sums_kept(struct model *m, const struct track *t, const struct raw_wait *raw);
 void sums_keep(struct model *m, const struct wait *w);
+void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
 

@@ -187,6 +187,68 @@ static size_t drop_rows_to(struct model_priv *p, uint64_t cut)
 	return had - to;
 }
 
+static struct file_tick *file_get(struct model *m, const struct file_tick *key)
+{
+	struct model_priv *p = m->priv;
+	uint64_t hash = mix((uint64_t)key->thread << 32 | key->set,
+			    key->begin_ns << 20 ^ key->file), at;
+
+	if (!hmap_get(&p->by_file_tick, hash, &at)) {
+		if (p->file_ticks.cnt >= FILE_TICKS_MAX) {
+			m->limit_cnt++;
+			return NULL;
+		}
+		at = p->file_ticks.cnt;
+		hmap_put(&p->by_file_tick, hash, at);
+		vec_push(&p->file_ticks, *key);
+	}
+	return &p->file_ticks.items[at];
+}
+
+/* raw tells which file ended the wait before it; then raw is itself what the next tells of. */
+void sums_file(struct model *m, struct track *t, const struct raw_wait *raw)
+{
+	struct file_tick *row, key = {.thread = t->thread, .set = t->set, .file = raw->io};
+	uint64_t end;
+
+	if (m->priv->no_rows)
+		return;
+	key.begin_ns = slices_tick_begin(&m->priv->slices, raw->e.h.ts_ns - 1, &end);
+	if (raw->io != NO_IDX && t->set != NO_IDX && key.begin_ns) {
+		row = file_get(m, &key);
+		if (row) {
+			row->wait_cnt++;
+			row->wait_ns += t->set_ns;
+		}
+	}
+	t->set = NO_IDX;
+	if (raw->e.flags & WAITF_PREEMPTED ||
+	    (raw->e.cls != WAIT_EPOLL && raw->e.cls != WAIT_POLL))
+		return;
+	t->set = raw->res;
+	end = raw->e.wake_ns ? raw->e.wake_ns : raw->e.h.ts_ns;
+	t->set_ns = end - (raw->e.off_ns > t->begin_ns ? raw->e.off_ns : t->begin_ns);
+	if (t->set_ns > end)
+		t->set_ns = 0; /* it ended before it was tracked */
+}
+
+static void drop_files_to(struct model_priv *p, uint64_t cut)
+{
+	size_t to = 0;
+
+	hmap_clear(&p->by_file_tick);
+	for (size_t i = 0; i < p->file_ticks.cnt; i++) {
+		const struct file_tick *r = &p->file_ticks.items[i];
+
+		if (r->begin_ns <= cut)
+			continue;
+		hmap_put(&p->by_file_tick, mix((uint64_t)r->thread << 32 | r->set,
+					       r->begin_ns << 20 ^ r->file), to);
+		p->file_ticks.items[to++] = *r;
+	}
+	p->file_ticks.cnt = to;
+}
+
 /* Rows of ticks that have no slices any more go, now and then. */
 void sums_trim(struct model *m)
 {
@@ -194,6 +256,8 @@ void sums_trim(struct model *m)
 
 	if (p->res_ticks.cnt > 2 * p->rows_kept + 1024)
 		drop_rows_to(p, p->slices.begins.items[0] - 1);
+	if (p->file_ticks.cnt > FILE_TICKS_MAX / 2)
+		drop_files_to(p, p->slices.begins.items[0] - 1);
 }
 
 static struct res_tick *row_get(struct model *m, const struct res_tick *key)

@@ -96,6 +96,29 @@ static void publish_rows(struct model *m)
 	qsort(rows, m->res_tick_cnt, sizeof(*rows), cmp_row);
 }
 
+static int cmp_file(const void *pa, const void *pb)
+{
+	const struct file_tick *a = pa, *b = pb;
+
+	CMP(a->begin_ns, b->begin_ns);
+	CMP(a->set, b->set);
+	CMP(a->thread, b->thread);
+	CMP(a->file, b->file);
+	return 0;
+}
+
+static void publish_files(struct model *m)
+{
+	struct model_priv *p = m->priv;
+
+	m->file_tick_cnt = p->file_ticks.cnt;
+	m->file_ticks = arena_alloc_array(&p->pub, m->file_tick_cnt + 1, sizeof(*m->file_ticks));
+	if (m->file_tick_cnt)
+		memcpy(m->file_ticks, p->file_ticks.items,
+		       m->file_tick_cnt * sizeof(*m->file_ticks));
+	qsort(m->file_ticks, m->file_tick_cnt, sizeof(*m->file_ticks), cmp_file);
+}
+
 /* Who had to do with a resource, and how: one for each pair and side. */
 struct touch {
 	uint32_t res, thread;
@@ -160,5 +183,6 @@ void sums_publish(struct model *m)
 {
 	publish_pairs(m);
 	publish_rows(m);
+	publish_files(m);
 	sum_by_res(m);
 }

@@ -20,8 +20,8 @@ enum metric_id {
 	M_RUNTIME, M_RQ_TIME, M_BLOCK_TIME, M_IOWAIT_TIME, M_SLEEP_TIME, M_FUTEX_WAIT_TIME,
 	M_FUTEX_WAIT_COUNT, M_FUTEX_WAKE_COUNT, M_PIPE_WAIT_TIME, M_PIPE_WAIT_COUNT,
 	M_SOCKET_WAIT_TIME, M_SOCKET_WAIT_COUNT, M_EPOLL_WAIT_TIME, M_EPOLL_WAIT_COUNT,
-	M_EPOLL_FILE_WAIT, M_SECTOR_COUNT, M_POLL_WAIT_TIME, M_POLL_WAIT_COUNT,
-	M_KLOCK_WAIT_TIME, M_KLOCK_WAIT_COUNT, M_KLOCK_TIME, M_KLOCK_COUNT, M_IOURING_WAIT_TIME,
+	M_EPOLL_FILE_WAIT, M_SECTOR_COUNT, M_EPOLL_FILE_WAKE_COUNT, M_POLL_WAIT_TIME,
+	M_POLL_WAIT_COUNT, M_KLOCK_WAIT_TIME, M_KLOCK_WAIT_COUNT, M_KLOCK_TIME, M_KLOCK_COUNT, M_IOURING_WAIT_TIME,
 	M_IOURING_WAIT_COUNT, M_FSYNC_WAIT_TIME, M_FSYNC_WAIT_COUNT, M_FILE_WAIT_TIME,
 	M_FILE_WAIT_COUNT, M_DIRTY_WAIT_TIME, M_DIRTY_WAIT_COUNT, M_FAULT_WAIT_TIME,
 	M_FAULT_WAIT_COUNT, M_MAJFLT, M_MINFLT, M_SWAP_BYTES, M_SWAP_IN, M_SWAP_OUT,
@@ -52,6 +52,7 @@ static const struct metric_def defs[] = {
 	[M_EPOLL_WAIT_TIME] = WAIT_DEFS("epoll", "epoll"),
 	[M_EPOLL_FILE_WAIT] = {"epoll_file_wait", "s/s", "epoll x file, thread x file"},
 	[M_SECTOR_COUNT] = {"sector_count", "sectors/s", "thread x device"},
+	[M_EPOLL_FILE_WAKE_COUNT] = {"epoll_file_wake_count", "1/s", "thread x file"},
 	[M_POLL_WAIT_TIME] = WAIT_DEFS("poll", "poll set"),
 	[M_KLOCK_WAIT_TIME] = WAIT_DEFS("klock", "kernel lock"),
 	[M_KLOCK_TIME] = {"klock_time", "s/s", "thread"},
@@ -371,6 +372,49 @@ static void file_rows(struct calc *c, uint32_t set, const struct thread *t, uint
 	}
 }
 
+static struct metric_row *file_tick_row(struct calc *c, unsigned id, const struct file_tick *f,
+					double value)
+{
+	struct metric_row *row = thread_row(c, id, &c->m->threads[f->thread], value);
+
+	if (row) {
+		set_name(c, row, f->file);
+		row->through = c->m->res[f->set].name;
+	}
+	return row;
+}
+
+/* Listed as member of the set, so that file_rows had it: by resource, else by inode. */
+static bool is_member(const struct model *m, uint32_t set, uint32_t file)
+{
+	for (size_t i = first_member(m, set); i < m->member_cnt && m->members[i].set == set; i++)
+		if (m->members[i].file == file ||
+		    (m->members[i].ino && m->members[i].ino == m->res[file].ino))
+			return true;
+	return false;
+}
+
+/*
+ * Which files ended the waits.  Of a file that was not listed as member,
+ * such as a connection that came later, that is all there is to say how long
+ * it was waited for.
+ */
+static void ended_rows(struct calc *c)
+{
+	const struct model *m = c->m;
+
+	for (size_t i = 0; i < m->file_tick_cnt; i++) {
+		const struct file_tick *f = &m->file_ticks[i];
+		uint64_t ns = f->wait_ns < c->tick_ns ? f->wait_ns : c->tick_ns;
+
+		if (f->begin_ns != m->tick_begin_ns)
+			continue;
+		file_tick_row(c, M_EPOLL_FILE_WAKE_COUNT, f, per_second(c, f->wait_cnt));
+		if (!is_member(m, f->set, f->file))
+			file_tick_row(c, M_EPOLL_FILE_WAIT, f, share(c, ns));
+	}
+}
+
 struct set_wait {
 	uint32_t set, thread;
 	uint64_t ns;
@@ -525,6 +569,7 @@ struct metrics_result metrics_tick(struct metrics *s, const struct model *m, str
 	thread_rows(&c);
 	wait_rows(&c);
 	multiplex_rows(&c);
+	ended_rows(&c);
 	disk_rows(&c);
 	level_rows(&c);
 	cgroup_rows(&c);

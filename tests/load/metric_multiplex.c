@@ -50,6 +50,9 @@ static struct metric metrics[] = {
 	DUTY_TIME("epoll_wait_time", 0, "epoll"),
 	DUTY_COUNT("epoll_wait_count", 0, "epoll"),
 	DUTY_TIME("epoll_file_wait", 0, "pipe"),
+	DUTY_COUNT("epoll_file_wake_count", 0, "pipe"),
+	DUTY_TIME("epoll_file_wait", 2, "pipe"),
+	DUTY_TIME("epoll_file_wait", 4, "pipe"),
 	DUTY_TIME("poll_wait_time", 2, NULL),
 	DUTY_TIME("poll_wait_time", 4, NULL),
 };

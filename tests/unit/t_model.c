@@ -174,6 +174,31 @@ TEST(model_first_io_goes_to_the_wait_before)
 	synth_free(s);
 }
 
+TEST(model_files_that_ended_waits)
+{
+	struct synth *s = synth_new(2000);
+	const struct model *m;
+
+	synth_thread(s, 1, 1, "loop");
+	synth_wait(s, 1, WAIT_EPOLL, 9, 100, 300, 300, 0);
+	synth_wait(s, 1, WAIT_EPOLL, 9, 400, 500, 500, 0)->first_io = 20;
+	synth_wait(s, 1, WAIT_TIMER, 0, 600, 700, 700, 0)->first_io = 21;
+	synth_wait(s, 1, WAIT_TIMER, 0, 800, 900, 900, 0)->first_io = 22; /* that was no set */
+	synth_wait(s, 1, WAIT_EPOLL, 9, 1000, 1100, 1100, 0);
+	synth_wait(s, 1, WAIT_EPOLL, 9, 1200, 1500, 1500, 0)->first_io = 20;
+	m = synth_model(s);
+	EQ_U(m->file_tick_cnt, 3);
+	EQ_U(m->file_ticks[0].file, model_res_by_id(m, 20));
+	EQ_U(m->file_ticks[0].set, model_res_by_id(m, 9));
+	EQ_U(MS(m->file_ticks[0].wait_ns), 200);
+	EQ_U(m->file_ticks[1].file, model_res_by_id(m, 21));
+	EQ_U(MS(m->file_ticks[1].wait_ns), 100);
+	EQ_U(m->file_ticks[2].begin_ns, synth_ns(s, 1000));
+	EQ_U(MS(m->file_ticks[2].wait_ns), 100);
+	EQ_U(m->file_ticks[2].wait_cnt, 1);
+	synth_free(s);
+}
+
 TEST(model_lost_waits_are_made_good_by_the_snapshot)
 {
 	struct synth *s = synth_new(2000);
@@ -273,7 +298,7 @@ TEST(model_names_what_came_without_name)
 		const char *name;
 	} rows[] = {
 		{RES_FUTEX, "futex 0x40 of srv"},
-		{RES_PIPE, "pipe 64"},
+		{RES_PIPE, "pipe:[64]"},
 		{RES_EPOLL, "epoll of srv"},
 		{RES_SOCKET, "socket 64"},	  {RES_FILE, "file 64"}, {RES_TIMER, "timer"},
 		{RES_MEMORY, "memory"},		  {RES_CHILD, "child of srv"},
