@@ -154,7 +154,6 @@ static __always_inline void send_wait(struct thr *t, u64 now, u32 cpu)
 	w->seq = seq;
 	w->cpu = cpu;
 	bpf_ringbuf_submit(w, ring_flags());
-	tio_of(t->tid)->first_io = 0;
 }
 
 /* Adds the finished wait to the sums of its class. */
@@ -227,9 +226,12 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
 	send_wait(t, now, bpf_get_smp_processor_id());
+	t->io_res = 0;
+	if (t->flags & WAITF_PREEMPTED)
+		return 0;
+	/* what comes next belongs to this wait, through all preemptions */
 	io->first_io = t->trigger;
 	t->trigger = 0;
-	t->io_res = 0;
 	io->polled = t->cls == WAIT_EPOLL || t->cls == WAIT_POLL;
 	return 0;
 }

@@ -130,9 +130,12 @@ static void publish_waits(struct model *m)
 	for (size_t t = 0; t < p->threads.cnt; t++) {
 		p->threads.items[t].first_wait = starts[t];
 		p->threads.items[t].wait_len = starts[t + 1] - starts[t];
-		for (uint32_t i = starts[t]; i < starts[t + 1]; i++)
-			m->waits[i].first_io =
-				i + 1 < starts[t + 1] ? m->waits[i + 1].prev_io : NO_IDX;
+		/* the next real wait tells it; a preemption between does not */
+		for (uint32_t i = starts[t + 1], io = NO_IDX; i-- > starts[t];) {
+			m->waits[i].first_io = io;
+			if (!(m->waits[i].flags & WAITF_PREEMPTED))
+				io = m->waits[i].prev_io;
+		}
 	}
 }
 
