@@ -130,14 +130,10 @@ struct res_tick {
 	uint64_t wait_ns, wait_cnt, wake_cnt; /* wake_cnt: wake-ups this thread did on res */
 };
 
-/*
- * Waits of a thread in an epoll or poll set that one file ended, in the tick
- * in which that was learnt: when the thread next left the CPU.
- */
+/* Waits in an epoll or poll set that one file ended, in the tick in which that was learnt. */
 struct file_tick {
 	uint64_t begin_ns;
-	uint32_t thread, set, file; /* idx: thread, res, res */
-	uint32_t pad;
+	uint32_t thread, set, file, pad; /* idx: thread, res, res */
 	uint64_t wait_ns, wait_cnt;
 };
 
