@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #define WAITS_MAX_DEPTH 12
+#define WAITS_MAX_LINE 48 /* hops while they follow a line for one lock, each waiter to the next */
 
 struct arena;
 struct model;
