@@ -110,18 +110,18 @@ static void unseen_line(const struct view *v, struct cells *out)
 	char t[FMT_MAX];
 
 	cells_line(out);
-	if (v->pairs_from_ns > v->begin_ns)
-		cells_printf(out, LOOK_WARN, "not seen: wakers before the last %s of the tick; ",
-			     fmt_ns(t, v->pairs_from_ns < v->end_ns ?
-				    v->end_ns - v->pairs_from_ns : 0));
 	if (v->note_cnt > 1)
 		cells_printf(out, LOOK_WARN, "not seen (n shows all %zu): ", v->note_cnt);
-	else if (v->note_cnt)
-		cells_put(out, LOOK_WARN, 0, 0, "not seen: ");
 	else
-		cells_put(out, LOOK_DIM, 0, 0, "not seen: waits of processes that are not watched");
+		cells_put(out, v->note_cnt ? LOOK_WARN : LOOK_DIM, 0, 0, "not seen: ");
+	if (v->pairs_from_ns > v->begin_ns)
+		cells_printf(out, LOOK_WARN, "wakers before the last %s of the tick; ",
+			     fmt_ns(t, v->pairs_from_ns < v->end_ns ?
+				    v->end_ns - v->pairs_from_ns : 0));
 	if (v->note_cnt)
 		cells_put(out, LOOK_PLAIN, 0, 0, v->notes[0]);
+	else
+		cells_put(out, LOOK_DIM, 0, 0, "waits of processes that are not watched");
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
 

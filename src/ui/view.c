@@ -176,8 +176,21 @@ static void add_threads(struct view_ctx *c)
 	}
 }
 
+/* The row with the most waiting becomes the one that the thread mostly waits on. */
+static void add_to_thread(struct view_thread *t, const struct res_tick *k, uint32_t res)
+{
+	t->wait_cnt += k->wait_cnt;
+	if (k->wait_ns <= t->top_ns)
+		return;
+	t->top_ns = k->wait_ns;
+	t->top_res = res;
+	t->top_cls = k->cls;
+}
+
 static void add_res_ticks(struct view_ctx *c)
 {
+	struct view *v = c->v;
+
 	for (size_t i = 0; i < c->m->res_tick_cnt; i++) {
 		const struct res_tick *k = &c->m->res_ticks[i];
 		uint32_t at;
@@ -185,11 +198,13 @@ static void add_res_ticks(struct view_ctx *c)
 		if (k->begin_ns < c->begin_ns || k->begin_ns >= c->end_ns)
 			continue;
 		at = view_res_row(c, k->res, k->cls);
+		if (k->thread != NO_IDX && c->thread_row[k->thread] != NO_IDX)
+			add_to_thread(&v->threads.items[c->thread_row[k->thread]], k, at);
 		if (at == NO_IDX)
 			continue;
-		c->v->res.items[at].wait_ns += k->wait_ns;
-		c->v->res.items[at].wait_cnt += k->wait_cnt;
-		c->v->res.items[at].wake_cnt += k->wake_cnt;
+		v->res.items[at].wait_ns += k->wait_ns;
+		v->res.items[at].wait_cnt += k->wait_cnt;
+		v->res.items[at].wake_cnt += k->wake_cnt;
 	}
 }
 

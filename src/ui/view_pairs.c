@@ -97,7 +97,6 @@ static void add_wait(struct view_ctx *c, struct hmap *idx, uint32_t thread, cons
 	p->ns += to - from;
 	p->cnt += ended;
 	p->waiting_cnt += !ended;
-	t->wait_cnt += ended;
 	t->waiting |= !ended;
 	if (!ended)
 		full_ns = to - w->off_ns;
@@ -136,15 +135,8 @@ static int cmp_pair(const void *pa, const void *pb)
 /* A run of pairs of one thread, resource and class, the longest first. */
 static void take_run(struct view_thread *t, const struct view_pair *run, size_t cnt)
 {
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		ns += run[i].ns;
-	if (ns <= t->top_ns)
+	if (run->res != t->top_res || run->cls != t->top_cls)
 		return;
-	t->top_ns = ns;
-	t->top_res = run->res;
-	t->top_cls = run->cls;
 	t->waker = run->waker;
 	for (size_t i = 0; i < cnt && t->waker.ctx == WAKER_NONE; i++)
 		t->waker = run[i].waker;
