@@ -60,15 +60,6 @@ static bool stuck_at_end(const struct engine *e, uint32_t t, struct stuck *s)
 	return true;
 }
 
-static uint32_t family_of(const struct model *m, uint32_t proc)
-{
-	for (uint32_t i = 0; i < proc; i++) {
-		if (strcmp(m->procs[i].comm, m->procs[proc].comm) == 0)
-			return i;
-	}
-	return proc;
-}
-
 static void crowd_lock(struct engine *e, const stucks *all, uint32_t family, uint32_t holder)
 {
 	struct lock *l = &e->r->locks[e->r->lock_cnt++];
@@ -130,7 +121,7 @@ void crowds_find(struct engine *e)
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
 		if (!stuck_at_end(e, t, &s) || known_lock(e, &m->waits[s.last]))
 			continue;
-		s.family = family_of(m, m->threads[t].proc);
+		s.family = e->family[m->threads[t].proc];
 		vec_push(&all, s);
 	}
 	for (size_t i = 0; i < all.cnt; i++) {

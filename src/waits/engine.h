@@ -36,6 +36,7 @@ struct engine {
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	struct runq_share *runq;/* by proc idx */
+	uint32_t *family;	/* by proc idx: the first process of the same name */
 	uint32_t *place; /* by res idx: the first res that is the same place to wait for work */
 	uint64_t from_ns;	/* waits are complete from here */
 	uint64_t max_visits;

@@ -124,19 +124,9 @@ static bool woken_by_sibling(const struct engine *e, const struct wait *w)
 	       strcmp(m->procs[t->proc].comm, m->procs[k->proc].comm) == 0;
 }
 
-/* The first process of the same name stands for all of its siblings. */
-static uint32_t family_of(const struct model *m, uint32_t proc)
-{
-	for (uint32_t i = 0; i < proc; i++) {
-		if (strcmp(m->procs[i].comm, m->procs[proc].comm) == 0)
-			return i;
-	}
-	return proc;
-}
-
 struct family { double all_ns, sibling_ns, best_ns; uint32_t lock, best_res, res_cnt; };
 
-static void families_weigh(struct engine *e, struct family *f, const uint32_t *fam)
+static void families_weigh(struct engine *e, struct family *f)
 {
 	const struct model *m = e->m;
 
@@ -148,7 +138,7 @@ static void families_weigh(struct engine *e, struct family *f, const uint32_t *f
 
 		if (proc == NO_IDX || !wait_may_be_virtual(e, i))
 			continue;
-		g = &f[(size_t)fam[proc] * WAIT_CLASS_CNT + w->cls];
+		g = &f[(size_t)e->family[proc] * WAIT_CLASS_CNT + w->cls];
 		ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
 		/* the network ending it says nothing about siblings; nor does a timer */
 		if (w->waker_ctx == WAKER_TASK)
@@ -169,10 +159,8 @@ void virtual_locks_find(struct engine *e)
 	struct family *f = xcalloc(m->proc_cnt * WAIT_CLASS_CNT + 1, sizeof(*f));
 	uint32_t *fam = xcalloc(m->proc_cnt + 1, sizeof(*fam));
 
-	BUG_ON(!f || !fam);
-	for (uint32_t i = 0; i < m->proc_cnt; i++)
-		fam[i] = family_of(m, i);
-	families_weigh(e, f, fam);
+	BUG_ON(!f);
+	families_weigh(e, f);
 	for (size_t i = 0; i < m->wait_cnt; i++) {
 		const struct wait *w = &m->waits[i];
 		uint32_t proc = m->threads[w->thread].proc;
@@ -180,7 +168,7 @@ void virtual_locks_find(struct engine *e)
 
 		if (proc == NO_IDX || !wait_may_be_virtual(e, i))
 			continue;
-		g = &f[(size_t)fam[proc] * WAIT_CLASS_CNT + w->cls];
+		g = &f[(size_t)e->family[proc] * WAIT_CLASS_CNT + w->cls];
 		if (g->sibling_ns <= 0 || g->sibling_ns < VIRTUAL_SHARE * g->all_ns)
 			continue;
 		if (!woken_by_sibling(e, w) && !(w->flags & WAITF_PENDING))
@@ -194,7 +182,6 @@ void virtual_locks_find(struct engine *e)
 		e->wait_lock[i] = g->lock - 1;
 	}
 	free(f);
-	free(fam);
 }
 
 static int by_lock_off(const void *pa, const void *pb)

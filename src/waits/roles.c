@@ -286,9 +286,10 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 		bool loops = ti->home_cls == WAIT_EPOLL || ti->home_cls == WAIT_POLL ||
 			     ti->home_cls == WAIT_IOURING || ti->home_cls == WAIT_CLASS_CNT;
 
-		/* one socket nearly always: a thread of its own for that client */
-		return loops && !serves_one(e, t) && ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt ?
-			ROLE_T_LOOP : ROLE_T_ENTRY;
+		/* else one socket nearly always: a thread of its own for that client */
+		bool many = ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt;
+
+		return loops && many && !serves_one(e, t) ? ROLE_T_LOOP : ROLE_T_ENTRY;
 	}
 	if (!th->ns[ST_RUN] && !th->ns[ST_RUNQ] && th->wait_cnt <= 1)
 		return ROLE_T_IDLE;

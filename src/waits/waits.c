@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "waits/engine.h"
 
 #define DEFAULT_VISITS 4000000
@@ -57,6 +58,25 @@ static void cut_to_window(struct engine *e)
 	e->from_ns = m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns : m->begin_ns;
 }
 
+/* The first process of a name stands for all of its siblings. */
+static void families_find(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct hmap first = { 0 };
+
+	for (uint32_t i = 0; i < m->proc_cnt; i++) {
+		uint64_t key = 14695981039346656037ULL, *slot;
+
+		for (const char *s = m->procs[i].comm; *s; s++)
+			key = (key ^ (unsigned char)*s) * 1099511628211ULL;
+		slot = hmap_slot(&first, key);
+		if (!*slot)
+			*slot = i + 1;
+		e->family[i] = *slot - 1;
+	}
+	hmap_release(&first);
+}
+
 struct waits_result *waits_analyse(const struct model *m, const struct waits_opts *opts,
 				   struct arena *arena)
 {
@@ -67,12 +87,14 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.max_visits = opts && opts->max_visits ? opts->max_visits : DEFAULT_VISITS;
 	e.tinfo = ARENA_ARRAY(&tmp, struct tinfo, m->thread_cnt + 1);
 	e.wait_lock = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
+	e.family = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);
 	e.place = ARENA_ARRAY(&tmp, uint32_t, m->res_cnt + 1);
 	e.runq = ARENA_ARRAY(&tmp, struct runq_share, m->proc_cnt + 1);
 	memset(e.wait_lock, 0xff, (m->wait_cnt + 1) * sizeof(*e.wait_lock));
 	r->threads = ARENA_ARRAY(arena, struct wthread, m->thread_cnt + 1);
 
 	cut_to_window(&e);
+	families_find(&e);
 	places_find(&e);
 	runq_shares(&e);
 	locks_find(&e);
