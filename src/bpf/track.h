@@ -165,6 +165,12 @@ u32 thread_cnt = 0;
 struct tio tios[OPEN_MASK + 1] = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
 
+/* The coarse clock: jiffies in CLOCK_MONOTONIC.  User space finds the factor from two samples. */
+u64 jiffy_ns = 0; /* 0: not known yet */
+u64 jiffy_off = 0;
+u64 jiffy_sample = 0;
+u64 jiffy_sample_ns = 0;
+
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
 
 enum { HU_LOSS_RING = 0, HU_LOSS_TASK_STORAGE, HU_LOSS_RES_MAP, HU_LOSS_END_MAP,
@@ -176,13 +182,18 @@ static __always_inline void count_loss(u32 what)
 		__sync_fetch_and_add(&loss_cnt[what], 1);
 }
 
-static __always_inline void count_run(u32 what)
+static __always_inline void count_runs(u32 what, u32 cnt)
 {
 	u32 zero = 0;
 	struct run_cnts *r = bpf_map_lookup_elem(&hu_runs, &zero);
 
 	if (r)
-		r->cnt[what]++;
+		r->cnt[what] += cnt;
+}
+
+static __always_inline void count_run(u32 what)
+{
+	count_runs(what, 1);
 }
 
 static __always_inline struct thr *thr_of(struct task_struct *task)

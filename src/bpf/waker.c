@@ -28,6 +28,7 @@ struct hu_peers_map {
 /* The last data that came for a watched socket on this CPU. */
 struct arrival {
 	u64 at_ns;
+	u64 jiffy; /* not 0: at_ns is only so exact */
 	u64 res;
 	u32 remote; /* from another host */
 	u32 role;   /* enum sock_role */
@@ -48,7 +49,11 @@ static __always_inline struct arrival *arrival_now(u64 now)
 	u32 zero = 0;
 	struct arrival *a = bpf_map_lookup_elem(&hu_arrival, &zero);
 
-	return has_data_ready && a && now - a->at_ns < ARRIVAL_NS ? a : NULL;
+	if (!has_data_ready || !a)
+		return NULL;
+	if (a->jiffy)
+		return a->jiffy == bpf_jiffies64() ? a : NULL;
+	return now - a->at_ns < ARRIVAL_NS ? a : NULL;
 }
 
 static __always_inline bool came_from_afar(u64 now)

@@ -125,6 +125,7 @@ static int begin(struct live *l, struct err *err)
 	rc = check_seen(l, err);
 	if (rc < 0)
 		return rc;
+	live_bpf_jiffies(&l->bpf);
 	live_maps_begin(l);
 	l->stage = LIVE_RUNS;
 	return target_go(&l->target, err);
@@ -141,6 +142,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (last) /* threads first seen now announce themselves, then report */
 		live_bpf_iterate(&l->bpf, l->bpf.task_iter, UINT64_MAX);
 	live_bpf_iterate(&l->bpf, l->bpf.task_iter, last ? 0 : begin_ns);
+	live_bpf_jiffies(&l->bpf);
 	live_ends_begin(l);
 	if (l->bpf.sock_iter)
 		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);

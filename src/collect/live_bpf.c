@@ -417,3 +417,28 @@ uint64_t live_bpf_map_bytes(const struct live_bpf *b)
 	}
 	return bytes;
 }
+
+/* A jiffy is one of few lengths; the clock ticks up to one late. */
+void live_bpf_jiffies(struct live_bpf *b)
+{
+	static const unsigned hz_known[] = {100, 250, 300, 1000};
+	uint64_t jiffy = b->skel->bss->jiffy_sample, ns = b->skel->bss->jiffy_sample_ns;
+	double hz;
+
+	if (b->skel->bss->jiffy_ns || !jiffy)
+		return;
+	if (!b->jiffy_first) {
+		b->jiffy_first = jiffy;
+		b->jiffy_first_ns = ns;
+	}
+	if (ns - b->jiffy_first_ns < 900000000)
+		return;
+	hz = (double)(jiffy - b->jiffy_first) * 1e9 / (double)(ns - b->jiffy_first_ns);
+	for (size_t i = 0; i < sizeof(hz_known) / sizeof(hz_known[0]); i++) {
+		if (hz < hz_known[i] * 0.97 || hz > hz_known[i] * 1.03)
+			continue;
+		b->skel->bss->jiffy_off = ns - jiffy * (1000000000 / hz_known[i]);
+		__sync_synchronize();
+		b->skel->bss->jiffy_ns = 1000000000 / hz_known[i];
+	}
+}

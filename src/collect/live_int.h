@@ -54,6 +54,7 @@ struct live_bpf {
 	uint32_t missing_cnt;
 	bool old_socks;		/* functions stand in for the socket tracepoints */
 	uint64_t drained_bytes;
+	uint64_t jiffy_first, jiffy_first_ns;
 	uint64_t bad_cnt;	/* records of unknown kind or size */
 	live_record_fn fn;
 	void *ctx;
@@ -122,6 +123,8 @@ void live_bpf_drain(struct live_bpf *b);
 void live_bpf_wait(struct live_bpf *b, int timeout_ms);
 /* Runs an iterator; threads and sockets unchanged since since_ns are left out (0: all). */
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
+/* After each iteration: learns how long a jiffy is. */
+void live_bpf_jiffies(struct live_bpf *b);
 /* Watches another process; its threads are tracked from the next iteration on. */
 int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
