@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include <bpf/libbpf.h>
 
+#include "base/log.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
 
@@ -19,6 +21,7 @@ static void print_usage(FILE *to)
 	fputs("  help       print the help of a command\n\n"
 	      "heldup COMMAND -h prints a command's options and examples.\n"
 	      "heldup --version prints the versions of heldup, libbpf and the kernel.\n"
+	      "HELDUP_DEBUG=1 in the environment also prints what libbpf says.\n"
 	      "exit status: 0 done, 1 failed, 2 usage, 3 rights or kernel\n",
 	      to);
 }
@@ -69,6 +72,8 @@ int main(int argc, char **argv)
 			argv[1][0] == '-' ? "option" : "command", argv[1]);
 		return CLI_USAGE;
 	}
+	if (getenv("HELDUP_DEBUG"))
+		log_set_level(LOG_DEBUG);
 	stop_init();
 	return cmd_run(cmd, argv + 2);
 }

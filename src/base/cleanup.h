@@ -45,18 +45,4 @@ static inline void cleanup_closedir(DIR **dir)
 #define CLEANUP_FCLOSE CLEANUP(cleanup_fclose)
 #define CLEANUP_CLOSEDIR CLEANUP(cleanup_closedir)
 
-/* Takes the value out of a variable with a cleanup, which then releases nothing. */
-#define TAKE_PTR(ptr)                       \
-	({                                  \
-		__typeof__(ptr) taken = (ptr); \
-		(ptr) = NULL;               \
-		taken;                      \
-	})
-#define TAKE_FD(fd)             \
-	({                      \
-		int taken = (fd); \
-		(fd) = -1;      \
-		taken;          \
-	})
-
 #endif /* CLEANUP_H */

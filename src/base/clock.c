@@ -39,16 +39,6 @@ uint64_t clock_self_cpu_ns(void)
 	return clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-void clock_sleep_until(uint64_t mono_ns)
-{
-	struct timespec ts = {
-		.tv_sec = (time_t)(mono_ns / NS_PER_SEC),
-		.tv_nsec = (long)(mono_ns % NS_PER_SEC),
-	};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
 struct unit {
 	const char *name;
 	uint64_t ns;

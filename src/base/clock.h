@@ -20,9 +20,6 @@ uint64_t clock_real_ns(void);
 /* CPU time that this process used so far, user and system. */
 uint64_t clock_self_cpu_ns(void);
 
-/* Sleeps until mono_ns or until a signal comes. */
-void clock_sleep_until(uint64_t mono_ns);
-
 /*
  * Reads "10s", "500ms", "2m", "1h30m", "1.5s", "250us", "40ns"; a number
  * without a unit is seconds.  -EINVAL when it is not one, -ERANGE when it is

@@ -207,13 +207,6 @@ uint32_t strtab_add(struct strtab *t, const char *str)
 	return strtab_addn(t, str, strlen(str));
 }
 
-uint32_t strtab_find(const struct strtab *t, const char *str)
-{
-	if (!t->cnt || !*str)
-		return 0;
-	return t->slots[strtab_place(t, str, strlen(str))];
-}
-
 const char *strtab_str(const struct strtab *t, uint32_t id)
 {
 	return id && id <= t->cnt ? t->strings[id - 1] : "";

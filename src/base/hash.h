@@ -69,9 +69,6 @@ void strtab_release(struct strtab *t);
 uint32_t strtab_add(struct strtab *t, const char *str);
 uint32_t strtab_addn(struct strtab *t, const char *str, size_t len);
 
-/* As strtab_add, but 0 when it was never added. */
-uint32_t strtab_find(const struct strtab *t, const char *str);
-
 /* Borrowed until strtab_release; "" for 0 and for a number never given out. */
 const char *strtab_str(const struct strtab *t, uint32_t id) __attribute__((returns_nonnull));
 

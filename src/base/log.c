@@ -11,11 +11,6 @@ void log_set_level(enum log_level level)
 	current_level = level;
 }
 
-enum log_level log_get_level(void)
-{
-	return current_level;
-}
-
 void log_print(enum log_level level, const char *fmt, ...)
 {
 	char line[1024];

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop_flag;
-static volatile sig_atomic_t stop_by;
 static int stop_event = -1;
 
 static void stop_raise(void)
@@ -29,7 +28,6 @@ static void stop_handler(int sig)
 		raise(sig);
 		return;
 	}
-	stop_by = sig;
 	stop_raise();
 }
 
@@ -48,11 +46,6 @@ void stop_init(void)
 bool stop_requested(void)
 {
 	return stop_flag;
-}
-
-int stop_signal(void)
-{
-	return stop_by;
 }
 
 int stop_fd(void)

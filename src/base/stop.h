@@ -12,9 +12,6 @@ void stop_init(void);
 
 bool stop_requested(void);
 
-/* The signal that asked, 0 for none. */
-int stop_signal(void);
-
 /* Readable once a stop was asked for, to be polled beside others; -1 before stop_init. */
 int stop_fd(void);
 

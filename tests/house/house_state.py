@@ -11,7 +11,6 @@ OBJECTS = os.path.join(TOP, "build", "obj", "src")
 ALLOWED = {
     ("base/log.o", "current_level"),
     ("base/stop.o", "stop_flag"),
-    ("base/stop.o", "stop_by"),
     ("base/stop.o", "stop_event"),
 }
 SYMBOL = re.compile(r"^\S+ .{7}\s*(\.(?:bss|data|tbss|tdata)\S*)\s+\S+\s+(?:\.hidden )?(\S+)$")

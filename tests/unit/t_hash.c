@@ -84,7 +84,6 @@ TEST(strtab_gives_each_string_one_number)
 	char name[32];
 
 	EQ_U(strtab_add(&t, ""), 0);
-	EQ_U(strtab_find(&t, "x"), 0);
 	for (uint32_t i = 0; i < 5000; i++) {
 		snprintf(name, sizeof(name), "name-%u", i);
 		EQ_U(strtab_add(&t, name), i + 1);
@@ -93,10 +92,8 @@ TEST(strtab_gives_each_string_one_number)
 		snprintf(name, sizeof(name), "name-%u", i);
 		ROW(i);
 		EQ_U(strtab_add(&t, name), i + 1);
-		EQ_U(strtab_find(&t, name), i + 1);
 		EQ_S(strtab_str(&t, i + 1), name);
 	}
-	EQ_U(strtab_find(&t, "name-5000"), 0);
 	EQ_S(strtab_str(&t, 0), "");
 	EQ_S(strtab_str(&t, 5001), "");
 	strtab_release(&t);
