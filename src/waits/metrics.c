@@ -469,6 +469,17 @@ static const char *dev_name(const struct model *m, uint32_t dev, struct arena *a
 	return arena_printf(arena, "%u:%u", dev >> 20, dev & 0xfffff);
 }
 
+static int cmp_user(const void *pa, const void *pb)
+{
+	const struct disk_use *a = pa, *b = pb;
+
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	if (a->tgid != b->tgid)
+		return a->tgid < b->tgid ? -1 : 1;
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
 static bool same_user(const struct disk_use *a, const struct disk_use *b)
 {
 	return a->dev == b->dev && a->tgid == b->tgid && a->tid == b->tid;
@@ -478,14 +489,20 @@ static void disk_rows(struct calc *c)
 {
 	const struct model *m = c->m;
 
+	struct disk_use *uses = arena_dup(c->arena, m->disk_uses,
+					  m->disk_use_cnt * sizeof(*uses));
+
+	/* reads, writes and flushes of one user side by side: the model has the busiest first */
+	if (m->disk_use_cnt > 1)
+		qsort(uses, m->disk_use_cnt, sizeof(*uses), cmp_user);
 	for (size_t i = 0, j; i < m->disk_use_cnt; i = j) {
-		const struct disk_use *d = &m->disk_uses[i];
+		const struct disk_use *d = &uses[i];
 		uint64_t sectors = 0;
 		struct metric_row *row;
 		uint32_t thread;
 
-		for (j = i; j < m->disk_use_cnt && same_user(d, &m->disk_uses[j]); j++)
-			sectors += m->disk_uses[j].sectors;
+		for (j = i; j < m->disk_use_cnt && same_user(d, &uses[j]); j++)
+			sectors += uses[j].sectors;
 		sectors = added(c, hash_u64((uint64_t)d->dev << 32 | d->tgid) ^
 					   hash_u64(d->tid + UINT64_C(0xd15c00000000)), sectors);
 		if (sectors == 0)

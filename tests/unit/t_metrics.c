@@ -39,6 +39,8 @@ static struct synth *small_world(void)
 	ev = synth_snap(s, 3);
 	ev->maj_flt = 12;
 	synth_disk(s, 8 << 20, 1, 0, "srv", 160)->h.tid = 3;
+	synth_disk(s, 8 << 20, 1, 1, "srv", 8)->h.tid = 3; /* its writes, fewer than another's */
+	synth_disk(s, 8 << 20, 1, 1, "srv", 80)->h.tid = 2;
 	synth_dev(s, 8 << 20, "sda", 100, 100);
 	return s;
 }
@@ -64,7 +66,8 @@ TEST(metrics_of_a_tick)
 	NEAR(value_of(&r, "epoll_wait_count", 1), 0, 1e-6); /* it has not ended */
 	NEAR(value_of(&r, "klock_wait_time", 3), 0.1, 1e-6);
 	NEAR(value_of(&r, "majflt", 3), 12, 1e-6);
-	NEAR(value_of(&r, "sector_count", 3), 160, 1e-6);
+	NEAR(value_of(&r, "sector_count", 3), 168, 1e-6);
+	NEAR(value_of(&r, "sector_count", 2), 80, 1e-6);
 	metrics_free(metrics);
 	arena_release(&arena);
 	synth_free(s);
