@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process whose threads each wait in one way, for t_exact: mix.py [NAME...]
 
-Prints one line of JSON, {name: thread id}, then runs until it is killed.  A
+Prints one line of JSON, {name: thread id, "ports": {name: port}}, then runs until it is killed.  A
 name with _w behind it is the thread that wakes the one without.
 """
 import atexit
@@ -22,6 +22,7 @@ import time
 libc = ctypes.CDLL(None, use_errno=True)
 BEAT = 0.02
 tids = {}
+ports = {}
 wanted = set(sys.argv[1:])
 
 
@@ -89,6 +90,31 @@ def make_tcp():
     pair('tcp', lambda: a.recv(1), lambda: b.send(b'x'))
     pair('accept', lambda: server.accept()[0].close(),
          lambda: socket.create_connection(server.getsockname()).close())
+
+
+def make_turns():
+    """Requests of 4 bytes: `slow` takes 3 ms to answer, `fast` is asked as fast as it goes."""
+    for name, work, pause in (('slow', 0.003, 0.004), ('fast', 0, 0)):
+        if wanted and name not in wanted:
+            continue
+        server = socket.create_server(('127.0.0.1', 0))
+        a = socket.create_connection(server.getsockname())
+        b, _ = server.accept()
+        ports[name] = server.getsockname()[1]
+
+        # a listener that is closed would make both ends look like clients
+        def serve(b=b, work=work, server=server):
+            b.recv(4)
+            time.sleep(work) if work else None
+            b.send(b'done')
+
+        def ask(a=a, pause=pause):
+            a.send(b'todo')
+            a.recv(4)
+            time.sleep(pause) if pause else None
+
+        thread(name, serve)
+        thread(name + '_client', ask)
 
 
 def make_epoll():
@@ -171,10 +197,12 @@ def make_rest():
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    if wanted & {'slow', 'fast'}:
+        make_turns()
     for make in (make_lock, make_pipe, make_pair, make_tcp, make_epoll, make_poll, make_files,
                  make_events, make_mq, make_rest):
         make()
-    print(json.dumps(tids), flush=True)
+    print(json.dumps({**tids, 'ports': ports}), flush=True)
     while True:
         time.sleep(1000)
 

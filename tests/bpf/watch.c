@@ -62,9 +62,9 @@ static void show_loss(const struct ev_loss *e)
 static void show_end(const struct watch *w, const struct ev_end *e)
 {
 	printf("end %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-	       " %" PRIu64 " %s\n",
+	       " %" PRIu64 " %" PRIu64 " %s\n",
 	       e->tgid, e->role, e->lport, e->rport, e->turns, e->service_ns, e->queue_ns,
-	       e->idle_ns, e->open_now, e->open_oldest_ns, str(w, e->name));
+	       e->idle_ns, e->open_now, e->open_oldest_ns, e->rx_bytes, str(w, e->name));
 }
 
 static int put(void *ctx, const struct event_hdr *h)
