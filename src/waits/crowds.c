@@ -103,11 +103,19 @@ static void crowd_find(struct engine *e, const stucks *all, uint32_t family)
 		crowd_lock(e, all, family, holder);
 }
 
-static bool known_lock(const struct engine *e, const struct wait *w)
+/*
+ * A virtual lock takes in each wait that nobody ended.  That says nothing of
+ * one that looks again, nor of a sleep with a limit: siblings woke neither.
+ */
+static bool known_lock(const struct engine *e, const struct stuck *s)
 {
-	uint32_t l = e->wait_lock[w - e->m->waits];
+	uint32_t l = e->wait_lock[s->last];
 
-	return w->owner_tid || (l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK);
+	if (e->m->waits[s->last].owner_tid)
+		return true;
+	if (l == NO_IDX || e->r->locks[l].cls != LOCK_LOCK)
+		return false;
+	return !e->r->locks[l].virt || (s->again && s->first == s->last);
 }
 
 void crowds_find(struct engine *e)
@@ -119,7 +127,7 @@ void crowds_find(struct engine *e)
 
 	BUG_ON(!done);
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
-		if (!stuck_at_end(e, t, &s) || known_lock(e, &m->waits[s.last]))
+		if (!stuck_at_end(e, t, &s) || known_lock(e, &s))
 			continue;
 		s.family = e->family[m->threads[t].proc];
 		vec_push(&all, s);

@@ -286,8 +286,12 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 		bool loops = ti->home_cls == WAIT_EPOLL || ti->home_cls == WAIT_POLL ||
 			     ti->home_cls == WAIT_IOURING || ti->home_cls == WAIT_CLASS_CNT;
 
-		/* else one socket nearly always: a thread of its own for that client */
-		bool many = ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt;
+		/*
+		 * Else one socket nearly always: a thread of its own for that client.
+		 * Not if requests of two were open at once: one client just asks more.
+		 */
+		bool many = ti->open_max > 1 ||
+			    ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt;
 
 		return loops && many && !serves_one(e, t) ? ROLE_T_LOOP : ROLE_T_ENTRY;
 	}
