@@ -17,7 +17,7 @@
 /* Of a pool's threads: what comes and goes with a request is part of its work. */
 #define POOL_LIFE_MIN 0.5
 
-struct pool { uint32_t group, threads; double life, idle, run, runq; };
+struct pool { uint32_t group, threads; double life, idle; };
 
 static bool same_pool(const struct court *k, const struct wgroup *a, const struct wgroup *b)
 {
@@ -43,8 +43,6 @@ static struct pool pool_of(const struct court *k, uint32_t group)
 		p.threads += o->thread_cnt;
 		p.life += o->life_ns;
 		p.idle += o->idle_ns;
-		p.run += o->run_ns;
-		p.runq += o->runq_ns;
 	}
 	return p;
 }
@@ -86,6 +84,24 @@ static void pool_busy(const struct court *k, uint32_t group, double *by_class)
 			continue;
 		by_class[finding_of_cause(k, c)] += c->ns;
 	}
+}
+
+/* How much longer the pool's own use of the CPUs makes its work; others' use is no fault of it. */
+static double cpu_slowdown(const struct court *k, uint32_t group)
+{
+	double run = 0, wait = 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->thread == NO_IDX || !k->m->threads[c->thread].tracked ||
+		    !same_pool(k, &k->w->groups[group],
+			       &k->w->groups[k->w->threads[c->thread].group]))
+			continue;
+		run += c->kind == CAUSE_RUN ? c->ns : 0;
+		wait += c->kind == CAUSE_RUNQ_SELF ? c->ns : 0;
+	}
+	return run > 0 ? (run + wait) / run : 1;
 }
 
 /* The hold-up that keeps most of the pool; FIND_WORKERS when it is the pool's own work. */
@@ -175,7 +191,7 @@ void weigh_queue(struct court *k)
 	 */
 	served = k->demand_ns - queue;
 	slow_queue = served > 0 ? k->demand_ns / served : k->demand_ns;
-	slow_cpu = p.run > 0 ? (p.run + p.runq) / p.run : 1;
+	slow_cpu = cpu_slowdown(k, p.group);
 	if (k->host_idle < 0.10 && slow_cpu > slow_queue) {
 		give(k, FIND_CPU_OWN, queue);
 		return;

@@ -30,9 +30,9 @@ struct stuck {			/* a request thread that is asleep with a request open */
 
 typedef VEC(struct stuck) stucks;
 
-static bool is_open_wait(const struct wait *w)
+static bool is_open_wait(const struct engine *e, const struct wait *w)
 {
-	return w->own_open && !(w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) &&
+	return wait_open(e, w) && !(w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) &&
 	       (w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
 		w->cls == WAIT_SYSV || w->cls == WAIT_SIGNAL || w->cls == WAIT_TIMER);
 }
@@ -47,10 +47,10 @@ static bool stuck_at_end(const struct engine *e, uint32_t t, struct stuck *s)
 	if (!th->wait_len || !e->tinfo[t].reads || th->proc == NO_IDX)
 		return false;
 	i = th->first_wait + th->wait_len - 1;
-	if (!(w[i].flags & WAITF_PENDING) || !is_open_wait(&w[i]))
+	if (!(w[i].flags & WAITF_PENDING) || !is_open_wait(e, &w[i]))
 		return false;
 	*s = (struct stuck){ .thread = t, .last = i, .first = i };
-	while (i > th->first_wait && is_open_wait(&w[i - 1]) && w[i - 1].cls == w[i].cls &&
+	while (i > th->first_wait && is_open_wait(e, &w[i - 1]) && w[i - 1].cls == w[i].cls &&
 	       w[i - 1].waker_ctx == WAKER_TIMER && w[i].off_ns - w[i - 1].end_ns < LOOK_AGAIN_NS)
 		s->first = --i;
 	s->since_ns = w[s->first].off_ns;

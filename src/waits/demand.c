@@ -33,9 +33,11 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 }
 
 /* Requests open in its thread; what another thread answered is still in the reader's count. */
-static double open_of(const struct wait *w)
+static double open_of(const struct engine *e, const struct wait *w)
 {
-	return w->own_open < w->proc_open ? w->own_open : w->proc_open;
+	unsigned n = wait_open(e, w);
+
+	return n < w->proc_open || !w->own_open ? n : w->proc_open;
 }
 
 struct walk {			/* of one thread through the window */
@@ -77,7 +79,7 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 	const struct wait *w = &e->m->waits[i];
 	uint64_t from = max_u64(w->off_ns, e->from_ns);
 	uint64_t woken = w->wake_ns ? w->wake_ns : w->end_ns;
-	double n = open_of(w);
+	double n = open_of(e, w);
 	bool home = wait_is_home(e, w);
 
 	/* one open: what ends the wait is what it waits for, unless a new client came */
@@ -111,7 +113,7 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 	for (uint32_t i = wait_after(e->m, t, pos); i < th->first_wait + th->wait_len; i++) {
 		const struct wait *w = &e->m->waits[i];
 
-		n = loop ? open_of(w) : 1;
+		n = loop ? open_of(e, w) : 1;
 		walk_run(&k, pos, w->off_ns, n > before ? n : before);
 		walk_wait(&k, i, loop);
 		before = n > 1 ? n : 1;

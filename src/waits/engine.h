@@ -36,6 +36,7 @@ struct engine {
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	struct runq_share *runq;/* by proc idx */
+	bool *owes;		/* by proc idx: connections without an answer when the watch began */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
 	uint32_t *place; /* by res idx: the first res that is the same place to wait for work */
 	uint64_t from_ns;	/* waits are complete from here */
@@ -76,6 +77,12 @@ void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
 void crowds_find(struct engine *e);
 void locks_finish(struct engine *e);
+/*
+ * Requests open in its thread at the time.  A thread that slept when the watch
+ * began has not been seen to read; it counts as one while its process owes
+ * answers, unless it sleeps where requests come from.
+ */
+unsigned wait_open(const struct engine *e, const struct wait *w);
 /* At the place where a loop waits for whatever comes next. */
 bool wait_is_home(const struct engine *e, const struct wait *w);
 void places_find(struct engine *e);

@@ -32,6 +32,8 @@ typedef VEC(struct lock_wait) lock_waits;
  * virtual lock: a clear majority, since log writers and timers end some too.
  */
 #define VIRTUAL_SHARE 0.6
+/* ... and of all of it, with what timers end and what lasts: a few wake-ups prove nothing. */
+#define VIRTUAL_MIN 0.1
 
 static bool wait_can_lock(const struct wait *w)
 {
@@ -102,7 +104,7 @@ static bool wait_may_be_virtual(const struct engine *e, size_t i)
 	const struct wait *w = &e->m->waits[i];
 	uint32_t l = e->wait_lock[i];
 
-	if (!w->own_open || (w->flags & WAITF_PREEMPTED))
+	if (!wait_open(e, w) || (w->flags & WAITF_PREEMPTED))
 		return false;
 	if (l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)
 		return false;
@@ -124,7 +126,7 @@ static bool woken_by_sibling(const struct engine *e, const struct wait *w)
 	       strcmp(m->procs[t->proc].comm, m->procs[k->proc].comm) == 0;
 }
 
-struct family { double all_ns, sibling_ns, best_ns; uint32_t lock, best_res, res_cnt; };
+struct family { double all_ns, task_ns, sibling_ns, best_ns; uint32_t lock, best_res, res_cnt; };
 
 static void families_weigh(struct engine *e, struct family *f)
 {
@@ -141,8 +143,9 @@ static void families_weigh(struct engine *e, struct family *f)
 		g = &f[(size_t)e->family[proc] * WAIT_CLASS_CNT + w->cls];
 		ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
 		/* the network ending it says nothing about siblings; nor does a timer */
+		g->all_ns += ns;
 		if (w->waker_ctx == WAKER_TASK)
-			g->all_ns += ns;
+			g->task_ns += ns;
 		if (!woken_by_sibling(e, w))
 			continue;
 		g->sibling_ns += ns;
@@ -169,7 +172,8 @@ void virtual_locks_find(struct engine *e)
 		if (proc == NO_IDX || !wait_may_be_virtual(e, i))
 			continue;
 		g = &f[(size_t)e->family[proc] * WAIT_CLASS_CNT + w->cls];
-		if (g->sibling_ns <= 0 || g->sibling_ns < VIRTUAL_SHARE * g->all_ns)
+		if (g->sibling_ns <= 0 || g->sibling_ns < VIRTUAL_SHARE * g->task_ns ||
+		    g->sibling_ns < VIRTUAL_MIN * g->all_ns)
 			continue;
 		if (!woken_by_sibling(e, w) && !(w->flags & WAITF_PENDING))
 			continue;

@@ -69,7 +69,7 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 	if (is_lock_wait(e, w) || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_WRITE))
 		return false;
 	if (ti->reads)
-		return !w->own_open && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);
+		return !wait_open(e, w) && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);
 	if (w->cls == WAIT_CHILD || w->cls == WAIT_SIGNAL || w->cls == WAIT_STOPPED)
 		return true;
 	if (w->cls == WAIT_TIMER)
@@ -184,7 +184,7 @@ static void homes_collect(struct engine *e, homes *h)
 		const struct wait *w = &m->waits[i];
 		bool accept = w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT;
 
-		if (w->own_open || (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) ||
+		if (wait_open(e, w) || (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) ||
 		    is_lock_wait(e, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
@@ -293,7 +293,8 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 		bool many = ti->open_max > 1 ||
 			    ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt;
 
-		return loops && many && !serves_one(e, t) ? ROLE_T_LOOP : ROLE_T_ENTRY;
+		return loops && (ti->open_max > 1 || (many && !serves_one(e, t))) ?
+			ROLE_T_LOOP : ROLE_T_ENTRY;
 	}
 	if (!th->ns[ST_RUN] && !th->ns[ST_RUNQ] && th->wait_cnt <= 1)
 		return ROLE_T_IDLE;

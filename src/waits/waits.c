@@ -58,6 +58,29 @@ static void cut_to_window(struct engine *e)
 	e->from_ns = m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns : m->begin_ns;
 }
 
+static void debts_find(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->conn_first_cnt; i++) {
+		const struct ev_conn *c = &m->conns_first[i];
+		uint32_t p = model_proc_by_tgid(m, c->tgid);
+
+		if (p != NO_IDX && c->role == ROLE_SERVER && c->owe_reply)
+			e->owes[p] = true;
+	}
+}
+
+unsigned wait_open(const struct engine *e, const struct wait *w)
+{
+	uint32_t proc = e->m->threads[w->thread].proc;
+
+	if (w->own_open || !(w->flags & WAITF_BEFORE_START) || proc == NO_IDX)
+		return w->own_open;
+	return e->owes[proc] && e->tinfo[w->thread].reads &&
+	       (w->cls == WAIT_FUTEX || w->cls == WAIT_TIMER || w->cls == WAIT_SYSV);
+}
+
 /* The first process of a name stands for all of its siblings. */
 static void families_find(struct engine *e)
 {
@@ -87,6 +110,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.max_visits = opts && opts->max_visits ? opts->max_visits : DEFAULT_VISITS;
 	e.tinfo = ARENA_ARRAY(&tmp, struct tinfo, m->thread_cnt + 1);
 	e.wait_lock = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
+	e.owes = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.family = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);
 	e.place = ARENA_ARRAY(&tmp, uint32_t, m->res_cnt + 1);
 	e.runq = ARENA_ARRAY(&tmp, struct runq_share, m->proc_cnt + 1);
@@ -95,6 +119,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 
 	cut_to_window(&e);
 	families_find(&e);
+	debts_find(&e);
 	places_find(&e);
 	runq_shares(&e);
 	locks_find(&e);
