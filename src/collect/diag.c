@@ -84,6 +84,7 @@ static void take_tcp_info(struct diag_sock *s, const void *data, size_t len)
 	s->recv_ago_ms = info.tcpi_last_data_recv;
 	s->received_bytes = info.tcpi_bytes_received;
 	s->acked_bytes = info.tcpi_bytes_acked;
+	s->sent_segs = info.tcpi_data_segs_out;
 }
 
 static bool inet_sock(const struct nlmsghdr *nlh, struct diag_sock *s)

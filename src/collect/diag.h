@@ -34,6 +34,7 @@ struct diag_sock {
 	bool has_info;		     /* TCP, when asked for: */
 	uint32_t sent_ago_ms, recv_ago_ms;
 	uint64_t received_bytes, acked_bytes;
+	uint32_t sent_segs;	     /* with data */
 	char path[DIAG_PATH_LEN + 1];/* unix; "@name" for abstract ones */
 };
 

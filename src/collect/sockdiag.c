@@ -171,11 +171,16 @@ static int take_conn(void *ctx, const struct diag_sock *sock)
 	add_u32(&ev->unsent_bytes, sock->wqueue);
 	if (!sock->has_info)
 		return 0;
-	/* the kernel counts in ticks: equal times say nothing about the order */
-	if (sock->received_bytes && sock->recv_ago_ms < sock->sent_ago_ms) {
+	/*
+	 * The kernel counts in ticks: equal times say nothing about the order,
+	 * but what was never sent, or never came, does.
+	 */
+	if (sock->received_bytes &&
+	    (sock->recv_ago_ms < sock->sent_ago_ms || !sock->sent_segs)) {
 		ev->owe_reply++;
 		ev->oldest_owe_ms = max_u32(ev->oldest_owe_ms, sock->recv_ago_ms);
-	} else if (sock->acked_bytes && sock->sent_ago_ms < sock->recv_ago_ms) {
+	} else if (sock->sent_segs &&
+		   (sock->sent_ago_ms < sock->recv_ago_ms || !sock->received_bytes)) {
 		ev->await_reply++;
 		ev->oldest_await_ms = max_u32(ev->oldest_await_ms, sock->sent_ago_ms);
 	}

@@ -165,37 +165,6 @@ static bool at_ease(const struct court *k, const struct cand *top)
 	return open < TINY_OPEN && each < TINY_NS;
 }
 
-/* Connections that wait for an answer, lie unread or are not accepted, at the end. */
-static uint32_t owed(const struct court *k)
-{
-	uint32_t cnt = 0;
-
-	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
-		const struct ev_conn *c = &k->m->conns_last[i];
-		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
-
-		if (p != NO_IDX && k->m->procs[p].target && c->role == ROLE_SERVER)
-			cnt += c->owe_reply > c->unread_conns ? c->owe_reply : c->unread_conns;
-	}
-	for (size_t i = 0; i < k->m->listen_cnt; i++) {
-		uint32_t p = model_proc_by_tgid(k->m, k->m->listens[i].e.tgid);
-
-		if (p != NO_IDX && k->m->procs[p].target)
-			cnt += k->m->listens[i].backlog_avg;
-	}
-	return cnt;
-}
-
-/*
- * Nothing was answered in the whole window though clients wait: whatever the
- * sums say, that is not health.  One client may owe us the next word; two
- * hardly do at the same time.
- */
-static bool is_hung(const struct court *k)
-{
-	return k->turns < 1 && owed(k) >= 2;
-}
-
 static void unseen_add(struct court *k, struct verdict *v, const char *text)
 {
 	if (v->unseen_cnt < 32)
@@ -276,7 +245,7 @@ static void candidates_add(struct court *k, struct verdict *v, struct cand **ord
 	for (size_t i = 0; i < cnt && v->candidate_cnt < 2; i++) {
 		struct finding *f;
 
-		if (!is_hold_up(order[i]))
+		if (!is_hold_up(order[i]) || order[i]->ns <= 0)
 			continue;
 		f = &v->candidates[v->candidate_cnt++];
 		explain(k, f, order[i]);
@@ -321,11 +290,8 @@ static void decide(struct court *k, struct verdict *v, struct cand **order, size
 	double share = share_of(k, top), second = share_of(k, next);
 
 	if (is_hung(k) && (!top || at_ease(k, top) || share < VERDICT_MIN)) {
-		struct finding *f = finding_add(k, v, unknown, CONF_LOW);
-
-		f->summary = arena_printf(k->arena, "It answered nothing while it was watched, and %u "
-					  "connections wait; what for was not seen.", owed(k));
-		candidates_add(k, v, order, cnt);
+		finding_add(k, v, unknown, CONF_LOW);
+		hung_explain(k, v);
 	} else if (!top || at_ease(k, top)) {
 		top = clients->ns > VERDICT_MIN * k->demand_ns ? clients : &k->cand[FIND_HEALTHY];
 		finding_add(k, v, top, k->demand_ns > 0 ? CONF_HIGH : CONF_MEDIUM);

@@ -80,6 +80,10 @@ void say(struct court *k, struct finding *f, const char *fmt, ...)
 void refute(struct court *k, struct finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* hung.c: nothing answered though clients wait; fills the candidates of the last finding */
+bool is_hung(const struct court *k);
+void hung_explain(struct court *k, struct verdict *v);
+
 /* compare.c */
 void compare(struct court *k, const struct model *base, const struct waits_result *bw,
 	     struct verdict *v);

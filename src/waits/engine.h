@@ -36,9 +36,9 @@ struct engine {
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	struct runq_share *runq;/* by proc idx */
-	bool *owes;		/* by proc idx: connections without an answer when the watch began */
+	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
-	uint32_t *place; /* by res idx: the first res that is the same place to wait for work */
+	uint32_t *place; /* by res idx: the first res that is the same place for work */
 	uint64_t from_ns;	/* waits are complete from here */
 	uint64_t max_visits;
 };

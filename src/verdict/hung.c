@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A server that answers nothing while clients wait.  No wait ends in the
+ * window, so no waker is known: what its threads sleep on is all there is.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "verdict/weigh.h"
+
+/* Connections that wait for an answer, lie unread or are not accepted, at the end. */
+static uint32_t owed(const struct court *k)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *c = &k->m->conns_last[i];
+		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
+
+		if (p != NO_IDX && k->m->procs[p].target && c->role == ROLE_SERVER)
+			cnt += c->owe_reply > c->unread_conns ? c->owe_reply : c->unread_conns;
+	}
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		uint32_t p = model_proc_by_tgid(k->m, k->m->listens[i].e.tgid);
+
+		if (p != NO_IDX && k->m->procs[p].target)
+			cnt += k->m->listens[i].backlog_avg;
+	}
+	return cnt;
+}
+
+/*
+ * Nothing was answered in the whole window though clients wait: whatever the
+ * sums say, that is not health.  One client may owe us the next word; two
+ * hardly do at the same time.
+ */
+bool is_hung(const struct court *k)
+{
+	return k->turns < 1 && owed(k) >= 2;
+}
+
+struct asleep { uint32_t res, cnt, thread; uint64_t ns; };
+
+/* The resource of this class that most of the target's threads still sleep on. */
+static struct asleep most_asleep(const struct court *k, unsigned cls)
+{
+	struct asleep best = { .res = NO_IDX, .thread = NO_IDX };
+	struct hmap cnt = { 0 };
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct thread *th = &k->m->threads[t];
+		const struct wait *w;
+		uint64_t *slot;
+
+		if (!th->wait_len || !thread_is_target(k->m, t))
+			continue;
+		w = &k->m->waits[th->first_wait + th->wait_len - 1];
+		if (!(w->flags & WAITF_PENDING) || w->cls != cls || w->res == NO_IDX)
+			continue;
+		slot = hmap_slot(&cnt, w->res);
+		if (++*slot > best.cnt)
+			best = (struct asleep){ w->res, *slot, t, w->end_ns - w->off_ns };
+	}
+	hmap_release(&cnt);
+	return best;
+}
+
+static struct finding *candidate(struct verdict *v, unsigned cls)
+{
+	struct finding *f = &v->candidates[v->candidate_cnt++];
+
+	*f = (struct finding){ .cls = cls, .conf = CONF_LOW, .summary = "", .resource = "",
+			       .res_kind = "", .culprit = { .comm = "" } };
+	return f;
+}
+
+static void futex_candidate(struct court *k, struct verdict *v)
+{
+	struct asleep a = most_asleep(k, WAIT_FUTEX);
+	struct finding *f;
+
+	if (a.res == NO_IDX)
+		return;
+	f = candidate(v, FIND_LOCK_HELD);
+	f->resource = k->m->res[a.res].name;
+	f->res_kind = res_kind_name(k->m->res[a.res].kind);
+	f->summary = arena_printf(k->arena, "%u threads sleep on %s and nobody wakes them: a lock "
+				  "or a condition that is never met.", a.cnt, f->resource);
+	say(k, f, "one of them is %s, asleep for %s at least", thread_label(k, a.thread),
+	    ns_text(k, a.ns));
+	refute(k, f, "these threads are an idle pool, and others should have answered");
+}
+
+/* Someone else who was asked and has not answered. */
+static void asked_candidate(struct court *k, struct verdict *v)
+{
+	const struct ev_conn *best = NULL;
+	struct finding *f;
+
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *c = &k->m->conns_last[i];
+		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
+
+		if (p != NO_IDX && k->m->procs[p].target && c->role == ROLE_CLIENT &&
+		    c->await_reply && (!best || c->await_reply > best->await_reply))
+			best = c;
+	}
+	if (!best)
+		return;
+	f = candidate(v, FIND_EXTERNAL);
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		if (k->m->ends[i].role == ROLE_CLIENT && k->m->ends[i].rport == best->rport)
+			f->resource = k->m->ends[i].name;
+	}
+	f->res_kind = "socket";
+	f->summary = arena_printf(k->arena, "%u connections to port %u%s%s wait for an answer, the "
+				  "oldest for %s.", best->await_reply, best->rport,
+				  *f->resource ? ", " : "", f->resource,
+				  ns_text(k, best->oldest_await_ms * 1e6));
+	refute(k, f, "that service owes no answer: it was told something, not asked");
+}
+
+static void workers_candidate(struct court *k, struct verdict *v)
+{
+	struct finding *f = candidate(v, FIND_WORKERS);
+
+	f->resource = "worker pool";
+	f->summary = "The threads that should answer are all held elsewhere, or gone.";
+	say(k, f, "%u connections wait for an answer", owed(k));
+	refute(k, f, "a thread that takes requests is idle");
+}
+
+void hung_explain(struct court *k, struct verdict *v)
+{
+	struct finding *f = &v->findings[v->finding_cnt - 1];
+
+	f->summary = arena_printf(k->arena, "It answered nothing while it was watched, and %u "
+				  "connections wait; what for was not seen.", owed(k));
+	v->candidates = ARENA_ARRAY(k->arena, struct finding, 3);
+	asked_candidate(k, v);
+	futex_candidate(k, v);
+	if (v->candidate_cnt < 2)
+		workers_candidate(k, v);
+}
