@@ -24,7 +24,7 @@ struct demand {
 	double home_ns;		/* open requests x time while loops slept at home */
 	double entry_ns; /* of threads that serve one request at a time, with one open or not */
 	double entry_out_ns;	/* waits for peers by threads that are no loops */
-	uint32_t loop_cnt, loop;
+	uint32_t loop_cnt, loop, entry_cnt;
 };
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -138,6 +138,7 @@ static void threads_walk(struct demand *d)
 		case ROLE_T_ENTRY:
 			thread_walk(d, t, d->all, false);
 			d->entry_ns += d->e->r->threads[t].demand_ns;
+			d->entry_cnt++;
 			break;
 		case ROLE_T_WORKER:
 		case ROLE_T_HELPER:
@@ -263,6 +264,9 @@ static void lay_unread(struct demand *d)
 		unread -= at_loop;
 	}
 	causes_merge(d->all, d->busy);
+	/* a thread for each connection: none has to wait for another's */
+	if (!d->loop_cnt && conns_of(d) <= d->entry_cnt)
+		return;
 	/*
 	 * What these threads did with no request open was on the way to the
 	 * next one, or the clean-up of the last: counted already.
