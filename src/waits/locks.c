@@ -160,7 +160,6 @@ void virtual_locks_find(struct engine *e)
 {
 	const struct model *m = e->m;
 	struct family *f = xcalloc(m->proc_cnt * WAIT_CLASS_CNT + 1, sizeof(*f));
-	uint32_t *fam = xcalloc(m->proc_cnt + 1, sizeof(*fam));
 
 	BUG_ON(!f);
 	families_weigh(e, f);
