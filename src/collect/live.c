@@ -149,6 +149,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	live_bpf_drain(&l->bpf);
 	now = clock_mono_ns();
 	live_maps_tick(l, now, last);
+	live_procs_purge(l);
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
 }
 
@@ -217,6 +218,7 @@ static void live_free(void *ctx)
 	hmap_release(&l->proc_idx);
 	hmap_release(&l->netns_seen);
 	vec_release(&l->procs);
+	vec_release(&l->procs_free);
 	vec_release(&l->ends);
 	free(l);
 }

@@ -41,8 +41,11 @@ static uint32_t kstack_id(struct live *l, int32_t id, uint64_t ts_ns)
 /* Counts records that the ring buffer could not take. */
 static void check_seq(struct live *l, const struct wire_wait *w)
 {
-	uint64_t *next = hmap_slot(&l->seqs, w->hdr.tid);
+	uint64_t *next;
 
+	if (!hmap_get(&l->tids, w->hdr.tid, NULL)) /* on its way out: no entry for the dead */
+		return;
+	next = hmap_slot(&l->seqs, w->hdr.tid);
 	if (*next && w->seq > *next - 1)
 		l->loss[LOSS_SEQ] += w->seq - (*next - 1);
 	*next = (uint64_t)w->seq + 2;

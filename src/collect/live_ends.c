@@ -231,6 +231,8 @@ void live_ends_tick(struct live *l, uint64_t now)
 			continue;
 		end_join(&sum, per_cpu, cpus);
 		put_end(l, e, &sum, now);
+		if (!hmap_get(&l->proc_idx, e->key.tgid, NULL)) /* is no more */
+			continue;
 		p = live_proc(l, e->key.tgid);
 		if (e->key.role == ROLE_SERVER) {
 			p->open.ns += sum.service_ns;

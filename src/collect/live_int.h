@@ -10,6 +10,7 @@
  *	live_maps.c  maps to events, once a tick
  *	live_ends.c  conversations, sockets, listening ports
  *	live_peers.c counterpart processes
+ *	live_procs.c processes seen
  *	live_res.c   names, the other ends, owners
  *	live_sys.c   system calls that sleep
  */
@@ -66,6 +67,7 @@ struct live_proc {
 	uint32_t flags;	 /* enum task_flags */
 	uint32_t exe, cgroup; /* strings */
 	bool named, in_pidns, gone;
+	uint8_t gone_ticks;
 	bool refused;	 /* a counterpart over the bound */
 	bool light;	 /* TASKF_LIGHT */
 	bool looked_at;	 /* by live_bystander */
@@ -99,6 +101,8 @@ struct live {
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
 	VEC(struct live_proc) procs;
+	VEC(uint32_t) procs_free; /* indexes + 1 of empty entries */
+	uint32_t bystander_cnt;	/* entries of processes not watched, about */
 	struct hmap proc_idx;	/* tgid to index + 1 */
 	VEC(struct live_end) ends;
 	struct hmap netns_seen;	/* whose listening ports are known */
@@ -136,9 +140,12 @@ uint64_t live_bpf_map_bytes(const struct live_bpf *b);
 /* live_conv.c */
 void live_convert(void *ctx, const struct wire_hdr *rec, size_t size);
 
-/* live_res.c.  The entry of a process, made when new; good until the next call. */
+/* live_procs.c.  The entry of a process, made when new; good until the next call. */
 struct live_proc *live_proc(struct live *l, uint32_t tgid);
+void live_procs_purge(struct live *l);
 void live_task(struct live *l, const struct wire_task *w);
+
+/* live_res.c */
 void live_bystander(struct live *l, uint32_t tgid, uint64_t ts_ns);
 void live_res(struct live *l, const struct wire_res *w);
 uint32_t live_owner(struct live *l, const struct wire_wait *w);

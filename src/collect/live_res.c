@@ -16,63 +16,6 @@
 
 #define OWNERS_PER_TICK 512
 
-struct live_proc *live_proc(struct live *l, uint32_t tgid)
-{
-	uint64_t *slot = hmap_slot(&l->proc_idx, tgid);
-	struct live_proc *p;
-
-	if (*slot)
-		return &l->procs.items[*slot - 1];
-	p = vec_add(&l->procs);
-	*slot = l->procs.cnt;
-	p->tgid = tgid;
-	return p;
-}
-
-/* The name of a process may change at exec: then the old one is read again. */
-static void proc_names(struct live *l, struct live_proc *p)
-{
-	p->exe = emit_str(&l->emit, names_exe(l->names, p->tgid));
-	p->cgroup = emit_str(&l->emit, cgroups_path_of(l->cgroups, p->tgid));
-	p->in_pidns = procfs_ns_tid(p->tgid) != 0;
-	p->named = true;
-}
-
-void live_task(struct live *l, const struct wire_task *w)
-{
-	struct live_proc *p = live_proc(l, w->tgid);
-	char comm[WIRE_COMM_LEN + 1] = {0};
-	struct ev_task ev = {
-		.start_boot_ns = w->start_ns,
-		.cgroup_id = w->cgroup_id,
-		.tgid = w->tgid,
-		.ppid = w->ppid,
-		.op = w->op,
-		.flags = w->flags,
-	};
-
-	memcpy(comm, w->comm, WIRE_COMM_LEN);
-	ev.comm = emit_str(&l->emit, comm);
-	if (w->op == TASK_EXIT) {
-		hmap_del(&l->seqs, w->hdr.tid);
-		hmap_del(&l->tids, w->hdr.tid);
-		p->gone = w->hdr.tid == w->tgid;
-	} else {
-		if (!p->named || w->op == TASK_EXEC)
-			proc_names(l, p);
-		p->gone = false;
-		hmap_put(&l->tids, w->hdr.tid, w->tgid);
-		ev.exe = p->exe;
-		ev.cgroup = p->cgroup;
-		if (p->in_pidns)
-			ev.ns_tid = procfs_ns_tid(w->hdr.tid);
-		if (w->flags)
-			p->flags = w->flags;
-		ev.flags = w->flags ? w->flags : p->flags;
-	}
-	EMIT(&l->emit, &ev, EV_TASK, w->hdr.tid, w->hdr.ts_ns);
-}
-
 /*
  * A process that is not watched but shows up in the books of disks and CPUs.
  * Kernel threads are made known as such: a journal is no neighbour.
