@@ -171,7 +171,7 @@ class Cgroup:
         _put(self.dir + '/cgroup.procs', str(pid))
 
     def remove(self):
-        for _ in range(40):
+        for _ in range(300):	# a dead process's throttled writes keep it for seconds
             try:
                 os.rmdir(self.dir)
                 return
