@@ -32,7 +32,7 @@ struct err;
 struct model;
 
 struct model_opts {	    /* zero fields mean defaults */
-	uint32_t max_waits; /* default 140000 (10 MiB), limit 1 << 24 */
+	uint32_t max_waits; /* default 110000 (8 MiB), limit 1 << 24 */
 	uint32_t max_slices;/* ticks kept for timelines; default 600 */
 	uint32_t no_res_ticks; /* 1: res_ticks, file_ticks stay empty: less work */
 };

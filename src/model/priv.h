@@ -17,7 +17,7 @@
 #include "model/slices.h"
 
 enum {
-	MODEL_WAITS_DEFAULT = 140000,
+	MODEL_WAITS_DEFAULT = 110000,
 	MODEL_WAITS_LIMIT = 1 << 24,
 	MODEL_SLICES_DEFAULT = 600,
 	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
