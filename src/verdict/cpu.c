@@ -22,25 +22,43 @@
 /* Shorter than this nobody at the other end notices (a frame of a screen, a retry timer). */
 #define STALL_MIN_NS 50e6
 
-static double thread_cpu(const struct thread *t)
+/* Running, or runnable while its own kind has the CPU: time that others take is not its load. */
+static double thread_cpu(const struct court *k, uint32_t t)
 {
-	double life = t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 1;
+	const struct thread *th = &k->m->threads[t];
+	double life = th->end_ns > th->begin_ns ? th->end_ns - th->begin_ns : 1;
+	double self = 0, all = 0;
 
-	return (t->ns[ST_RUN] + t->ns[ST_RUNQ]) / life;
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->thread != t)
+			continue;
+		self += c->kind == CAUSE_RUNQ_SELF ? c->ns : 0;
+		all += c->kind == CAUSE_RUNQ_SELF || c->kind == CAUSE_RUNQ_OTHER ||
+			       c->kind == CAUSE_RUNQ_QUOTA ? c->ns : 0;
+	}
+	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
 }
 
 /* A thread that requests go through and that never rests. */
 static uint32_t full_thread(const struct court *k)
 {
 	uint32_t best = NO_IDX;
+	double most = THREAD_FULL;
 
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 		const struct thread *th = &k->m->threads[t];
+		double cpu, life = th->end_ns - th->begin_ns;
 
-		if (!th->tracked || !thread_is_target(k->m, t) || thread_cpu(th) < THREAD_FULL)
+		if (!th->tracked || !thread_is_target(k->m, t) ||
+		    th->ns[ST_RUN] + th->ns[ST_RUNQ] < THREAD_FULL * life)
 			continue;
-		if (best == NO_IDX || thread_cpu(th) > thread_cpu(&k->m->threads[best]))
+		cpu = thread_cpu(k, t);
+		if (cpu >= most) {
+			most = cpu;
 			best = t;
+		}
 	}
 	return best;
 }
