@@ -109,7 +109,7 @@ def make_turns():
             b.send(b'done')
 
         def ask(a=a, pause=pause):
-            a.send(b'todo')
+            a.send(b'work')
             a.recv(4)
             time.sleep(pause) if pause else None
 

@@ -63,22 +63,22 @@ def _tree():
 
 def descendants(pid):
     kids, _ = _tree()
-    found, todo = [], [pid]
-    while todo:
-        for kid in kids.get(todo.pop(), ()):
+    found, left = [], [pid]
+    while left:
+        for kid in kids.get(left.pop(), ()):
             found.append(kid)
-            todo.append(kid)
+            left.append(kid)
     return found
 
 
 def tree_ticks(pid):
     """CPU time of a process and all below it, with those already reaped."""
     kids, ticks = _tree()
-    total, todo = ticks.get(pid, 0), [pid]
-    while todo:
-        for kid in kids.get(todo.pop(), ()):
+    total, left = ticks.get(pid, 0), [pid]
+    while left:
+        for kid in kids.get(left.pop(), ()):
             total += ticks.get(kid, 0)
-            todo.append(kid)
+            left.append(kid)
     return total
 
 
