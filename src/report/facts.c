@@ -84,6 +84,11 @@ static const char *const loss_names[LOSS_CNT] = {
 	[LOSS_SOCK_STORAGE] = "socket-storage",
 	[LOSS_KSTACK] = "kernel-stacks",
 	[LOSS_MISSED] = "missed-runs",
+	[LOSS_STACK_BUDGET] = "stack-budget",
+	[LOSS_STACK_MAP] = "stack-mapping",
+	[LOSS_STACK_CUT] = "stack-depth",
+	[LOSS_STACK_READ] = "stack-memory",
+	[LOSS_SAMPLES] = "samples",
 };
 
 const char *facts_loss_name(unsigned loss)
@@ -97,7 +102,7 @@ uint64_t facts_lost_cnt(const struct answer *a)
 	uint64_t sum = m->unknown_kind_cnt + m->bad_event_cnt;
 
 	for (unsigned i = 0; i < LOSS_CNT; i++)
-		sum += m->loss.cnt[i];
+		sum += loss_is_of_stacks(i) ? 0 : m->loss.cnt[i];
 	/* a gap the source did not see itself, in a damaged capture */
 	if (m->seq_gap_cnt > m->loss.cnt[LOSS_SEQ])
 		sum += m->seq_gap_cnt - m->loss.cnt[LOSS_SEQ];

@@ -22,7 +22,7 @@ uint32_t *facts_busy_threads(const struct answer *a, struct arena *arena, size_t
 /* Indexes of resources that were waited on or woken through, by time waited; as above. */
 uint32_t *facts_waited_resources(const struct answer *a, struct arena *arena, size_t *ret_cnt);
 
-/* Kernel side and reader, all kinds of loss together. */
+/* Kernel side and reader, all kinds of loss together, but those of stacks. */
 uint64_t facts_lost_cnt(const struct answer *a);
 
 /* "ring", "task-storage", ...: stable; NULL past the last. */

@@ -210,8 +210,8 @@ static void count_event(struct capture *c, const struct event_hdr *ev)
 		const struct ev_loss *loss = (const void *)ev;
 
 		c->stats.loss_cnt = 0;
-		for (int i = 0; i < LOSS_CNT; i++)
-			c->stats.loss_cnt += loss->cnt[i];
+		for (unsigned i = 0; i < LOSS_CNT; i++)
+			c->stats.loss_cnt += loss_is_of_stacks(i) ? 0 : loss->cnt[i];
 	}
 }
 

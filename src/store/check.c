@@ -22,7 +22,8 @@ static const struct {
 	{EV_DEV, AT(ev_dev, name)},	    {EV_CGROUP, AT(ev_cgroup, path)},
 	{EV_LISTEN, AT(ev_listen, name)},   {EV_CONN, AT(ev_conn, peer_comm)},
 	{EV_NOTE, AT(ev_note, text)},	    {EV_MEMBER, AT(ev_member, name)},
-	{EV_KSTACK, AT(ev_kstack, frames)},
+	{EV_KSTACK, AT(ev_kstack, frames)}, {EV_MODULE, AT(ev_module, path)},
+	{EV_FRAME, AT(ev_frame, fn)},	    {EV_FRAME, AT(ev_frame, file)},
 };
 
 void event_check_release(struct event_check *c)
@@ -67,6 +68,47 @@ static bool strs_known(const struct event_check *c, const struct event_hdr *ev)
 	return true;
 }
 
+/* The only record but a string that says itself how long it is. */
+static bool stack_fits(const struct event_hdr *ev)
+{
+	struct ev_stack s;
+	size_t cnt;
+
+	if (ev->size < sizeof(s))
+		return false;
+	memcpy(&s, ev, sizeof(s));
+	cnt = (size_t)s.user_cnt + s.kernel_cnt;
+	return s.id && s.id <= EVENT_STACK_MAX && cnt && cnt <= EVENT_FRAMES_MAX &&
+	       cnt * sizeof(uint64_t) <= ev->size - sizeof(s);
+}
+
+static bool module_fits(const struct event_hdr *ev)
+{
+	struct ev_module e;
+
+	if (ev->size < sizeof(e))
+		return false;
+	memcpy(&e, ev, sizeof(e));
+	return e.id && e.id <= EVENT_MODULE_MAX && e.build_id_len <= EVENT_BUILD_ID_MAX;
+}
+
+static bool fits(const struct event_hdr *ev)
+{
+	switch (ev->kind) {
+	case EV_STACK:
+		return stack_fits(ev);
+	case EV_MODULE:
+		return module_fits(ev);
+	case EV_FRAME:
+		return ev->size >= sizeof(struct ev_frame) &&
+		       ((const struct ev_frame *)ev)->depth <= EVENT_INLINE_MAX;
+	case EV_SAMPLE:
+		return ev->size >= sizeof(struct ev_sample);
+	default:
+		return true;
+	}
+}
+
 enum event_verdict event_check(struct event_check *c, const void *data, size_t left)
 {
 	const struct event_hdr *ev = data;
@@ -77,7 +119,7 @@ enum event_verdict event_check(struct event_check *c, const void *data, size_t l
 	/* waits are most of all records and name no string */
 	if (ev->kind == EV_WAIT)
 		return EVENT_PASS;
-	if (ev->kind == EV_STR ? str_give(c, ev) : strs_known(c, ev))
+	if (ev->kind == EV_STR ? str_give(c, ev) : strs_known(c, ev) && fits(ev))
 		return EVENT_PASS;
 	c->skipped_cnt++;
 	return EVENT_SKIP;

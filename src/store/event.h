@@ -15,6 +15,7 @@
  * Order: EV_META first, then as they happened, batch by batch; inside a
  * batch waits are ordered by their end only per CPU, so readers sort.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,11 @@
 
 #define EVENT_HIST_CNT 48
 #define EVENT_MAX_BYTES 8192 /* a longer record is a damaged file */
+#define EVENT_BUILD_ID_MAX 20
+#define EVENT_MODULE_MAX 65534	 /* ids are 1 to this: they fit a frame's top bits */
+#define EVENT_STACK_MAX (1u << 20) /* highest id of a stack */
+#define EVENT_FRAMES_MAX 512	 /* of one stack, kernel and user */
+#define EVENT_INLINE_MAX 64	 /* deepest function inlined into another */
 
 enum event_kind {
 	EV_STR = 1,
@@ -47,6 +53,10 @@ enum event_kind {
 	EV_NOTE = 21,
 	EV_MEMBER = 22,
 	EV_KSTACK = 23,
+	EV_MODULE = 24,
+	EV_STACK = 25,
+	EV_FRAME = 26,
+	EV_SAMPLE = 27,
 	EV_KIND_CNT
 };
 
@@ -73,6 +83,7 @@ struct ev_meta {
 	uint32_t version;	/* of heldup */
 	uint32_t selection;	/* string: what was asked for */
 	uint32_t self_pid;
+	uint64_t sample_ns;	/* running time between two samples of a thread, 0: not sampled */
 };
 
 struct ev_task {
@@ -123,6 +134,8 @@ struct ev_wait {
 	uint8_t cls, op, waker_ctx, pad;
 	uint16_t flags, cpu, own_open;
 	uint32_t proc_open;
+	uint32_t ustack;	/* EV_STACK id: where it went to sleep, 0 not taken */
+	uint32_t waker_stack;	/* EV_STACK id: where the waker was, 0 not taken */
 };
 
 struct ev_kstack {		/* kernel functions of an uninterruptible sleep */
@@ -260,9 +273,20 @@ enum event_loss {
 	LOSS_SOCK_STORAGE = 10,
 	LOSS_KSTACK = 11,
 	LOSS_MISSED = 12,	/* BPF programs not run: one was running on that CPU */
+	LOSS_STACK_BUDGET = 13,	/* stacks not taken: enough were */
+	LOSS_STACK_MAP = 14,	/* stacks that end at a mapping not known yet */
+	LOSS_STACK_CUT = 15,	/* stacks deeper than the limit */
+	LOSS_STACK_READ = 16,	/* stacks that end where memory could not be read */
+	LOSS_SAMPLES = 17,	/* samples of running threads not stored */
 	LOSS_CNT
 };
 struct ev_loss { struct event_hdr h; uint64_t cnt[32]; };
+
+/* A stack that is missing or short makes no sum wrong: not a lost record. */
+static inline bool loss_is_of_stacks(unsigned loss)
+{
+	return loss >= LOSS_STACK_BUDGET && loss <= LOSS_SAMPLES;
+}
 
 struct ev_self {		/* cumulative own cost */
 	struct event_hdr h;
@@ -282,6 +306,76 @@ struct ev_member {		/* file inside an epoll or poll set */
 	int32_t fd;
 	uint32_t events;
 };
+
+enum module_kind { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_JIT = 2, MODULE_ANON = 3 };
+
+/*
+ * Code of a process.  Modules, stacks and frames may come after what names
+ * them, and each id once; a later EV_FRAME of the same frame replaces its name.
+ */
+struct ev_module {
+	struct event_hdr h;
+	uint32_t id;
+	uint32_t path;		/* string, as people know it */
+	uint64_t base_vaddr;	/* added to a frame's offset: the ELF virtual address */
+	uint8_t build_id[EVENT_BUILD_ID_MAX];
+	uint8_t build_id_len;	/* 0: has none */
+	uint8_t kind;		/* enum module_kind */
+	uint16_t pad;
+	uint32_t tgid;		/* the first process seen with it */
+	uint32_t pad2;
+};
+
+/*
+ * Frames, here and in EV_FRAME: the top 16 bits are 0xffff for an address of
+ * the kernel, else the id of a module and the rest an offset in it; id 0: an
+ * address in the process that no module holds.  Those above a stack's first
+ * are return addresses: the call lies before it.
+ */
+#define FRAME_MODULE(f) ((uint32_t)((uint64_t)(f) >> 48))
+#define FRAME_OFF(f) ((uint64_t)(f) & 0xffffffffffffull)
+#define FRAME_KERNEL 0xffffu
+
+/* How a user stack ended. */
+enum stack_end {
+	STACK_UNKNOWN = 0,
+	STACK_WHOLE = 1,	/* the outermost function was reached */
+	STACK_NO_MAP = 2,	/* no module at this address, or not known yet */
+	STACK_NO_RULE = 3,	/* its tables do not say how to go on */
+	STACK_BAD_READ = 4,
+	STACK_BAD_PC = 5,
+	STACK_DEEP = 6,		/* at the limit of frames */
+	STACK_END_CNT
+};
+
+struct ev_stack {
+	struct event_hdr h;
+	uint32_t id;		/* from 1, dense */
+	uint32_t tgid;
+	uint16_t user_cnt, kernel_cnt;
+	uint8_t end;		/* enum stack_end */
+	uint8_t pad[3];		/* then u64 frames[kernel_cnt + user_cnt], innermost first */
+};
+
+struct ev_frame {		/* the name of a frame */
+	struct event_hdr h;
+	uint64_t frame;
+	uint32_t tgid;		/* 0 unless the module is 0 */
+	uint32_t depth;		/* 0 the function itself; 1 and on: inlined, innermost highest */
+	uint32_t fn, file;	/* strings; file 0: not known */
+	uint32_t line;
+	uint32_t off;		/* bytes from the beginning of the function */
+};
+
+struct ev_sample {		/* a thread was running */
+	struct event_hdr h;
+	uint32_t tgid, stack, cpu;
+	uint32_t cnt;		/* how many equal ones */
+};
+
+_Static_assert(sizeof(struct ev_meta) == 80 && sizeof(struct ev_wait) == 96, "tails");
+_Static_assert(sizeof(struct ev_module) == 64 && sizeof(struct ev_stack) == 32, "stacks");
+_Static_assert(sizeof(struct ev_frame) == 48 && sizeof(struct ev_sample) == 32, "names");
 
 /* A place events go to: a capture writer, the model, or both. */
 struct event_sink {

@@ -75,6 +75,31 @@ static uint64_t key_of(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
 	return hash_bytes(k, sizeof(k)) | 1;
 }
 
+/* Of stacks and what names them. */
+static uint64_t code_key(const struct event_hdr *ev)
+{
+	const union {
+		struct event_hdr h;
+		struct ev_kstack kstack;
+		struct ev_module module;
+		struct ev_stack stack;
+		struct ev_frame frame;
+	} *u = (const void *)ev;
+
+	switch (ev->kind) {
+	case EV_KSTACK:
+		return key_of(ev->kind, u->kstack.id, 0, 0);
+	case EV_MODULE:
+		return key_of(ev->kind, u->module.id, 0, 0);
+	case EV_STACK:
+		return key_of(ev->kind, u->stack.id, 0, 0);
+	case EV_FRAME:
+		return key_of(ev->kind, u->frame.frame, u->frame.tgid, u->frame.depth);
+	default:
+		return 0;
+	}
+}
+
 /* An event that names the same thing has the same key; 0: not kept in the base. */
 static uint64_t base_key(const struct event_hdr *ev)
 {
@@ -89,7 +114,6 @@ static uint64_t base_key(const struct event_hdr *ev)
 		struct ev_listen listen;
 		struct ev_note note;
 		struct ev_member member;
-		struct ev_kstack kstack;
 	} *u = (const void *)ev;
 
 	switch (ev->kind) {
@@ -125,10 +149,8 @@ static uint64_t base_key(const struct event_hdr *ev)
 	case EV_MEMBER:
 		return key_of(ev->kind, u->member.set_res, (uint64_t)u->member.tgid,
 			      (uint64_t)u->member.fd);
-	case EV_KSTACK:
-		return key_of(ev->kind, u->kstack.id, 0, 0);
 	default:
-		return 0;
+		return code_key(ev);
 	}
 }
 
@@ -154,10 +176,11 @@ static int cmp_u64(const void *pa, const void *pb)
 
 static bool can_go(const struct base_ev *b)
 {
-	return b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK);
+	return b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK ||
+			 b->ev->kind == EV_STACK || b->ev->kind == EV_FRAME);
 }
 
-/* Forgets the half of the resources and kernel stacks that was unused longest. */
+/* Forgets the half of the resources, stacks and frames that was unused longest. */
 static void base_shrink(struct tape *t)
 {
 	VEC(uint64_t) used = {0};
@@ -195,18 +218,22 @@ static void base_put(struct tape *t, uint64_t key, const struct event_hdr *ev)
 	b->used = t->dropped_cnt;
 }
 
-static void base_touch(struct tape *t, uint64_t res)
+static void base_touch(struct tape *t, unsigned kind, uint64_t id)
 {
 	uint64_t at;
 
-	if (res && hmap_get(&t->idx, key_of(EV_RES, res, 0, 0), &at))
+	if (id && hmap_get(&t->idx, key_of(kind, id, 0, 0), &at))
 		t->base.items[at].used = t->dropped_cnt;
 }
 
 /* A wait is over and done with, but for the one a thread still sleeps in. */
 static bool fold_wait(struct tape *t, const struct ev_wait *w)
 {
-	base_touch(t, w->res);
+	base_touch(t, EV_RES, w->res);
+	if (w->h.size >= sizeof(*w)) { /* an older writer's ends before */
+		base_touch(t, EV_STACK, w->ustack);
+		base_touch(t, EV_STACK, w->waker_stack);
+	}
 	if (w->flags & WAITF_PENDING)
 		return false;
 	base_del(t, key_of(EV_WAIT, w->h.tid, 0, 0));

@@ -208,7 +208,7 @@ static void add_loss(struct ticks *t, const struct ev_loss *e)
 {
 	t->lost = 0;
 	for (unsigned i = 0; i < LOSS_CNT; i++)
-		t->lost += e->cnt[i];
+		t->lost += loss_is_of_stacks(i) ? 0 : e->cnt[i];
 }
 
 /* The first host record only tells where the counters stood. */

@@ -187,6 +187,10 @@ static void losses_list(struct court *k, struct verdict *v)
 		[LOSS_SOCK_STORAGE] = "sockets that could not be tracked",
 		[LOSS_KSTACK] = "kernel stacks not stored",
 		[LOSS_MISSED] = "runs of BPF programs missed",
+		[LOSS_STACK_MAP] = "stacks that end early (code not known yet)",
+		[LOSS_STACK_CUT] = "stacks that end early (deeper than the limit)",
+		[LOSS_STACK_READ] = "stacks that end early (memory not readable)",
+		[LOSS_SAMPLES] = "samples of running threads not stored",
 	};
 	const struct model *m = k->m;
 

@@ -578,8 +578,8 @@ struct metrics_result metrics_tick(struct metrics *s, const struct model *m, str
 	struct metrics_result r = {.begin_ns = m->tick_begin_ns, .end_ns = m->tick_end_ns};
 	struct calc c = {.s = s, .m = m, .tick_ns = r.end_ns - r.begin_ns, .arena = arena};
 
-	for (int i = 0; i < LOSS_CNT; i++)
-		r.lost_cnt += m->loss.cnt[i];
+	for (unsigned i = 0; i < LOSS_CNT; i++)
+		r.lost_cnt += loss_is_of_stacks(i) ? 0 : m->loss.cnt[i];
 	if (c.tick_ns == 0)
 		return r;
 	c.seconds = (double)c.tick_ns / 1e9;

@@ -317,6 +317,68 @@ TEST(capture_checks_records_at_the_border)
 	remove_dir();
 }
 
+/* One record of 64 bytes, as a hostile file may hold it. */
+union code_record {
+	struct event_hdr h;
+	struct ev_module module;
+	struct ev_stack stack;
+	struct ev_frame frame;
+	struct ev_sample sample;
+	uint64_t words[8];
+};
+
+TEST(capture_checks_stacks_and_names_at_the_border)
+{
+	static const struct {
+		union code_record r;
+		enum event_verdict want;
+	} rows[] = {
+		{{.module = {.h = {64, EV_MODULE, 0, 0, 5}, .id = 1}}, EVENT_PASS},
+		{{.module = {.h = {64, EV_MODULE, 0, 0, 5}, .id = EVENT_MODULE_MAX,
+			     .build_id_len = 20}}, EVENT_PASS},
+		{{.module = {.h = {64, EV_MODULE, 0, 0, 5}, .id = 0}}, EVENT_SKIP},
+		{{.module = {.h = {64, EV_MODULE, 0, 0, 5}, .id = 65535}}, EVENT_SKIP},
+		{{.module = {.h = {64, EV_MODULE, 0, 0, 5}, .id = 1, .build_id_len = 21}},
+		 EVENT_SKIP},
+		{{.module = {.h = {56, EV_MODULE, 0, 0, 5}, .id = 1}}, EVENT_SKIP},
+		{{.module = {.h = {64, EV_MODULE, 0, 0, 5}, .id = 1, .path = 9}}, EVENT_SKIP},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = 1, .user_cnt = 4}}, EVENT_PASS},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = 1, .user_cnt = 1,
+			    .kernel_cnt = 3}}, EVENT_PASS},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = 1, .user_cnt = 4,
+			    .kernel_cnt = 1}}, EVENT_SKIP},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = 1, .user_cnt = 65535,
+			    .kernel_cnt = 65535}}, EVENT_SKIP},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = 0, .user_cnt = 4}}, EVENT_SKIP},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = EVENT_STACK_MAX + 1,
+			    .user_cnt = 4}}, EVENT_SKIP},
+		{{.stack = {.h = {64, EV_STACK, 0, 0, 5}, .id = 1}}, EVENT_SKIP},
+		{{.stack = {.h = {24, EV_STACK, 0, 0, 5}, .id = 1, .user_cnt = 1}}, EVENT_SKIP},
+		{{.frame = {.h = {48, EV_FRAME, 0, 0, 5}, .fn = 3}}, EVENT_PASS},
+		{{.frame = {.h = {48, EV_FRAME, 0, 0, 5}, .fn = 4}}, EVENT_SKIP},
+		{{.frame = {.h = {48, EV_FRAME, 0, 0, 5}, .fn = 3, .file = 4}}, EVENT_SKIP},
+		{{.frame = {.h = {48, EV_FRAME, 0, 0, 5}, .fn = 3, .depth = 65}}, EVENT_SKIP},
+		{{.frame = {.h = {40, EV_FRAME, 0, 0, 5}, .fn = 3}}, EVENT_SKIP},
+		{{.sample = {.h = {32, EV_SAMPLE, 0, 7, 5}, .stack = 1, .cnt = 1}}, EVENT_PASS},
+		{{.sample = {.h = {24, EV_SAMPLE, 0, 7, 5}, .stack = 1}}, EVENT_SKIP},
+	};
+	struct {
+		struct ev_str s;
+		char text[8];
+	} str = {{.h = {32, EV_STR, 0, 0, 0}, .id = 3, .len = 2}, "fn"};
+	struct event_check c = {0};
+	uint64_t skipped = 0;
+
+	EQ_I(event_check(&c, &str, sizeof(str)), EVENT_PASS);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		ROW(i);
+		EQ_I(event_check(&c, &rows[i].r, sizeof(rows[i].r)), rows[i].want);
+		skipped += rows[i].want == EVENT_SKIP;
+	}
+	EQ_U(c.skipped_cnt, skipped);
+	event_check_release(&c);
+}
+
 TEST(capture_does_not_overwrite_what_is_not_one)
 {
 	static const struct capture_opts force = {.force = true};
