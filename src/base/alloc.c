@@ -76,3 +76,8 @@ char *xasprintf(const char *fmt, ...)
 	va_end(ap);
 	return str;
 }
+
+void *alloc_big(size_t size)
+{
+	return malloc(size ? size : 1);
+}

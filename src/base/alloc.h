@@ -16,4 +16,7 @@ char *xstrdup(const char *str) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *str, size_t max_len) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *fmt, ...) __attribute__((returns_nonnull, format(printf, 1, 2)));
 
+/* For a big size, as of a file's section: NULL when memory is short. */
+void *alloc_big(size_t size) __attribute__((malloc));
+
 #endif /* ALLOC_H */

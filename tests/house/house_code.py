@@ -10,13 +10,15 @@ BELOW = {
     "bpf": {"wire"},
     "store": {"base", "wire"},
     "model": {"base", "wire", "store/event.h"},
-    "symbols": {"base", "wire", "store/event.h", "model"},
+    "symbols": {"base", "wire"},
     "collect": {"base", "wire", "store", "model", "symbols"},
     "waits": {"base", "model", "store/event.h"},
     "functions": {"base", "model", "store/event.h"},
     "requests": {"base", "model", "store/event.h"},
+    "stacks": {"base", "model", "store/event.h", "symbols"},
 }
-BELOW["verdict"] = {"base", "model", "store/event.h", "waits", "functions", "requests"}
+BELOW["verdict"] = {"base", "model", "store/event.h", "waits", "stacks", "functions",
+                    "requests"}
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["cli"] = BELOW["ui"] | {"ui", "symbols", "http"}
