@@ -310,7 +310,7 @@ static void publish_bytes(struct model *m)
 		       (p->by_tid.cap + p->by_tgid.cap + p->by_res.cap + p->by_pair.cap +
 			p->by_res_tick.cap + p->by_kstack.cap + p->kstack_idx.cap) *
 			       (sizeof(struct hmap_entry) + 1) +
-		       slices_bytes(&p->slices) + tables_bytes(p);
+		       slices_bytes(&p->slices) + tables_bytes(p) + code_bytes(p);
 }
 
 void model_finish(struct model *m)
@@ -339,5 +339,6 @@ void model_finish(struct model *m)
 	sums_publish(m);
 	publish_res(m);
 	tables_publish(m);
+	code_publish(m);
 	publish_bytes(m);
 }

@@ -62,6 +62,7 @@ void model_free(struct model *m)
 	hmap_release(&p->kstack_idx);
 	slices_release(&p->slices);
 	tables_release(p);
+	code_release(p);
 	arena_release(&p->str_arena);
 	arena_release(&p->labels);
 	arena_release(&p->pub);
@@ -455,6 +456,11 @@ static bool dispatch(struct model *m, const struct event_hdr *ev)
 		return add_thread(m, ev);
 	case EV_PROC:
 		return add_proc(m, ev);
+	case EV_MODULE:
+	case EV_STACK:
+	case EV_FRAME:
+	case EV_SAMPLE:
+		return code_add(m, ev);
 	default:
 		return table_add(m, ev);
 	}

@@ -32,7 +32,7 @@ struct err;
 struct model;
 
 struct model_opts {	    /* zero fields mean defaults */
-	uint32_t max_waits; /* default 110000 (8 MiB), limit 1 << 24 */
+	uint32_t max_waits; /* default 100000 (8 MiB), limit 1 << 24 */
 	uint32_t max_slices;/* ticks kept for timelines; default 600 */
 	uint32_t no_res_ticks; /* 1: res_ticks, file_ticks stay empty: less work */
 };
@@ -53,6 +53,7 @@ struct wait {		    /* sorted by thread, then off_ns */
 	uint32_t waker_tid;
 	uint32_t owner_tid;
 	uint32_t kstack;    /* idx in kstacks, NO_IDX */
+	uint32_t ustack, waker_stack; /* idx in stacks (model/stack.h), NO_IDX: not taken */
 	uint32_t proc_open;
 	uint32_t prev_io;   /* as recorded: res idx received from after the wait before this one */
 	uint16_t flags, own_open, cpu;
@@ -214,6 +215,11 @@ struct model {
 	struct cgroup *cgroups; size_t cgroup_cnt;
 	struct member *members; size_t member_cnt;
 	struct kstack *kstacks; size_t kstack_cnt;
+	struct module *modules; size_t module_cnt; /* these five: model/stack.h */
+	struct stack *stacks; size_t stack_cnt;
+	struct fn *fns; size_t fn_cnt;
+	struct stack_sum *stack_sums; size_t stack_sum_cnt; /* by thread, state, resource */
+	struct sample *samples; size_t sample_cnt; /* the newest */
 	struct ev_conn *conns_first, *conns_last; size_t conn_first_cnt, conn_last_cnt;
 	struct listen *listens; size_t listen_cnt;
 	struct ev_host host;	   /* over the window, psi too; memory as last seen */

@@ -15,9 +15,10 @@
 #include "base/vec.h"
 #include "model/model.h"
 #include "model/slices.h"
+#include "model/stack.h"
 
 enum {
-	MODEL_WAITS_DEFAULT = 110000,
+	MODEL_WAITS_DEFAULT = 100000,
 	MODEL_WAITS_LIMIT = 1 << 24,
 	MODEL_SLICES_DEFAULT = 600,
 	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
@@ -32,6 +33,12 @@ enum {
 	TABLE_MAX = 1 << 13,	/* rows of each table of tables.c */
 	TURNS_MAX = 1 << 14,
 	NOTES_MAX = 256,
+	MODULES_MAX = 1 << 12,
+	STACKS_MAX = 1 << 16,
+	FRAMES_MAX = 1 << 21,	/* of all stacks together: 16 MiB */
+	FNS_MAX = 1 << 17,
+	STACK_SUMS_MAX = 1 << 16,
+	SAMPLES_MAX = 1 << 16,
 	TIME_BITS = 62,		/* a time above is damage; differences and their sums fit int64_t */
 };
 
@@ -99,6 +106,25 @@ struct memo {
 		VEC(struct { type first; type last; }) rows;          \
 	}
 
+struct raw_sample {
+	uint64_t ts_ns;
+	uint32_t tid, stack, cnt; /* stack: idx */
+	uint16_t cpu;
+};
+
+struct code {
+	VEC(struct module) modules;
+	VEC(struct stack) stacks;
+	VEC(struct fn) fns;
+	VEC(struct raw_sample) samples; /* the newest */
+	VEC(struct raw_sample) sampled; /* summed by thread and stack */
+	VEC(struct stack_sum) sums;
+	struct arena frames;	/* of the stacks */
+	size_t frame_cnt;
+	/* places plus one, by id, and by the mix of a key */
+	struct hmap by_module, by_stack, by_frame, by_sum, by_sampled;
+};
+
 struct model_priv {
 	uint32_t max_waits;
 	bool no_rows;
@@ -145,6 +171,7 @@ struct model_priv {
 	VEC(struct ev_conn) conns_first, conns_last;
 	uint64_t conns_first_ns, conns_last_ns;
 	VEC(uint32_t) notes, note_kinds;
+	struct code code;
 
 	struct arena labels;	/* names made up for resources */
 	struct arena pub;	/* what the last model_finish published */
@@ -188,6 +215,14 @@ void tables_publish(struct model *m);
 uint64_t tables_listen_key(const struct ev_listen *e);
 void tables_release(struct model_priv *p);
 size_t tables_bytes(const struct model_priv *p);
+
+/* code.c */
+bool code_add(struct model *m, const struct event_hdr *ev);
+void code_stacks_of(struct model *m, const struct ev_wait *e, struct wait *w);
+void code_wait(struct model *m, const struct wait *w);
+void code_publish(struct model *m);
+size_t code_bytes(const struct model_priv *p);
+void code_release(struct model_priv *p);
 
 /* label.c: a name for a resource that came without one. */
 const char *label_res(const struct model *m, const struct res *r, struct arena *a);

@@ -71,6 +71,7 @@ struct wait sums_kept(struct model *m, const struct track *t, const struct raw_w
 		.waker_ctx = e->waker_ctx,
 	};
 
+	code_stacks_of(m, e, &w);
 	if (w.end_ns < w.off_ns)
 		w.end_ns = w.off_ns;
 	if (w.flags & WAITF_PREEMPTED)
@@ -325,6 +326,7 @@ void sums_wait(struct model *m, struct track *t, const struct raw_wait *raw)
 
 	t->wait_cnt++;
 	sums_keep(m, &w);
+	code_wait(m, &w);
 	if (w.flags & WAITF_PREEMPTED)
 		return;
 	if (!m->priv->no_rows)

@@ -13,9 +13,9 @@ BELOW = {
     "symbols": {"base", "wire"},
     "collect": {"base", "wire", "store", "model", "symbols"},
     "waits": {"base", "model", "store/event.h"},
+    "stacks": {"base", "model", "store/event.h"},
     "functions": {"base", "model", "store/event.h"},
     "requests": {"base", "model", "store/event.h"},
-    "stacks": {"base", "model", "store/event.h", "symbols"},
 }
 BELOW["verdict"] = {"base", "model", "store/event.h", "waits", "stacks", "functions",
                     "requests"}
@@ -34,8 +34,8 @@ P95_MAX = 45
 PARAMETER_AIM, PARAMETER_MAX, PARAMETER_OVER_SHARE = 5, 8, 0.03
 # Contracts that are one table of records each: split, they would be read side by side;
 # the last is the inside of one folder.
-TABLE_HEADERS = {"src/wire/wire.h": 300, "src/store/event.h": 400, "src/model/model.h": 260,
-                 "src/model/priv.h": 220}
+TABLE_HEADERS = {"src/wire/wire.h": 300, "src/store/event.h": 400, "src/model/model.h": 270,
+                 "src/model/priv.h": 260}
 EXCUSE = "/* flat table */"
 
 

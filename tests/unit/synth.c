@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/bug.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -15,7 +16,7 @@ enum { SYNTH_BASE_S = 1000 };
 
 struct synth {
 	struct arena arena;
-	struct strtab strs;
+	struct strtab strs, modules, frames, stacks;
 	VEC(struct event_hdr *) events;
 	VEC(struct ev_thread *) snaps; /* zero, last, zero, last ... */
 	VEC(uint32_t) tgids;	/* by thread: tid, tgid, tid, tgid ... */
@@ -67,6 +68,9 @@ void synth_free(struct synth *s)
 	model_free(s->model);
 	arena_release(&s->arena);
 	strtab_release(&s->strs);
+	strtab_release(&s->modules);
+	strtab_release(&s->frames);
+	strtab_release(&s->stacks);
 	vec_release(&s->events);
 	vec_release(&s->snaps);
 	vec_release(&s->tgids);
@@ -372,4 +376,101 @@ struct ev_host *synth_host(struct synth *s)
 	struct event_hdr *zero;
 
 	return cumulative(s, EV_HOST, sizeof(struct ev_host), &zero);
+}
+
+/* The module's id; described when new. */
+static uint32_t module_of(struct synth *s, uint32_t tgid, const char *name)
+{
+	struct ev_module *ev;
+	uint32_t had = s->modules.cnt, id = strtab_add(&s->modules, name);
+
+	if (s->modules.cnt == had)
+		return id;
+	ev = synth_event(s, EV_MODULE, sizeof(*ev), 0);
+	ev->id = id;
+	ev->tgid = tgid;
+	ev->path = synth_str(s, arena_printf(&s->arena, "%s%s", name[0] == '[' ? "" : "/usr/lib/",
+					     name));
+	ev->base_vaddr = 0x1000;
+	ev->build_id_len = 20;
+	memset(ev->build_id, (int)id, 20);
+	return id;
+}
+
+/* Its functions, "inner+outer", as names of the frame. */
+static void name_frame(struct synth *s, uint64_t frame, uint32_t tgid, char *names)
+{
+	uint32_t depth = 0;
+	char *save = NULL;
+
+	for (const char *c = names; *c; c++)
+		depth += *c == '+';
+	for (char *fn = strtok_r(names, "+", &save); fn; fn = strtok_r(NULL, "+", &save)) {
+		struct ev_frame *ev = synth_event(s, EV_FRAME, sizeof(*ev), 0);
+
+		ev->frame = frame;
+		ev->tgid = tgid;
+		ev->depth = depth--;
+		ev->fn = synth_str(s, fn);
+		ev->line = 10 + ev->depth;
+		ev->file = synth_str(s, "prog.c");
+	}
+}
+
+static uint64_t frame_of(struct synth *s, uint32_t tgid, const char *text, bool *ret_kernel)
+{
+	uint32_t had = s->frames.cnt, id = strtab_add(&s->frames, text);
+	char *names = arena_strdup(&s->arena, text), *at = strchr(names, '@');
+	const char *module = at ? at + 1 : "prog";
+	uint64_t frame = (uint64_t)id << 4;
+
+	if (at)
+		*at = 0;
+	*ret_kernel = strcmp(module, "k") == 0;
+	if (*ret_kernel)
+		frame |= (uint64_t)FRAME_KERNEL << 48;
+	else if (strcmp(module, "j") != 0)
+		frame |= (uint64_t)module_of(s, tgid, module) << 48;
+	if (s->frames.cnt != had && names[0] != '?')
+		name_frame(s, frame, FRAME_MODULE(frame) ? 0 : tgid, names);
+	return frame;
+}
+
+uint32_t synth_stack(struct synth *s, uint32_t tgid, const char *text)
+{
+	uint32_t had = s->stacks.cnt, id = strtab_add(&s->stacks, text), cnt = 0;
+	char *copy = arena_strdup(&s->arena, text), *save = NULL;
+	uint64_t frames[EVENT_FRAMES_MAX];
+	struct ev_stack *ev;
+	uint16_t kernel_cnt = 0;
+
+	if (s->stacks.cnt == had)
+		return id;
+	for (char *fn = strtok_r(copy, ";", &save); fn; fn = strtok_r(NULL, ";", &save)) {
+		bool kernel;
+
+		BUG_ON(cnt == EVENT_FRAMES_MAX);
+		frames[cnt++] = frame_of(s, tgid, fn, &kernel);
+		kernel_cnt += kernel;
+	}
+	ev = synth_event(s, EV_STACK, sizeof(*ev) + cnt * sizeof(*frames), 0);
+	ev->id = id;
+	ev->tgid = tgid;
+	ev->kernel_cnt = kernel_cnt;
+	ev->user_cnt = (uint16_t)(cnt - kernel_cnt);
+	ev->end = STACK_WHOLE;
+	memcpy(ev + 1, frames, cnt * sizeof(*frames));
+	return id;
+}
+
+struct ev_sample *synth_sample(struct synth *s, uint32_t tid, uint32_t stack, double at_ms,
+			       uint32_t cnt)
+{
+	struct ev_sample *ev = synth_event(s, EV_SAMPLE, sizeof(*ev), at_ms);
+
+	ev->h.tid = tid;
+	ev->tgid = tgid_of(s, tid);
+	ev->stack = stack;
+	ev->cnt = cnt;
+	return ev;
 }

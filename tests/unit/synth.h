@@ -74,6 +74,16 @@ struct ev_dev *synth_dev(struct synth *s, uint32_t dev, const char *name, double
 struct ev_cgroup *synth_cgroup(struct synth *s, uint64_t id, const char *path);
 struct ev_host *synth_host(struct synth *s);
 
+/*
+ * The id of a stack, innermost first: "futex_wait@k;lock@libc.so.6;work;main".
+ * A function's module stands after the @, k for the kernel, j for code of the
+ * process itself; without one it is the program, "prog".  "inner+outer": one
+ * frame with a function inlined into another.  A stack given before keeps its id.
+ */
+uint32_t synth_stack(struct synth *s, uint32_t tgid, const char *text);
+struct ev_sample *synth_sample(struct synth *s, uint32_t tid, uint32_t stack, double at_ms,
+			       uint32_t cnt);
+
 /* Any other event: zeroed, of this kind and size, at at_ms. */
 void *synth_event(struct synth *s, unsigned kind, size_t size, double at_ms);
 

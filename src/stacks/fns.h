@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STACKS_FNS_H
+#define STACKS_FNS_H
+/*
+ * From frames to functions: each distinct (module, name) once, each stack of
+ * the model as a list of them.  Private to stacks/.
+ *
+ *	struct fns f;  fns_init, fns_note, fns_paths, fns_finish, fns_release
+ */
+#include "base/hash.h"
+#include "base/vec.h"
+#include "stacks/stacks.h"
+
+struct fns {
+	const struct model *m;
+	struct arena *arena;
+	VEC(struct stack_fn) fns;
+	struct hmap by_name;	/* hash of kind, module and name, to place plus one */
+	struct hmap by_frame;	/* hash of frame and process, to place in chains plus one */
+	VEC(uint32_t) chains;	/* runs of functions, outermost first, each after its length */
+	const char **bases;	/* by module idx: base name */
+};
+
+void fns_init(struct fns *f, const struct model *m, struct arena *arena);
+void fns_release(struct fns *f);
+
+/* What is no function: process, thread, resource, ... */
+uint32_t fns_note(struct fns *f, unsigned kind, const char *name);
+
+/* By stack idx, in the arena. */
+struct stack_path *fns_paths(struct fns *f);
+
+/* Of a module's path: what stands after the last slash. */
+const char *module_base(const char *path);
+
+#endif /* STACKS_FNS_H */
