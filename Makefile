@@ -51,7 +51,7 @@ DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAV
 	   $(if $(HAVE_LZMA),-DHAVE_LZMA)
 LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
 	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
-	   $(if $(HAVE_LZMA),-llzma) -liberty \
+	   $(if $(HAVE_LZMA),-llzma) -liberty -ldl \
 	   $(if $(call have,ncurses.h),-lncursesw -ltinfo) -lm -lpthread
 
 WARN    := -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes -Wvla

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INROOT_H
+#define INROOT_H
+/*
+ * Opening a file of another process' file system as that process would see it:
+ * symbolic links are followed inside its root only, never out of it, never
+ * through /proc's magic ones; what is no regular file is refused, so that no
+ * open or read waits for somebody.
+ */
+#include <stdint.h>
+
+/* For reading; a descriptor, or -errno (-ELOOP a magic link, -EINVAL no regular file). */
+int inroot_open(const char *root, const char *path);
+
+/* As inroot_open below "/proc/TGID/root". */
+int inroot_open_of(uint32_t tgid, const char *path);
+
+#endif /* INROOT_H */

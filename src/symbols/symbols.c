@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/symbols.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "symbols/debuginfod.h"
+#include "symbols/demangle.h"
+#include "symbols/module.h"
+#include "symbols/perfmap.h"
+
+#define BYTES_DEFAULT (UINT64_C(64) << 20)
+#define STRINGS_MAX (1u << 19) /* distinct names and files handed out */
+#define JIT_RETRY_NS NS_PER_SEC
+
+struct jit {
+	uint32_t tgid;
+	struct perfmap map;
+	uint64_t tried_ns; /* 0: never */
+};
+
+struct symbols {
+	struct symbols_opts opts;
+	VEC(struct module *) modules; /* by id - 1 */
+	struct hmap by_key;	      /* hash of a file's or build id's key to id */
+	VEC(struct jit) jits;
+	struct hmap jit_by_tgid;      /* to index */
+	struct strtab strings;
+	struct debuginfod *debuginfod;
+	bool debuginfod_tried;
+	uint64_t debuginfod_left_ns;
+	uint64_t seq;
+	struct symbols_stats stats;
+	struct buf raw, fn, full; /* used again for each name */
+};
+
+struct symbols *symbols_new(const struct symbols_opts *opts)
+{
+	struct symbols *s = xcalloc(1, sizeof(*s));
+
+	if (opts)
+		s->opts = *opts;
+	if (!s->opts.max_bytes)
+		s->opts.max_bytes = BYTES_DEFAULT;
+	s->debuginfod_left_ns = s->opts.debuginfod_ms * NS_PER_MS;
+	s->strings.max_cnt = STRINGS_MAX;
+	return s;
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	VEC_FOREACH(&s->modules, m)
+		module_free(*m);
+	VEC_FOREACH(&s->jits, j)
+		perfmap_release(&j->map);
+	vec_release(&s->modules);
+	vec_release(&s->jits);
+	hmap_release(&s->by_key);
+	hmap_release(&s->jit_by_tgid);
+	strtab_release(&s->strings);
+	debuginfod_free(s->debuginfod);
+	buf_release(&s->raw);
+	buf_release(&s->fn);
+	buf_release(&s->full);
+	free(s);
+}
+
+/* ---- modules */
+
+static struct module *module_of(struct symbols *s, uint32_t id)
+{
+	return id && id <= s->modules.cnt ? s->modules.items[id - 1] : NULL;
+}
+
+static uint64_t hash_of_file(const struct module_key *key)
+{
+	return hash_bytes(key, sizeof(*key));
+}
+
+/* What another copy of the same file has in common with it. */
+static uint64_t hash_of_build(const struct module *m)
+{
+	struct {
+		uint8_t id[IMAGE_BUILD_ID_MAX + 4];
+		uint64_t id_len, size, uid;
+	} key = {.id_len = m->build_id_len, .size = m->key.size, .uid = m->key.uid};
+
+	memcpy(key.id, m->build_id, m->build_id_len);
+	return ~hash_bytes(&key, sizeof(key));
+}
+
+static bool same_build(const struct module *a, const struct module *b)
+{
+	return a->build_id_len && a->build_id_len == b->build_id_len &&
+	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0 &&
+	       a->key.size == b->key.size && a->key.uid == b->key.uid;
+}
+
+static uint32_t add_module(struct symbols *s, struct module *m)
+{
+	vec_push(&s->modules, m);
+	s->stats.module_cnt++;
+	return (uint32_t)s->modules.cnt;
+}
+
+int symbols_module(struct symbols *s, const char *path, int fd, const char *root, uint32_t *ret_id,
+		   struct err *err)
+{
+	struct module_key key;
+	struct module *m, *known;
+	struct stat st;
+	uint64_t id;
+
+	if (fstat(fd, &st) < 0)
+		return err_errno(err, -errno, "stat '%s'", path);
+	key = module_key_of(&st);
+	if (hmap_get(&s->by_key, hash_of_file(&key), &id)) {
+		known = module_of(s, (uint32_t)id);
+		if (known->fd >= 0) {
+			*ret_id = (uint32_t)id;
+			return 0;
+		}
+	}
+	if (s->modules.cnt == SYMBOLS_MODULE_MAX)
+		return err_set(err, -ENOSPC, "more than %d files", SYMBOLS_MODULE_MAX);
+	m = module_new(path, fd, root, err);
+	if (!m) {
+		s->stats.refused_cnt++;
+		return err && err->code ? err->code : -ENOEXEC;
+	}
+	if (m->build_id_len && hmap_get(&s->by_key, hash_of_build(m), &id) &&
+	    same_build(m, module_of(s, (uint32_t)id))) {
+		hmap_put(&s->by_key, hash_of_file(&key), id);
+		module_free(m);
+		*ret_id = (uint32_t)id;
+		return 0;
+	}
+	*ret_id = add_module(s, m);
+	hmap_put(&s->by_key, hash_of_file(&key), *ret_id);
+	if (m->build_id_len)
+		hmap_put(&s->by_key, hash_of_build(m), *ret_id);
+	return 0;
+}
+
+int symbols_module_bytes(struct symbols *s, const char *path, const void *data, size_t len,
+			 uint32_t *ret_id, struct err *err)
+{
+	uint64_t hash = hash_bytes(data, len), id;
+	struct module *m;
+
+	if (hmap_get(&s->by_key, hash, &id)) {
+		m = module_of(s, (uint32_t)id);
+		if (m->bytes && m->bytes_len == len && memcmp(m->bytes, data, len) == 0) {
+			*ret_id = (uint32_t)id;
+			return 0;
+		}
+	}
+	if (s->modules.cnt == SYMBOLS_MODULE_MAX)
+		return err_set(err, -ENOSPC, "more than %d files", SYMBOLS_MODULE_MAX);
+	m = module_new_bytes(path, data, len, err);
+	if (!m) {
+		s->stats.refused_cnt++;
+		return err && err->code ? err->code : -ENOEXEC;
+	}
+	*ret_id = add_module(s, m);
+	hmap_put(&s->by_key, hash, *ret_id);
+	return 0;
+}
+
+static uint64_t bytes_in_use(const struct symbols *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->modules.cnt; i++)
+		bytes += symtab_bytes(&s->modules.items[i]->tab);
+	for (size_t i = 0; i < s->jits.cnt; i++)
+		bytes += perfmap_bytes(&s->jits.items[i].map);
+	return bytes;
+}
+
+/* Gives back the tables that were not used for longest, but never those of keep. */
+static void make_room(struct symbols *s, const struct module *keep)
+{
+	while (bytes_in_use(s) > s->opts.max_bytes) {
+		struct module *oldest = NULL;
+
+		VEC_FOREACH(&s->modules, m) {
+			if (*m != keep && (*m)->is_loaded && (*m)->tab.entries.cnt &&
+			    (!oldest || (*m)->used_seq < oldest->used_seq))
+				oldest = *m;
+		}
+		if (!oldest)
+			return;
+		module_unload(oldest);
+		s->stats.evicted_cnt++;
+	}
+}
+
+static void ensure_loaded(struct symbols *s, struct module *m)
+{
+	struct module_load_opts opts = {.no_debug_files = s->opts.no_debug_files};
+	struct module_load_result result;
+	uint64_t start_ns, used_ns;
+
+	m->used_seq = ++s->seq;
+	if (m->is_loaded)
+		return;
+	if (s->debuginfod_left_ns && !s->debuginfod_tried) {
+		s->debuginfod = debuginfod_new();
+		s->debuginfod_tried = true;
+	}
+	start_ns = clock_mono_ns();
+	if (s->debuginfod_left_ns)
+		opts.debuginfod = s->debuginfod;
+	opts.deadline_ns = start_ns + s->debuginfod_left_ns;
+	module_load(m, &opts, &result);
+	used_ns = clock_mono_ns() - start_ns;
+	if (opts.debuginfod)
+		s->debuginfod_left_ns -= used_ns < s->debuginfod_left_ns ? used_ns
+									 : s->debuginfod_left_ns;
+	s->stats.debuginfod_cnt += result.debuginfod_had;
+	s->stats.debuginfod_late_cnt += result.debuginfod_late;
+	s->stats.refused_cnt += m->problem != NULL;
+	make_room(s, m);
+}
+
+int symbols_module_info(struct symbols *s, uint32_t module, struct symbols_module_info *ret_info)
+{
+	struct module *m = module_of(s, module);
+
+	if (!m)
+		return -ENOENT;
+	ensure_loaded(s, m);
+	*ret_info = (struct symbols_module_info){
+		.path = m->path,
+		.build_id = m->build_id,
+		.build_id_len = m->build_id_len,
+		.source = m->source,
+		.debug_path = m->debug_path,
+		.fn_cnt = m->tab.named_cnt,
+		.fde_cnt = m->tab.bounds_cnt,
+		.has_lines = m->has_lines,
+		.problem = m->problem,
+		.bytes = symtab_bytes(&m->tab),
+	};
+	return 0;
+}
+
+/* ---- names */
+
+/* Kept as long as s; one that is too long is cut. */
+static const char *keep(struct symbols *s, const char *text, size_t len)
+{
+	uint32_t id;
+	bool cut = len > SYMBOLS_NAME_MAX;
+
+	if (cut) {
+		char part[SYMBOLS_NAME_MAX + 1];
+
+		memcpy(part, text, SYMBOLS_NAME_MAX - 3);
+		memcpy(part + SYMBOLS_NAME_MAX - 3, "...", 4);
+		id = strtab_addn(&s->strings, part, SYMBOLS_NAME_MAX);
+	} else {
+		id = strtab_addn(&s->strings, text, len);
+	}
+	s->stats.cut_cnt += cut || !id;
+	return id ? strtab_str(&s->strings, id) : "[name over the bound]";
+}
+
+static void __attribute__((format(printf, 3, 4))) name_by_number(struct symbols *s,
+								 struct symbol_name *name,
+								 const char *fmt, ...)
+{
+	va_list ap;
+
+	buf_clear(&s->fn);
+	va_start(ap, fmt);
+	buf_vprintf(&s->fn, fmt, ap);
+	va_end(ap);
+	name->frames[0].fn = name->frames[0].full = keep(s, buf_str(&s->fn), s->fn.len);
+}
+
+static void name_by_symbol(struct symbols *s, struct symbol_name *name, const char *raw)
+{
+	demangle(raw, &s->fn, &s->full);
+	name->frames[0].fn = keep(s, buf_str(&s->fn), s->fn.len);
+	name->frames[0].full = keep(s, buf_str(&s->full), s->full.len);
+}
+
+void symbols_name(struct symbols *s, uint32_t module, uint64_t pc_off, bool is_return,
+		  struct symbol_name *ret_name)
+{
+	struct module *m = module_of(s, module);
+	const struct symtab_entry *e = NULL;
+	uint64_t pc = pc_off - (is_return && pc_off);
+
+	*ret_name = (struct symbol_name){.frame_cnt = 1, .start = pc_off};
+	if (!m) {
+		name_by_number(s, ret_name, "?+0x%" PRIx64, pc_off);
+		return;
+	}
+	ensure_loaded(s, m);
+	if (pc < UINT32_MAX)
+		e = symtab_find(&m->tab, (uint32_t)pc);
+	if (!e) {
+		name_by_number(s, ret_name, "%s+0x%" PRIx64, m->name, m->base_vaddr + pc_off);
+		return;
+	}
+	ret_name->start = e->pc;
+	ret_name->off = (uint32_t)(pc_off - e->pc);
+	ret_name->source = symtab_source(&m->tab, e);
+	symtab_name(&m->tab, e, &s->raw);
+	if (s->raw.len)
+		name_by_symbol(s, ret_name, buf_str(&s->raw));
+	else
+		name_by_number(s, ret_name, "%s+0x%" PRIx64, m->name, m->base_vaddr + e->pc);
+}
+
+/* ---- code made at run time */
+
+/* NULL over the bound. */
+static struct jit *jit_of(struct symbols *s, uint32_t tgid)
+{
+	uint64_t idx;
+
+	if (hmap_get(&s->jit_by_tgid, tgid, &idx))
+		return &s->jits.items[idx];
+	if (s->jits.cnt == SYMBOLS_JIT_MAX)
+		return NULL;
+	hmap_put(&s->jit_by_tgid, tgid, s->jits.cnt);
+	struct jit *j = vec_add(&s->jits);
+	j->tgid = tgid;
+	return j;
+}
+
+void symbols_jit_forget(struct symbols *s, uint32_t tgid)
+{
+	uint64_t idx;
+
+	if (!hmap_get(&s->jit_by_tgid, tgid, &idx))
+		return;
+	perfmap_release(&s->jits.items[idx].map);
+	hmap_del(&s->jit_by_tgid, tgid);
+	if (idx != s->jits.cnt - 1) {
+		s->jits.items[idx] = *vec_last(&s->jits);
+		hmap_put(&s->jit_by_tgid, s->jits.items[idx].tgid, idx);
+	}
+	s->jits.cnt--;
+}
+
+/* The entry, after a look whether there is more in the file when there is none. */
+static const struct perfmap_entry *jit_find(struct jit *j, uint64_t addr)
+{
+	const struct perfmap_entry *e = perfmap_find(&j->map, addr);
+	uint64_t now_ns;
+
+	if (e)
+		return e;
+	now_ns = clock_mono_ns();
+	if (j->tried_ns && now_ns - j->tried_ns < JIT_RETRY_NS)
+		return NULL;
+	j->tried_ns = now_ns;
+	perfmap_load(&j->map, j->tgid, NULL, NULL);
+	return perfmap_find(&j->map, addr);
+}
+
+void symbols_jit_name(struct symbols *s, uint32_t tgid, uint64_t addr, const char *mapping,
+		      struct symbol_name *ret_name)
+{
+	struct jit *j = jit_of(s, tgid);
+	const struct perfmap_entry *e = j ? jit_find(j, addr) : NULL;
+
+	*ret_name = (struct symbol_name){.frame_cnt = 1, .start = addr};
+	if (!e) {
+		name_by_number(s, ret_name, "%s+0x%" PRIx64, mapping ? mapping : "[anon]", addr);
+		return;
+	}
+	ret_name->start = e->start;
+	ret_name->off = (uint32_t)(addr - e->start);
+	ret_name->source = SYMBOL_PERF_MAP;
+	perfmap_name(&j->map, e, &s->raw);
+	if (s->raw.len)
+		name_by_symbol(s, ret_name, buf_str(&s->raw));
+	else
+		name_by_number(s, ret_name, "[jit]+0x%" PRIx64, e->start);
+}
+
+void symbols_stats(const struct symbols *s, struct symbols_stats *ret_stats)
+{
+	*ret_stats = s->stats;
+	ret_stats->bytes = bytes_in_use(s);
+}
