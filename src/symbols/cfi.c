@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two passes.  The first reads the headers of all entries, which stand in the
+ * order of the object files; then the FDEs are sorted, unless they are already,
+ * and the second runs their programs in the order of addresses, so that rows
+ * come out sorted and equal neighbours melt into one.
+ *
+ * Where FDEs overlap, each ends where the next begins; of several that begin
+ * at one place the first counts.
+ */
+#include "symbols/cfi.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "symbols/cfi_int.h"
+#include "symbols/image.h"
+
+enum {
+	CIE_MAX = 1 << 18, /* one for each object file at worst */
+	PADDING = 16,	   /* fewer bytes between functions are not worth a row */
+	RADIX_BITS = 11,
+	RADIX = 1 << RADIX_BITS,
+};
+
+static void maker_release(struct cfi_maker *m)
+{
+	vec_release(&m->rows);
+	vec_release(&m->exts);
+	vec_release(&m->cies);
+	vec_release(&m->fdes);
+}
+
+/* What the first pass knows of the CIEs of one section. */
+struct cie_index {
+	struct hmap by_off;
+	uint64_t last_off;
+	uint32_t last;
+};
+
+static bool cie_find(struct cie_index *x, uint64_t off, uint32_t *ret_idx)
+{
+	uint64_t idx;
+
+	if (x->last_off != off) {
+		if (!hmap_get(&x->by_off, off, &idx))
+			return false;
+		x->last_off = off;
+		x->last = (uint32_t)idx;
+	}
+	*ret_idx = x->last;
+	return true;
+}
+
+static int entries_read(struct cfi_maker *m, const struct cfi_section *sec, struct err *err)
+{
+	struct cie_index x = {.last_off = UINT64_MAX};
+	struct cfi_entry e;
+	struct cfi_fde fde;
+	uint32_t cie;
+	int ret = 0;
+
+	for (size_t pos = 0; cfi_entry_next(sec, &pos, &e);) {
+		if (e.is_cie && m->cies.cnt < CIE_MAX) {
+			hmap_put(&x.by_off, e.off, m->cies.cnt);
+			cfi_cie_read(sec, &e, vec_add(&m->cies));
+			continue;
+		}
+		m->fde_cnt++;
+		if (e.is_cie || !cie_find(&x, e.cie_off, &cie) ||
+		    !cfi_fde_read(m, &m->cies.items[cie], &e, &fde)) {
+			m->bad_cnt++;
+			continue;
+		}
+		if (m->fdes.cnt >= CFI_FDE_MAX) {
+			ret = err_set(err, -E2BIG, "over %d FDEs", CFI_FDE_MAX);
+			break;
+		}
+		fde.cie = cie;
+		vec_push(&m->fdes, fde);
+	}
+	hmap_release(&x.by_off);
+	return ret;
+}
+
+static bool is_sorted(const struct cfi_maker *m)
+{
+	for (size_t i = 1; i < m->fdes.cnt; i++)
+		if (m->fdes.items[i].pc < m->fdes.items[i - 1].pc)
+			return false;
+	return true;
+}
+
+/* Keeps the order of equals; three passes where qsort would take twenty. */
+static void radix_sort(struct cfi_maker *m)
+{
+	size_t cnt = m->fdes.cnt;
+	CLEANUP_FREE struct cfi_fde *other = xmalloc(cnt * sizeof(*other));
+
+	for (unsigned int shift = 0; shift < 32; shift += RADIX_BITS) {
+		struct cfi_fde *from = m->fdes.items;
+		uint32_t at[RADIX] = {0}, sum = 0;
+
+		for (size_t i = 0; i < cnt; i++)
+			at[from[i].pc >> shift & (RADIX - 1)]++;
+		for (size_t i = 0; i < RADIX; i++) {
+			uint32_t here = at[i];
+
+			at[i] = sum;
+			sum += here;
+		}
+		for (size_t i = 0; i < cnt; i++)
+			other[at[from[i].pc >> shift & (RADIX - 1)]++] = from[i];
+		m->fdes.items = other;
+		other = from;
+		m->fdes.cap = cnt;
+	}
+}
+
+static void fde_run(struct cfi_maker *m, const struct cfi_fde *fde, uint32_t limit)
+{
+	const struct cfi_cie *cie = &m->cies.items[fde->cie];
+	struct cfi_bytes b = {cie->sec->data + fde->off, cie->sec->data + fde->end, false};
+	struct cfi_run run = {.m = m, .cie = cie, .pc = fde->pc, .limit = limit};
+	struct cfi_state st = cie->init;
+	size_t row_cnt = m->rows.cnt;
+
+	if (cfi_prog_run(&run, b, &st))
+		return;
+	m->bad_cnt++;
+	m->rows.cnt = row_cnt;
+	cfi_rows_none(m, fde->pc);
+}
+
+/* The rows and functions of all FDEs, in order. */
+static void fdes_run(struct cfi_maker *m, struct cfi_fn *fns, size_t *ret_fn_cnt)
+{
+	uint32_t done = 0; /* where the function before ended */
+	size_t next, fn_cnt = 0;
+
+	for (size_t i = 0; i < m->fdes.cnt; i = next) {
+		const struct cfi_fde *fde = &m->fdes.items[i];
+		uint32_t limit = fde->pc + fde->len;
+
+		for (next = i + 1; next < m->fdes.cnt && m->fdes.items[next].pc == fde->pc; next++)
+			m->bad_cnt++;
+		if (next < m->fdes.cnt && m->fdes.items[next].pc < limit)
+			limit = m->fdes.items[next].pc;
+		if (fn_cnt && fde->pc - done >= PADDING)
+			cfi_rows_none(m, done);
+		fde_run(m, fde, limit);
+		fns[fn_cnt++] = (struct cfi_fn){fde->pc, limit - fde->pc};
+		done = limit;
+	}
+	if (fn_cnt)
+		cfi_rows_none(m, done);
+	*ret_fn_cnt = fn_cnt;
+}
+
+static int maker_read(struct cfi_maker *m, const struct cfi_sections *s, struct err *err)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < s->cnt; i++) {
+		int ret = entries_read(m, &s->list[i], err);
+
+		if (ret < 0)
+			return ret;
+		bytes += s->list[i].len;
+	}
+	if (m->fdes.cnt == 0 && m->fde_cnt)
+		return err_set(err, -EBADMSG, "none of its %u FDEs can be used", m->fde_cnt);
+	vec_reserve(&m->rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
+	if (!is_sorted(m))
+		radix_sort(m);
+	return 0;
+}
+
+static int machine_check(const struct image *im, struct err *err)
+{
+	if (image_machine(im) != EM_X86_64)
+		return err_set(err, -ENOTSUP, "not for x86-64 (machine %u)", image_machine(im));
+	if (image_text_len(im) == 0)
+		return err_set(err, -ENODATA, "no executable segment");
+	if (image_text_len(im) > UINT32_MAX)
+		return err_set(err, -E2BIG, "text over 4 GiB");
+	return 0;
+}
+
+static void table_take(struct cfi_maker *m, struct cfi_fn *fns, size_t fn_cnt,
+		       struct cfi_table *ret)
+{
+	*ret = (struct cfi_table){
+		.rows = xreallocarray(m->rows.items, m->rows.cnt + 1, sizeof(*m->rows.items)),
+		.row_cnt = m->rows.cnt,
+		.exts = m->exts.items,
+		.ext_cnt = m->exts.cnt,
+		.fns = fns,
+		.fn_cnt = fn_cnt,
+		.base_vaddr = m->base_vaddr,
+		.text_len = (uint32_t)m->text_len,
+		.fde_cnt = m->fde_cnt,
+		.bad_cnt = m->bad_cnt,
+		.odd_cnt = m->odd_cnt};
+	m->rows.items = NULL;
+	m->exts.items = NULL;
+}
+
+int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
+{
+	CLEANUP(cfi_sections_release) struct cfi_sections s = {0};
+	CLEANUP(maker_release) struct cfi_maker m = {.base_vaddr = image_base_vaddr(im),
+						     .text_len = image_text_len(im)};
+	struct cfi_fn *fns;
+	size_t fn_cnt;
+	int code = machine_check(im, err);
+
+	if (code == 0)
+		code = cfi_find(im, &s, err);
+	if (code == 0)
+		code = maker_read(&m, &s, err);
+	if (code < 0)
+		return code;
+	fns = xmalloc(m.fdes.cnt * sizeof(*fns));
+	fdes_run(&m, fns, &fn_cnt);
+	if (m.full) {
+		free(fns);
+		return err_set(err, -E2BIG, "over %d rows", CFI_ROW_MAX);
+	}
+	table_take(&m, fns, fn_cnt, ret);
+	return 0;
+}
+
+void cfi_release(struct cfi_table *t)
+{
+	free(t->rows);
+	free(t->exts);
+	free(t->fns);
+	memset(t, 0, sizeof(*t));
+}
+
+const struct unw_row *cfi_row(const struct cfi_table *t, uint32_t pc)
+{
+	size_t lo = 0, hi = t->row_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->rows[mid].pc <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &t->rows[lo - 1] : NULL;
+}
+
+const struct cfi_fn *cfi_fn(const struct cfi_table *t, uint32_t pc)
+{
+	size_t lo = 0, hi = t->fn_cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->fns[mid].pc <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && pc - t->fns[lo - 1].pc < t->fns[lo - 1].len ? &t->fns[lo - 1] : NULL;
+}
+
+static bool row_ok(const struct cfi_table *t, const struct unw_row *row)
+{
+	uint8_t kind = row->kind & UNW_CFA_MASK;
+
+	if (row->pc > t->text_len || kind > UNW_LAST ||
+	    row->kind & ~(UNW_CFA_MASK | UNW_RBP_SAVED))
+		return false;
+	return kind != UNW_EXT || row->cfa_off < t->ext_cnt;
+}
+
+static bool ext_ok(const struct unw_ext *x)
+{
+	return x->cfa_reg < REG_RA && x->ra_base <= UNW_B_REG && x->rbp_base <= UNW_B_REG &&
+	       x->ra_base != UNW_B_SAME &&
+	       (x->ra_base != UNW_B_REG || (uint32_t)x->ra_off < REG_RA) &&
+	       (x->rbp_base != UNW_B_REG || (uint32_t)x->rbp_off < REG_RA);
+}
+
+int cfi_check(const struct cfi_table *t, struct err *err)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < t->row_cnt; i++)
+		if (!row_ok(t, &t->rows[i]) || (i && t->rows[i].pc <= t->rows[i - 1].pc))
+			return err_set(err, -EBADMSG, "row %zu is wrong", i);
+	for (size_t i = 0; i < t->ext_cnt; i++)
+		if (!ext_ok(&t->exts[i]))
+			return err_set(err, -EBADMSG, "rule %zu is wrong", i);
+	for (size_t i = 0; i < t->fn_cnt; i++) {
+		if (t->fns[i].pc < end || t->fns[i].len > t->text_len)
+			return err_set(err, -EBADMSG, "function %zu is wrong", i);
+		end = (uint64_t)t->fns[i].pc + t->fns[i].len;
+	}
+	return 0;
+}
