@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef STACKS_H
+#define STACKS_H
+/*
+ * What the unwinder in the kernel is told (tables of modules, mappings of
+ * processes) and what it tells (stacks, samples).  Include after wire.h or
+ * ktypes.h and conf.h.
+ *
+ * A module's table is one array of 4 KiB chunks, so that a row costs one
+ * look-up for its chunk and the search goes on inside it: first the page
+ * index, then the rows, then the extended rules.  The rows of one page of
+ * text never straddle two chunks.
+ */
+#include "wire/unwind.h"
+
+#define UNW_CHUNK_PAGES 1024u
+#define UNW_CHUNK_ROWS 512u
+#define UNW_CHUNK_EXTS 256u
+#define UNW_PAGE_ROWS_MAX 256u	/* of one page of text: its smallest size is 256 bytes */
+#define UNW_PAGE_ROWS_BITS 9	/* in an index entry: cnt << 23 | slot of the first row */
+#define UNW_SLOT_MASK 0x7fffffu
+#define UNW_SLOT_MAX (UNW_SLOT_MASK + 1) /* rows of one module, padding included */
+#define UNW_MODULE_MAX 2048u	/* modules known to the kernel side; ids from 1 */
+#define UNW_SET_MAX 4096u
+#define UNW_MAPS_MAX 256u	/* executable mappings of a process */
+#define UNW_USER_MAX 128u
+#define UNW_KERNEL_MAX 32u
+#define UNW_FRAME_MAX (UNW_USER_MAX + UNW_KERNEL_MAX)
+
+struct unw_chunk {
+	union {
+		u32 pages[UNW_CHUNK_PAGES];
+		struct unw_row rows[UNW_CHUNK_ROWS];
+		struct unw_ext exts[UNW_CHUNK_EXTS];
+	};
+};
+_Static_assert(sizeof(struct unw_chunk) == 4096, "unw_chunk");
+
+struct unw_module {
+	u32 text_len;	/* 0: no table, its frames are walked by frame pointers */
+	u32 page_cnt;
+	u32 row_chunk;	/* first chunk of rows, of exts */
+	u32 ext_chunk;
+	u32 ext_cnt;
+	u32 page_shift;
+};
+_Static_assert(sizeof(struct unw_module) == 24, "unw_module");
+
+/* Executable mapping: pc - base is the offset that rows and frames use. */
+struct unw_map {
+	u64 start;
+	u64 base;
+	u32 page_cnt;	/* of 4 KiB */
+	u32 module;	/* 0: no file, code made at run time */
+};
+_Static_assert(sizeof(struct unw_map) == 24, "unw_map");
+
+/* Mappings of one process, or of several that were forked and share them. */
+struct unw_set {
+	u32 cnt;
+	u32 cut;	/* there were more */
+	struct unw_map maps[UNW_MAPS_MAX]; /* ascending; entries after cnt have start ~0 */
+};
+
+struct unw_proc {
+	u32 set;	/* 0: not known yet */
+	u32 asked;	/* a WIRE_MAPS is out and not answered */
+	u64 exec_vm;	/* pages of executable mappings when set was made */
+	u64 seen_vm;	/* and when it was asked for again */
+};
+
+/* First sight of a stack: frames[user_cnt], innermost first, then frames[kernel_cnt]. */
+struct wire_stack {
+	struct wire_hdr hdr;
+	u64 hash;
+	u32 id;
+	u32 tgid;
+	u16 user_cnt;
+	u16 kernel_cnt;
+	u8 end;		/* enum unw_end */
+	u8 pad[3];
+	u64 frames[UNW_FRAME_MAX];
+};
+#define WIRE_STACK_BYTES (sizeof(struct wire_hdr) + 24)
+_Static_assert(sizeof(struct wire_stack) == WIRE_STACK_BYTES + UNW_FRAME_MAX * 8, "wire_stack");
+
+/* A thread found running by the clock. */
+struct wire_sample {
+	struct wire_hdr hdr;
+	u32 tgid;
+	u32 stack;
+	u32 cpu;
+	u32 pad;
+};
+_Static_assert(sizeof(struct wire_sample) == 32, "wire_sample");
+
+/* The mappings of hdr.tid's process are not known or have changed. */
+struct wire_maps {
+	struct wire_hdr hdr;
+	u32 tgid;
+	u32 pad;
+};
+_Static_assert(sizeof(struct wire_maps) == 24, "wire_maps");
+
+/* Counts of the unwinder. */
+enum unw_count {
+	UNWC_STACKS = 0,   /* taken */
+	UNWC_FRAMES = 1,   /* of these, user frames */
+	UNWC_REUSED = 2,   /* known by their fingerprint */
+	UNWC_BUDGET = 3,   /* not taken: over the budget */
+	UNWC_DOUBT = 4,	   /* a fingerprint stood for two stacks */
+	UNWC_SENT = 5,	   /* new ones, told to user space */
+	UNWC_NESTED = 6,   /* not taken: one was being taken on this CPU */
+	UNWC_END = 8,	   /* + enum unw_end: how they ended */
+	UNWC_CNT = 16
+};
+
+#define UNW_SCRATCH_CNT 3 /* a walk may be interrupted by another */
+
+/* Of one CPU. */
+struct unw_cpu {
+	u64 refill_ns;
+	u32 tokens;
+	u32 busy[UNW_SCRATCH_CNT];
+	u64 cnt[UNWC_CNT];
+};
+
+#endif /* STACKS_H */
