@@ -26,6 +26,8 @@ static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, 
 	w->cpu = 0;
 	w->own_open = t->off_open;
 	w->proc_open = t->proc_open;
+	w->stack = t->stack;
+	w->waker_stack = t->waker_stack;
 }
 
 /* Sums up to now: the state in progress is added to what is closed. */

@@ -12,6 +12,10 @@
 
 #include "res.c"
 
+#include "unwind.c"
+
+#include "stacks.c"
+
 #include "classify.c"
 
 #include "waker.c"
@@ -25,6 +29,8 @@
 #include "sock.c"
 
 #include "sock_old.c"
+
+#include "sample.c"
 
 #include "iter.c"
 

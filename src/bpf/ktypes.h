@@ -143,7 +143,9 @@ struct net {
 	struct ns_common ns;
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long exec_vm;
+};
 
 struct task_struct {
 	struct thread_info thread_info;

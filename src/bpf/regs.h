@@ -15,12 +15,11 @@ struct sysregs {
 #if defined(__TARGET_ARCH_x86)
 
 struct pt_regs {
-	unsigned long r10;
-	unsigned long dx;
-	unsigned long si;
-	unsigned long di;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax;
+	unsigned long ip;
 	unsigned long cs;
+	unsigned long sp;
 } __attribute__((preserve_access_index));
 
 #define COMPAT_CS 0x23
@@ -32,6 +31,36 @@ static __always_inline void sysregs_read(const struct pt_regs *regs, struct sysr
 	ret->arg[1] = regs->si;
 	ret->arg[2] = regs->dx;
 	ret->arg[3] = regs->r10;
+}
+
+/* Where the user side stands; false for a 32-bit process. */
+static __always_inline bool userregs_read(const struct pt_regs *regs, u64 *pc, u64 *sp, u64 *bp)
+{
+	*pc = regs->ip;
+	*sp = regs->sp;
+	*bp = regs->bp;
+	return regs->cs != COMPAT_CS;
+}
+
+/* All of them, by their DWARF numbers. */
+static __always_inline void userregs_all(const struct pt_regs *regs, u64 *ret)
+{
+	ret[0] = regs->ax;
+	ret[1] = regs->dx;
+	ret[2] = regs->cx;
+	ret[3] = regs->bx;
+	ret[4] = regs->si;
+	ret[5] = regs->di;
+	ret[6] = regs->bp;
+	ret[7] = regs->sp;
+	ret[8] = regs->r8;
+	ret[9] = regs->r9;
+	ret[10] = regs->r10;
+	ret[11] = regs->r11;
+	ret[12] = regs->r12;
+	ret[13] = regs->r13;
+	ret[14] = regs->r14;
+	ret[15] = regs->r15;
 }
 
 #elif defined(__TARGET_ARCH_arm64)
@@ -49,6 +78,16 @@ static __always_inline void sysregs_read(const struct pt_regs *regs, struct sysr
 	ret->arg[1] = regs->regs[1];
 	ret->arg[2] = regs->regs[2];
 	ret->arg[3] = regs->regs[3];
+}
+
+/* No tables are made for this machine: its stacks are the kernel's only. */
+static __always_inline bool userregs_read(const struct pt_regs *regs, u64 *pc, u64 *sp, u64 *bp)
+{
+	return false;
+}
+
+static __always_inline void userregs_all(const struct pt_regs *regs, u64 *ret)
+{
 }
 
 #else

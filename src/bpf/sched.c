@@ -271,6 +271,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->wake_ns = 0;
 	t->flags = 0;
 	t->kstack = -1;
+	t->stack = t->waker_stack = 0;
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
 	t->off_open = tio_of(t->tid)->own_open;
@@ -349,6 +350,8 @@ int hu_switch(u64 *ctx)
 		switch_out(prev, t, state, now);
 		if (t->flags & WAITF_UNINT)
 			note_kstack(ctx, t);
+		if (with_stacks && t->state == THR_WAIT && state & KSTATE_SLEEPS)
+			t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
 		if (state & KSTATE_DEAD)
 			thread_gone(prev, t, now);
 	}
@@ -356,6 +359,14 @@ int hu_switch(u64 *ctx)
 	if (t)
 		switch_in(t, now, queued_ns(next, t, clock));
 	return 0;
+}
+
+static __noinline u32 waker_stack(void *ctx, u64 now)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct thr *t = thr_of(cur);
+
+	return t ? stack_of(ctx, cur, t, STACK_WAKER, now) : 0;
 }
 
 SEC("tp_btf/sched_waking")
@@ -384,6 +395,8 @@ int hu_waking(u64 *ctx)
 	t->waker_tid = w.tid;
 	t->waker_tgid = w.tgid;
 	t->waker_ctx = w.ctx;
+	if (with_stacks && (w.ctx == WAKER_TASK || w.flags & WAITF_PEER_CTX))
+		t->waker_stack = waker_stack(ctx, now);
 	t->flags |= w.flags;
 	t->wake_ns = now;
 	t->state_ns = now;
@@ -432,8 +445,11 @@ int hu_fork(u64 *ctx)
 		return 0;
 	e = bpf_map_lookup_elem(&hu_procs, &ptgid);
 	fresh.flags = e ? e->flags : TASKF_TARGET;
-	if (tgid != ptgid)
+	if (tgid != ptgid) {
 		bpf_map_update_elem(&hu_procs, &tgid, &fresh, BPF_NOEXIST);
+		if (with_stacks)
+			maps_share(ptgid, tgid);
+	}
 	if (thread_cnt >= max_threads) {
 		count_loss(HU_LOSS_TASK_STORAGE);
 		return 0;
@@ -466,6 +482,7 @@ int hu_exec(u64 *ctx)
 		return 0;
 	/* exec from another than the first thread gives it the id of the process */
 	t->tid = p->pid;
+	maps_forget(p->tgid);
 	send_task(p, TASK_EXEC, 0, bpf_ktime_get_ns());
 	return 0;
 }
@@ -495,7 +512,9 @@ int hu_exit(u64 *ctx)
 	if (!thr_of(p))
 		return 0;
 	send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());
-	if (p->signal->live.counter == 0)
+	if (p->signal->live.counter == 0) {
 		bpf_map_delete_elem(&hu_procs, &tgid);
+		maps_forget(tgid);
+	}
 	return 0;
 }

@@ -44,6 +44,25 @@ enum thr_state {
 	THR_WAIT = 3,
 };
 
+#define THR_STACKS 4
+
+/* Where a thread was found, by what can be told of its stack without walking it. */
+struct thr_stacks {
+	u64 next_ns[2]; /* no other walk before this: for its waits, for those it wakes */
+	u32 turn;	/* which of known is replaced next */
+	u32 pad;
+	struct thr_stack {
+		u64 key;
+		u64 check_ns; /* walk again after this: does key still mean id? */
+		u64 sum;      /* of two return addresses, at sp + slot[] */
+		u32 slot[2];
+		u32 user;     /* hash of the user frames */
+		u32 id;
+		u32 doubt;    /* times that key meant another stack */
+		u32 pad;
+	} known[THR_STACKS];
+};
+
 struct thr {
 	u64 since_ns;
 	u64 state_ns; /* begin of the present state */
@@ -96,6 +115,9 @@ struct thr {
 	u32 tgid;
 	u32 light;  /* TASKF_LIGHT */
 	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
+	u32 stack;	 /* of the wait in progress, 0 none */
+	u32 waker_stack;
+	struct thr_stacks stacks;
 };
 
 /* Who ran on a CPU until when; its start is the entry before. */
@@ -156,6 +178,7 @@ const volatile u8 has_io_start = 0;
 const volatile u8 has_io_done = 0;
 const volatile u8 only_target = 0;
 const volatile u64 turn_min_ns = 1000000; /* shorter turns are only summed */
+const volatile u8 with_stacks = 0;
 const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 0 unknown */
 
 /* Counted with atomics, read by user space. */
@@ -174,7 +197,8 @@ u64 jiffy_sample_ns = 0;
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
 
 enum { HU_LOSS_RING = 0, HU_LOSS_TASK_STORAGE, HU_LOSS_RES_MAP, HU_LOSS_END_MAP,
-       HU_LOSS_CULPRIT_MAP, HU_LOSS_DISK_MAP, HU_LOSS_SOCK_STORAGE = 10, HU_LOSS_KSTACK };
+       HU_LOSS_CULPRIT_MAP, HU_LOSS_DISK_MAP, HU_LOSS_SOCK_STORAGE = 10, HU_LOSS_KSTACK,
+       HU_LOSS_SAMPLES = 17 };
 
 static __always_inline void count_loss(u32 what)
 {

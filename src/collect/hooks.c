@@ -6,8 +6,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -81,6 +83,10 @@ const struct hook hooks_table[] = {
 	 "Linux 5.11 or later"},
 	{"stack trace", BPF_MAP_TYPE_STACK_TRACE, HOOK_MAP, false, NULL,
 	 "kernel functions of uninterruptible sleeps", NULL},
+	{"map of maps", BPF_MAP_TYPE_ARRAY_OF_MAPS, HOOK_MAP, false, NULL,
+	 "stacks of user code without frame pointers", NULL},
+	{"perf_event", 0, HOOK_CLOCK, false, NULL, "samples of what runs on the CPUs",
+	 "perf events, switched on in the kernel"},
 	{"bpf_task_pt_regs", BPF_FUNC_task_pt_regs, HOOK_HELPER, true, NULL,
 	 "the system call a thread sleeps in", "Linux 5.15 or later"},
 	{"bpf_get_current_task_btf", BPF_FUNC_get_current_task_btf, HOOK_HELPER, true, NULL,
@@ -110,6 +116,8 @@ const char *hooks_kind_name(enum hook_kind kind)
 		return "helper";
 	case HOOK_FUNC:
 		return "function";
+	case HOOK_CLOCK:
+		return "clock";
 	}
 	return "?";
 }
@@ -225,6 +233,21 @@ static int probe_helper(const struct hook *h, const struct btf *vmlinux)
 	return strstr(log, "invalid func") || strstr(log, "unknown func") ? -ENOENT : 0;
 }
 
+int hooks_clock_open(int cpu, uint64_t hz)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr),
+		.freq = 1,
+		.sample_freq = hz,
+		.exclude_idle = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int probe_map(const struct hook *h)
 {
 	/* without rights each type seems missing: ask for one that every kernel has */
@@ -236,10 +259,19 @@ static int probe_map(const struct hook *h)
 	return ret > 0 ? 0 : ret == 0 ? -ENOENT : probe_error(ret);
 }
 
+static int probe_clock(void)
+{
+	CLEANUP_CLOSE int clock = hooks_clock_open(0, 1);
+
+	return clock < 0 ? probe_error(clock) : 0;
+}
+
 int hooks_probe(const struct hook *h, const struct btf *vmlinux)
 {
 	if (h->kind == HOOK_MAP)
 		return probe_map(h);
+	if (h->kind == HOOK_CLOCK)
+		return probe_clock();
 	if (!vmlinux)
 		return -ENOENT;
 	switch (h->kind) {
@@ -252,6 +284,7 @@ int hooks_probe(const struct hook *h, const struct btf *vmlinux)
 	case HOOK_FUNC:
 		return probe_func(h, vmlinux);
 	case HOOK_MAP:
+	case HOOK_CLOCK:
 		break;
 	}
 	return -ENOTSUP;

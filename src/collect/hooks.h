@@ -11,6 +11,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct btf;
 
@@ -25,6 +26,7 @@ enum hook_kind {
 	HOOK_ITER = 2,	     /* iterator: task, bpf_sk_storage_map, ... */
 	HOOK_MAP = 3,	     /* map type: task storage, ring buffer, ... */
 	HOOK_HELPER = 4,     /* helper function of the kernel */
+	HOOK_CLOCK = 6,	     /* a program that a clock of each CPU runs */
 	HOOK_FUNC = 5,	     /* a kernel function, by trampoline: only instead of others */
 };
 
@@ -44,7 +46,7 @@ extern const size_t hooks_cnt;
 /* NULL when there is no such row. */
 const struct hook *hooks_find(const char *name);
 
-/* "tracepoint", "iterator", "map type", "helper", "function" */
+/* "tracepoint", "iterator", "map type", "helper", "function", "clock" */
 const char *hooks_kind_name(enum hook_kind kind);
 
 /*
@@ -54,5 +56,8 @@ const char *hooks_kind_name(enum hook_kind kind);
  * kernel's BTF; NULL makes all but maps -ENOENT.
  */
 int hooks_probe(const struct hook *h, const struct btf *vmlinux);
+
+/* A clock of one CPU, off until a program is attached: descriptor, -ENODEV no such CPU, -errno. */
+int hooks_clock_open(int cpu, uint64_t hz);
 
 #endif /* HOOKS_H */

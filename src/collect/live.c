@@ -42,6 +42,7 @@ static void emit_meta(struct live *l)
 		.cpu_cnt = sysconf(_SC_NPROCESSORS_CONF),
 		.hz_user = sysconf(_SC_CLK_TCK),
 		.self_pid = getpid(),
+		.sample_ns = live_sample_ns(l),
 	};
 
 	uname(&un);
@@ -115,6 +116,7 @@ static int begin(struct live *l, struct err *err)
 	for (size_t i = 0; i < l->target.cnt; i++) {
 		live_proc(l, l->target.tgids[i])->flags = TASKF_TARGET;
 		live_listen(l, l->target.tgids[i]);
+		live_stacks_watch(l, l->target.tgids[i], l->start_ns);
 		rc = live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET);
 		if (rc < 0 && rc != -EEXIST)
 			l->loss[LOSS_TASK_STORAGE]++;
@@ -175,6 +177,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 
 		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
 		live_bpf_drain(&l->bpf);
+		live_stacks_step(l, now);
 		if (stop_requested() || target_ended(&l->target, NULL))
 			l->stopping = 1;
 	}
@@ -202,6 +205,7 @@ static void live_free(void *ctx)
 
 	if (!l)
 		return;
+	live_stacks_release(l);
 	live_bpf_release(&l->bpf);
 	target_release(&l->target);
 	sockdiag_free(l->sockdiag);
@@ -260,6 +264,8 @@ int source_live(const struct watch_opts *opts, struct source **ret_src, struct e
 		rc = live_bpf_open(&l->bpf, &l->opts, err);
 	if (rc == 0)
 		rc = live_bpf_attach(&l->bpf, err);
+	if (rc == 0)
+		live_stacks_open(l);
 	if (rc < 0) {
 		live_free(l);
 		return rc;

@@ -131,7 +131,7 @@ static int64_t preempt_off(const struct btf *btf)
 	return count < 0 || member < 0 ? 0 : count + member - rq;
 }
 
-static void note_missing(struct live_bpf *b, const char *name)
+void live_bpf_missing(struct live_bpf *b, const char *name)
 {
 	if (b->missing_cnt < LIVE_MISSING_MAX)
 		b->missing[b->missing_cnt++] = name;
@@ -182,13 +182,25 @@ static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, 
 			return err_rights(err, -ENOTSUP, "this kernel has no tracepoint %s", name);
 		bpf_program__set_autoload(prog, false);
 		if (!is_replaced(b, btf, hook))
-			note_missing(b, name);
+			live_bpf_missing(b, name);
 	}
 	if (!tp_proto(btf, "sock_recv_length") && !b->old_socks)
 		bpf_program__set_autoload(b->skel->progs.hu_iter_sock, false);
 	if (tp_proto(btf, "block_io_start"))
 		bpf_program__set_autoload(b->skel->progs.hu_bio_queue, false);
 	return 0;
+}
+
+/* Their maps take no memory where no stacks are asked for. */
+static void no_stacks(struct heldup_bpf *skel)
+{
+	bpf_map__set_max_entries(skel->maps.hu_modules, 1);
+	bpf_map__set_max_entries(skel->maps.hu_tables, 1);
+	bpf_map__set_max_entries(skel->maps.hu_sets, 1);
+	bpf_map__set_max_entries(skel->maps.hu_maps, 1);
+	bpf_map__set_max_entries(skel->maps.hu_stack_seen, 1);
+	bpf_map__set_max_entries(skel->maps.hu_walks, 1);
+	bpf_program__set_autoload(skel->progs.hu_sample, false);
 }
 
 static void settings(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts)
@@ -207,6 +219,9 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
 	skel->rodata->only_target = opts->only_target != 0;
 	skel->rodata->preempt_off = preempt_off(btf);
+	skel->rodata->with_stacks = opts->stacks != 0;
+	if (!opts->stacks)
+		no_stacks(skel);
 	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);
 	if (cpus > ENDS_BYTES / ENDS_MAX / (int)sizeof(struct wire_end))
 		bpf_map__set_max_entries(skel->maps.hu_ends,
@@ -302,7 +317,7 @@ int live_bpf_attach(struct live_bpf *b, struct err *err)
 		if (hook && hook->required)
 			return err_rights(err, -ENOTSUP, "attach to %s: %s", name,
 					  strerror(errno));
-		note_missing(b, name);
+		live_bpf_missing(b, name);
 	}
 	b->sock_iter = attach_sock_iter(b);
 	b->task_iter = bpf_program__attach_iter(b->skel->progs.hu_iter_task, NULL);

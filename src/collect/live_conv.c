@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "collect/ksyms.h"
 #include "heldup.skel.h"
+#include "wire/stacks.h"
 
 #define KSTACK_DEPTH 24
 
@@ -71,6 +72,8 @@ static void conv_wait(struct live *l, const struct wire_wait *w)
 		.cpu = w->cpu,
 		.own_open = w->own_open,
 		.proc_open = w->proc_open,
+		.ustack = live_stack_id(l, w->stack),
+		.waker_stack = live_stack_id(l, w->waker_stack),
 	};
 
 	if (!(w->flags & WAITF_PENDING))
@@ -132,6 +135,8 @@ void live_convert(void *ctx, const struct wire_hdr *h, size_t size)
 		[WIRE_WAIT] = sizeof(struct wire_wait), [WIRE_TASK] = sizeof(struct wire_task),
 		[WIRE_RES] = sizeof(struct wire_res),	[WIRE_TURN] = sizeof(struct wire_turn),
 		[WIRE_THREAD] = sizeof(struct wire_thread), [WIRE_SOCK] = sizeof(struct wire_sock),
+		[WIRE_STACK] = WIRE_STACK_BYTES,	[WIRE_SAMPLE] = sizeof(struct wire_sample),
+		[WIRE_MAPS] = sizeof(struct wire_maps),
 	};
 	struct live *l = ctx;
 
@@ -158,6 +163,15 @@ void live_convert(void *ctx, const struct wire_hdr *h, size_t size)
 		return;
 	case WIRE_SOCK:
 		live_sock(l, (const void *)h);
+		return;
+	case WIRE_STACK:
+		live_stack(l, (const void *)h, size);
+		return;
+	case WIRE_SAMPLE:
+		live_sample(l, (const void *)h);
+		return;
+	case WIRE_MAPS:
+		live_stacks_asked(l, (const void *)h);
 		return;
 	}
 }

@@ -12,6 +12,7 @@
  *	live_peers.c counterpart processes
  *	live_procs.c processes seen
  *	live_res.c   names, the other ends, owners
+ *	live_stacks.c stacks and samples
  *	live_sys.c   system calls that sleep
  */
 #include <stdbool.h>
@@ -37,6 +38,10 @@ struct peers;
 struct ring_buffer;
 struct bpf_link;
 struct sockdiag;
+struct live_stacks;
+struct wire_maps;
+struct wire_sample;
+struct wire_stack;
 
 #define LIVE_MISSING_MAX 32
 #define LIVE_LINK_MAX 32
@@ -96,6 +101,7 @@ struct live {
 	struct cgroups *cgroups;
 	struct ksyms *ksyms;
 	struct sockdiag *sockdiag;
+	struct live_stacks *stacks; /* NULL: none are taken */
 	struct hmap seqs;	/* tid to the next sequence number */
 	struct hmap tids;	/* threads that live, to their process */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
@@ -129,6 +135,8 @@ void live_bpf_wait(struct live_bpf *b, int timeout_ms);
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
 /* After each iteration: learns how long a jiffy is. */
 void live_bpf_jiffies(struct live_bpf *b);
+/* A hook that cannot be had: told in a note. */
+void live_bpf_missing(struct live_bpf *b, const char *name);
 /* Watches another process; its threads are tracked from the next iteration on. */
 int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
@@ -161,6 +169,22 @@ void live_ends_tick(struct live *l, uint64_t now);
 /* live_peers.c */
 void live_peers(struct live *l);
 void live_draw_in(struct live *l, uint32_t tgid, bool client);
+
+/* live_stacks.c.  All do nothing where no stacks are taken. */
+void live_stacks_open(struct live *l);
+void live_stacks_release(struct live *l);
+/* Time between two samples of a running thread, 0 when there are none. */
+uint64_t live_sample_ns(const struct live *l);
+/* Learns the code of a process before its first stack. */
+void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now);
+void live_stacks_asked(struct live *l, const struct wire_maps *w);
+void live_stacks_step(struct live *l, uint64_t now);
+void live_stack(struct live *l, const struct wire_stack *w, size_t size);
+/* EV_STACK id of one of the kernel side's, 0 none. */
+uint32_t live_stack_id(struct live *l, uint32_t id);
+void live_sample(struct live *l, const struct wire_sample *w);
+void live_stacks_loss(struct live *l, uint64_t *loss);
+uint64_t live_stacks_bytes(const struct live *l);
 
 /* live_maps.c */
 void live_maps_begin(struct live *l);

@@ -176,6 +176,7 @@ static void put_loss(struct live *l, uint64_t now)
 	ev.cnt[LOSS_SEQ] -= ev.cnt[LOSS_SEQ] < ev.cnt[LOSS_RING] ? ev.cnt[LOSS_SEQ]
 								 : ev.cnt[LOSS_RING];
 	ev.cnt[LOSS_MISSED] = live_bpf_cost(&l->bpf, &run_ns);
+	live_stacks_loss(l, ev.cnt);
 	ev.cnt[LOSS_STRINGS] += l->emit.strs.refused_cnt;
 	EMIT(&l->emit, &ev, EV_LOSS, 0, now);
 }
@@ -192,7 +193,7 @@ static void put_self(struct live *l, uint64_t now)
 	live_bpf_cost(&l->bpf, &run_ns);
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
-	ev.map_bytes = live_bpf_map_bytes(&l->bpf);
+	ev.map_bytes = live_bpf_map_bytes(&l->bpf) + live_stacks_bytes(l);
 	if (cpus > 0 &&
 	    bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
 		for (int c = 0; c < cpus; c++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef STACKS_H
-#define STACKS_H
+#ifndef WIRE_STACKS_H
+#define WIRE_STACKS_H
 /*
  * What the unwinder in the kernel is told (tables of modules, mappings of
  * processes) and what it tells (stacks, samples).  Include after wire.h or
@@ -125,4 +125,4 @@ struct unw_cpu {
 	u64 cnt[UNWC_CNT];
 };
 
-#endif /* STACKS_H */
+#endif /* WIRE_STACKS_H */

@@ -32,6 +32,9 @@ enum wire_kind {
 	WIRE_TURN = 4,
 	WIRE_THREAD = 5, /* iterator */
 	WIRE_SOCK = 6,	 /* iterator */
+	WIRE_STACK = 7,	 /* these three: see wire/stacks.h */
+	WIRE_SAMPLE = 8,
+	WIRE_MAPS = 9,
 };
 
 struct wire_hdr {
@@ -68,8 +71,10 @@ struct wire_wait {
 	u16 cpu;
 	u16 own_open;	   /* requests this thread has read and not answered */
 	u32 proc_open;	   /* the same for its process, at switch-out */
+	u32 stack;	   /* id of a wire_stack: where it went to sleep, 0 none */
+	u32 waker_stack;   /* where its waker was */
 };
-_Static_assert(sizeof(struct wire_wait) == 88, "wire_wait");
+_Static_assert(sizeof(struct wire_wait) == 96, "wire_wait");
 
 struct wire_task {
 	struct wire_hdr hdr;

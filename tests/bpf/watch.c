@@ -4,7 +4,7 @@
  * tests of exactness: build/tests/watch SECONDS RING_BYTES PID...
  *
  *	thread TID TS SINCE RUN RUNQ EXEC DELAY KLOCK RECLAIM WAIT_CNT C0 C1 ...
- *	wait TID OFF WAKE END CLASS OP CTX FLAGS WAKER OWNER RES SEQ SYSNR
+ *	wait TID OFF WAKE END CLASS OP CTX FLAGS WAKER OWNER RES SEQ SYSNR STACK WAKER_STACK
  *	res ID KIND ROLE INO PEER NAME
  *	loss C0 C1 ...		self CPU_NS EVENTS MAP_BYTES	end ...	disk ...
  */
@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/stop.h"
 #include "collect/select.h"
 #include "collect/source.h"
@@ -46,9 +47,10 @@ static void show_thread(const struct ev_thread *e)
 static void show_wait(const struct ev_wait *e)
 {
 	printf("wait %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %u %u %u %u %" PRIx64
-	       " %u %d\n",
+	       " %u %d %u %u\n",
 	       e->h.tid, e->off_ns, e->wake_ns, e->h.ts_ns, e->cls, e->op, e->waker_ctx, e->flags,
-	       e->waker_tid, e->owner_tid, e->res, e->seq, e->sysnr);
+	       e->waker_tid, e->owner_tid, e->res, e->seq, e->sysnr,
+	       e->ustack, e->waker_stack);
 }
 
 static void show_loss(const struct ev_loss *e)
@@ -57,6 +59,25 @@ static void show_loss(const struct ev_loss *e)
 	for (int i = 0; i < LOSS_CNT; i++)
 		printf(" %" PRIu64, e->cnt[i]);
 	putchar('\n');
+}
+
+static void show_module(const struct watch *w, const struct ev_module *e)
+{
+	printf("module %u %u %" PRIx64 " %s\n", e->id, e->kind, e->base_vaddr, str(w, e->path));
+}
+
+/* The user's frames, then the kernel's. */
+static void show_stack(const struct ev_stack *e)
+{
+	const uint64_t *frames = (const void *)(e + 1);
+
+	printf("stack %u %u %u %u", e->id, e->h.tid, e->tgid, e->end);
+	for (uint32_t i = 0; i < e->user_cnt; i++)
+		printf(" %u:%" PRIx64, FRAME_MODULE(frames[e->kernel_cnt + i]),
+		       (uint64_t)FRAME_OFF(frames[e->kernel_cnt + i]));
+	for (uint32_t i = 0; i < e->kernel_cnt; i++)
+		printf(" k:%" PRIx64, frames[i]);
+	printf("\n");
 }
 
 static void show_end(const struct watch *w, const struct ev_end *e)
@@ -80,6 +101,18 @@ static int put(void *ctx, const struct event_hdr *h)
 		show_thread((const void *)h);
 	} else if (h->kind == EV_WAIT) {
 		show_wait((const void *)h);
+	} else if (h->kind == EV_MODULE) {
+		show_module(w, (const void *)h);
+	} else if (h->kind == EV_STACK) {
+		show_stack((const void *)h);
+	} else if (h->kind == EV_SAMPLE) {
+		const struct ev_sample *e = (const void *)h;
+
+		printf("sample %u %u %u\n", e->h.tid, e->tgid, e->stack);
+	} else if (h->kind == EV_FRAME) {
+		const struct ev_frame *e = (const void *)h;
+
+		printf("frame %" PRIx64 " %s\n", e->frame, str(w, e->fn));
 	} else if (h->kind == EV_LOSS) {
 		show_loss((const void *)h);
 	} else if (h->kind == EV_END) {
@@ -116,6 +149,8 @@ int main(int argc, char **argv)
 		return 2;
 	opts.duration_ns = strtoull(argv[1], NULL, 10) * 1000000000;
 	opts.ring_bytes = strtoul(argv[2], NULL, 10);
+	opts.stacks = getenv("WATCH_STACKS") != NULL;
+	log_set_level(getenv("WATCH_DEBUG") ? LOG_DEBUG : LOG_WARN);
 	for (int i = 3; i < argc; i++)
 		pids[select.pids.cnt++] = (int32_t)strtol(argv[i], NULL, 10);
 	select.pids.items = pids;

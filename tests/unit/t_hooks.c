@@ -35,11 +35,12 @@ TEST(hooks_cover_programs)
 
 	OK(skel);
 	bpf_object__for_each_program(prog, skel->obj) {
-		const char *slash = strchr(bpf_program__section_name(prog), '/');
+		const char *section = bpf_program__section_name(prog);
+		const char *slash = strchr(section, '/');
 		if (!is_ours(bpf_program__name(prog)))
 			FAIL("program %s has no " HOOKS_PREFIX, bpf_program__name(prog));
-		if (!slash || !hooks_find(slash + 1))
-			FAIL("no row for %s", bpf_program__section_name(prog));
+		if (!hooks_find(slash ? slash + 1 : section))
+			FAIL("no row for %s", section);
 	}
 	bpf_object__for_each_map(map, skel->obj) {
 		if (!strchr(bpf_map__name(map), '.') && !is_ours(bpf_map__name(map)))

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * When a stack is walked, and how it becomes an id.
+ *
+ * A walk costs some microseconds, a switch a few hundred nanoseconds: so a
+ * thread is walked at most once in WALK_GAP_NS, a CPU WALKS_PER_SEC times a
+ * second.  Between two walks a wait gets the id of an earlier one where its
+ * fingerprint is the same: system call, pc, sp, rbp and two of the return
+ * addresses up the stack.  That is checked by a walk every CHECK_NS; a
+ * fingerprint that was wrong DOUBT_MAX times is not used again.  What gets no
+ * id is counted: stacks are a sample of the waits.
+ *
+ * The id is given at the first sight of a stack, when its frames go out; after
+ * that only the id travels.
+ */
+#define WALK_GAP_NS (10 * 1000 * NSEC_PER_USEC)
+#define CHECK_NS (200 * 1000 * NSEC_PER_USEC)
+#define WALKS_PER_SEC 2000
+#define WALKS_BURST 64
+#define DOUBT_MAX 2
+
+enum stack_why { STACK_WAIT = 0, STACK_WAKER = 1, STACK_SAMPLE = 2 };
+
+struct hu_stk_cpu_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unw_cpu);
+} hu_stk_cpu SEC(".maps");
+
+struct hu_walks_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, UNW_SCRATCH_CNT);
+	__type(key, u32);
+	__type(value, struct unw_state);
+} hu_walks SEC(".maps");
+
+struct hu_maps_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNW_SET_MAX);
+	__type(key, u32);
+	__type(value, struct unw_proc);
+} hu_maps SEC(".maps");
+
+struct hu_stack_seen_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, u32);
+} hu_stack_seen SEC(".maps");
+
+u32 stack_ids = 0; /* given out so far */
+
+static __always_inline void count_walk(struct unw_cpu *c, u32 what)
+{
+	c->cnt[what & (UNWC_CNT - 1)]++;
+}
+
+/* Tells user space, once, that the mappings of tgid are unknown or have changed. */
+static __always_inline void maps_ask(struct unw_proc *p, u32 tgid, u64 vm, u64 now)
+{
+	struct unw_proc fresh = {.asked = 1, .seen_vm = vm};
+	struct wire_maps *w;
+
+	if (p) {
+		if (p->asked || __sync_val_compare_and_swap(&p->asked, 0, 1))
+			return;
+		p->seen_vm = vm;
+	} else if (bpf_map_update_elem(&hu_maps, &tgid, &fresh, BPF_NOEXIST)) {
+		return;
+	}
+	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+	if (!w) {
+		count_loss(HU_LOSS_RING);
+		if (p)
+			p->asked = 0;
+		else
+			bpf_map_delete_elem(&hu_maps, &tgid);
+		return;
+	}
+	hdr_fill(&w->hdr, WIRE_MAPS, sizeof(*w), tgid, now);
+	w->tgid = tgid;
+	w->pad = 0;
+	bpf_ringbuf_submit(w, ring_flags());
+}
+
+/* A forked process has its parent's mappings until it changes them. */
+static __always_inline void maps_share(u32 parent, u32 child)
+{
+	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &parent), copy;
+
+	if (!p || !p->set)
+		return;
+	copy = *p;
+	copy.asked = 0;
+	bpf_map_update_elem(&hu_maps, &child, &copy, BPF_ANY);
+}
+
+static __always_inline void maps_forget(u32 tgid)
+{
+	if (with_stacks)
+		bpf_map_delete_elem(&hu_maps, &tgid);
+}
+
+static __always_inline bool has_user(struct task_struct *p)
+{
+	return !(p->flags & (KPF_KTHREAD | KPF_USER_WORKER | KPF_IO_WORKER));
+}
+
+static __always_inline bool token_take(struct unw_cpu *c, u64 now)
+{
+	u64 more = since(c->refill_ns, now) * WALKS_PER_SEC / (1000 * 1000 * NSEC_PER_USEC);
+
+	if (more) {
+		c->tokens = more >= WALKS_BURST || c->tokens + more >= WALKS_BURST
+				    ? WALKS_BURST : c->tokens + more;
+		c->refill_ns = now;
+	}
+	if (!c->tokens)
+		return false;
+	c->tokens--;
+	return true;
+}
+
+/* Walks the user side of cur into st. */
+static __always_inline void walk_user(struct unw_state *st, struct task_struct *cur, u64 now)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
+	u32 tgid = cur->tgid, i;
+	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &tgid);
+	u64 vm = cur->mm->exec_vm;
+
+	st->end = UNW_END_NO_MAP;
+	if (!userregs_read(regs, &st->pc, &st->sp, &st->bp))
+		return;
+	userregs_all(regs, st->regs);
+	st->first_sp = st->sp;
+	if (!p || p->exec_vm != vm)
+		maps_ask(p, tgid, vm, now);
+	if (!p || !p->set)
+		return;
+	st->set = p->set;
+	st->exact = st->all_regs = 1;
+	st->end = UNW_END_DEPTH;
+	for (i = 0; i < UNW_USER_MAX; i++) {
+		if (unw_step(st))
+			break;
+	}
+	if (st->end == UNW_END_NO_MAP)
+		maps_ask(p, tgid, vm, now);
+}
+
+static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *cur, u64 now)
+{
+	struct wire_stack *r = &st->rec;
+	u64 hash = st->hash, size;
+	u32 id = __sync_fetch_and_add(&stack_ids, 1) + 1;
+
+	size = WIRE_STACK_BYTES + (r->user_cnt + r->kernel_cnt) * 8;
+	if (size > sizeof(*r))
+		return 0;
+	hdr_fill(&r->hdr, WIRE_STACK, size, cur->pid, now);
+	r->hash = hash;
+	r->id = id;
+	r->tgid = cur->tgid;
+	r->end = st->end;
+	if (bpf_ringbuf_output(&hu_ring, r, size, ring_flags())) {
+		count_loss(HU_LOSS_RING);
+		return 0;
+	}
+	bpf_map_update_elem(&hu_stack_seen, &hash, &id, BPF_ANY);
+	return id;
+}
+
+/* The kernel's frames behind the user's; both hashed.  Returns the id, 0 none. */
+static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct task_struct *cur,
+					struct unw_cpu *c, u64 now)
+{
+	struct wire_stack *r = &st->rec;
+	u32 at = st->cnt, i, *id;
+	long got;
+
+	if (at > UNW_USER_MAX)
+		return 0;
+	if (st->own)
+		st->hash = mix64(st->hash + cur->tgid);
+	got = bpf_get_stack(ctx, &r->frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
+	r->user_cnt = at;
+	r->kernel_cnt = 0;
+	for (i = 0; i < UNW_KERNEL_MAX; i++) {
+		u32 pos = at + i;
+
+		if ((s64)i * 8 >= got || pos >= UNW_FRAME_MAX)
+			break;
+		st->hash = mix64(st->hash + r->frames[pos]);
+		r->kernel_cnt = i + 1;
+	}
+	count_walk(c, UNWC_STACKS);
+	c->cnt[UNWC_FRAMES] += at;
+	count_walk(c, UNWC_END + st->end);
+	if (!st->hash)
+		st->hash = 1;
+	id = bpf_map_lookup_elem(&hu_stack_seen, &st->hash);
+	if (id)
+		return *id;
+	count_walk(c, UNWC_SENT);
+	return stack_send(st, cur, now);
+}
+
+/* k: what the next stack with this fingerprint will be taken for. */
+static __always_inline void remember(struct thr_stack *k, const struct unw_state *st, u64 key,
+				     u64 sp, u64 now)
+{
+	k->key = key;
+	k->check_ns = now + CHECK_NS;
+	k->slot[0] = st->slot[0] ? st->slot[0] - sp : 0;
+	k->slot[1] = st->slot[1] ? st->slot[1] - sp : 0;
+	k->sum = st->slot_pc[0] ^ st->slot_pc[1] << 1;
+}
+
+static __always_inline struct unw_state *scratch_take(struct unw_cpu *c, u32 *ret_idx)
+{
+	u32 i;
+
+	for (i = 0; i < UNW_SCRATCH_CNT; i++) {
+		if (__sync_val_compare_and_swap(&c->busy[i], 0, 1))
+			continue;
+		*ret_idx = i;
+		return bpf_map_lookup_elem(&hu_walks, &i);
+	}
+	return NULL;
+}
+
+/* Walks the current task.  k is filled in where it is not NULL.  Returns the id, 0 none. */
+static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k, u64 key,
+				 u64 now)
+{
+	u32 zero = 0, idx = 0, id, user;
+	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
+	struct unw_state *st;
+	u64 sp;
+
+	if (!c)
+		return 0;
+	st = scratch_take(c, &idx);
+	if (!st) {
+		count_walk(c, UNWC_NESTED);
+		return 0;
+	}
+	__builtin_memset(st, 0, offsetof(struct unw_state, rec));
+	st->end = UNW_END_OUTERMOST;
+	if (has_user(cur))
+		walk_user(st, cur, now);
+	user = st->hash;
+	sp = st->first_sp;
+	id = stack_finish(ctx, st, cur, c, now);
+	if (k && id) {
+		if (k->key == key && k->user != user && k->id) {
+			k->doubt++;
+			count_walk(c, UNWC_DOUBT);
+		} else if (k->key != key) {
+			k->doubt = 0;
+		}
+		remember(k, st, key, sp, now);
+		k->user = user;
+		k->id = id;
+	}
+	if (idx < UNW_SCRATCH_CNT)
+		c->busy[idx] = 0;
+	return id;
+}
+
+/* Is what lies at the two remembered places of the stack still the same? */
+static __always_inline bool slots_agree(const struct thr_stack *k, u64 sp)
+{
+	u64 a = 0, b = 0;
+
+	if (k->slot[0] && !read_user(&a, sp + k->slot[0]))
+		return false;
+	if (k->slot[1] && !read_user(&b, sp + k->slot[1]))
+		return false;
+	return (a ^ b << 1) == k->sum;
+}
+
+/*
+ * The stack of the current task, whose thread t is: at its switch-out
+ * (STACK_WAIT) or while it wakes another (STACK_WAKER).  0: none was taken.
+ */
+static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why, u64 now)
+{
+	u32 zero = 0, i;
+	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
+	struct thr_stack *k = NULL;
+	u64 key = 0, pc = 0, sp = 0, bp = 0;
+	struct sysregs s;
+
+	if (!t || !c)
+		return 0;
+	why &= 1;
+	if (has_user(cur)) {
+		struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
+
+		userregs_read(regs, &pc, &sp, &bp);
+		sysregs_read(regs, &s);
+		key = mix64(pc ^ mix64(sp ^ bp << 20) ^ (u64)s.nr << 48);
+		/* one place in user space, several kinds of wait in the kernel */
+		key ^= (u64)(why ? WAIT_CLASS_CNT : t->cls) << 56;
+		for (i = 0; i < THR_STACKS; i++) {
+			if (t->stacks.known[i].key == key)
+				k = &t->stacks.known[i];
+		}
+		if (k && k->doubt < DOUBT_MAX && now < k->check_ns && slots_agree(k, sp)) {
+			count_walk(c, UNWC_REUSED);
+			return k->id;
+		}
+		if (!k)
+			k = &t->stacks.known[t->stacks.turn++ & (THR_STACKS - 1)];
+	}
+	if (now < t->stacks.next_ns[why] || !token_take(c, now)) {
+		count_walk(c, UNWC_BUDGET);
+		return 0;
+	}
+	t->stacks.next_ns[why] = now + WALK_GAP_NS;
+	return stack_walk(ctx, cur, k, key, now);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/code_int.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "collect/emit.h"
+
+#define IDLE_MAX 6 /* the pause between two scans is doubled so many times */
+#define PROCS_MAX 65536
+
+struct code *code_new(const struct code_fds *fds)
+{
+	struct code *c = xcalloc(1, sizeof(*c));
+
+	c->fds = *fds;
+	return c;
+}
+
+void code_free(struct code *c)
+{
+	if (!c)
+		return;
+	hmap_release(&c->by_file);
+	hmap_release(&c->proc_idx);
+	vec_release(&c->modules);
+	vec_release(&c->sets);
+	vec_release(&c->procs);
+	free(c);
+}
+
+static struct code_proc *proc_of(struct code *c, uint32_t tgid)
+{
+	uint64_t *slot;
+	struct code_proc *p;
+
+	if (c->procs.cnt >= PROCS_MAX) { /* most of them are gone */
+		hmap_clear(&c->proc_idx);
+		vec_clear(&c->procs);
+		c->asked_cnt = 0;
+	}
+	slot = hmap_slot(&c->proc_idx, tgid);
+	if (*slot)
+		return &c->procs.items[*slot - 1];
+	p = vec_add(&c->procs);
+	p->tgid = tgid;
+	*slot = c->procs.cnt;
+	return p;
+}
+
+/* Which sets do processes still use? */
+static void sets_collect(struct code *c)
+{
+	uint32_t key, next, *pos = NULL;
+	struct unw_proc p;
+
+	VEC_FOREACH(&c->sets, s)
+		s->used = false;
+	while (bpf_map_get_next_key(c->fds.procs, pos, &next) == 0) {
+		if (bpf_map_lookup_elem(c->fds.procs, &next, &p) == 0 && p.set &&
+		    p.set <= c->sets.cnt)
+			c->sets.items[p.set - 1].used = true;
+		key = next;
+		pos = &key;
+	}
+}
+
+/* Id of a slot for a new set, 0 when all are in use. */
+static uint32_t set_slot(struct code *c)
+{
+	if (c->sets.cnt < UNW_SET_MAX - 1) {
+		(void)vec_add(&c->sets);
+		return (uint32_t)c->sets.cnt;
+	}
+	for (int pass = 0; pass < 2; pass++) {
+		VEC_FOREACH(&c->sets, s)
+			if (!s->used)
+				return (uint32_t)(s - c->sets.items) + 1;
+		if (pass == 0)
+			sets_collect(c);
+	}
+	return 0;
+}
+
+static int set_write(struct code *c, uint32_t id, const struct unw_set *set)
+{
+	CLEANUP_CLOSE int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hu_set", sizeof(uint32_t),
+					      sizeof(*set), 1, NULL);
+	uint32_t zero = 0;
+
+	if (fd < 0 || bpf_map_update_elem(fd, &zero, set, BPF_ANY) < 0 ||
+	    bpf_map_update_elem(c->fds.sets, &id, &fd, BPF_ANY) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The id of a set with this content, 0 when there is no room. */
+static uint32_t set_id(struct code *c, const struct unw_set *set)
+{
+	uint64_t hash = hash_bytes(set, sizeof(*set));
+	uint32_t id;
+	int rc;
+
+	VEC_FOREACH(&c->sets, s)
+		if (s->hash == hash) {
+			s->used = true;
+			return (uint32_t)(s - c->sets.items) + 1;
+		}
+	id = set_slot(c);
+	if (!id)
+		return 0;
+	rc = set_write(c, id, set);
+	if (rc < 0) {
+		log_debug("mappings for the unwinder: %s", strerror(-rc));
+		return 0;
+	}
+	if (!c->sets.items[id - 1].hash)
+		c->stats.kernel_bytes += sizeof(*set);
+	c->sets.items[id - 1] = (struct code_set){.hash = hash, .used = true};
+	return id;
+}
+
+static void set_fill(struct code *c, struct emit *e, uint32_t tgid, const struct mappings *maps,
+		     struct unw_set *ret, uint64_t now)
+{
+	VEC_FOREACH(&maps->items, m) {
+		struct unw_map *to = &ret->maps[ret->cnt++];
+		const struct code_module *mod = code_module(c, e, tgid, m, now);
+		uint64_t pages = (m->end - m->start) / 4096;
+
+		to->start = m->start;
+		to->page_cnt = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
+		if (mod && code_base(mod, m, &to->base))
+			to->module = mod->id;
+	}
+	for (uint32_t i = ret->cnt; i < UNW_MAPS_MAX; i++)
+		ret->maps[i].start = INT64_MAX; /* sorts behind all others */
+	ret->cut = maps->cut_cnt != 0;
+}
+
+static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
+{
+	struct unw_proc now = {.set = p->set, .exec_vm = vm}, before;
+
+	/* the count that the kernel side saw when it asked: it is not to ask for the same again */
+	if (bpf_map_lookup_elem(c->fds.procs, &p->tgid, &before) == 0 && before.asked)
+		now.exec_vm = before.seen_vm;
+	bpf_map_update_elem(c->fds.procs, &p->tgid, &now, BPF_ANY);
+}
+
+void code_scan(struct code *c, struct emit *e, uint32_t tgid, uint64_t now)
+{
+	_Static_assert(MAPPINGS_MAX <= UNW_MAPS_MAX, "all mappings fit a set");
+	CLEANUP(mappings_release) struct mappings maps = {0};
+	CLEANUP_FREE struct unw_set *set = xcalloc(1, sizeof(*set));
+	uint64_t vm = mappings_exec_pages(tgid);
+	struct code_proc *p = proc_of(c, tgid);
+	uint32_t id;
+
+	p->asked = false;
+	if (mappings_read(tgid, &maps) < 0 || !maps.items.cnt) {
+		bpf_map_delete_elem(c->fds.procs, &tgid);
+		code_forget(c, tgid);
+		return;
+	}
+	c->stats.scan_cnt++;
+	c->stats.cut_cnt += maps.cut_cnt != 0;
+	set_fill(c, e, tgid, &maps, set, now);
+	id = set_id(c, set);
+	p->idle = id != p->set ? 0 : p->idle < IDLE_MAX ? p->idle + 1 : IDLE_MAX;
+	p->set = id;
+	p->next_ns = now + (CODE_RESCAN_NS << p->idle);
+	if (id)
+		proc_write(c, p, vm);
+}
+
+void code_ask(struct code *c, uint32_t tgid)
+{
+	struct code_proc *p = proc_of(c, tgid);
+
+	if (!p->asked)
+		c->asked_cnt++;
+	p->asked = true;
+}
+
+void code_step(struct code *c, struct emit *e, uint64_t now)
+{
+	uint32_t left = 0;
+
+	if (!c->asked_cnt)
+		return;
+	for (size_t i = 0; i < c->procs.cnt; i++) {
+		struct code_proc *p = &c->procs.items[i];
+
+		if (!p->asked || p->next_ns > now)
+			left += p->asked;
+		else
+			code_scan(c, e, p->tgid, now);
+	}
+	c->asked_cnt = left;
+}
+
+void code_forget(struct code *c, uint32_t tgid)
+{
+	uint64_t idx;
+
+	if (!hmap_get(&c->proc_idx, tgid, &idx))
+		return;
+	c->procs.items[idx - 1] = (struct code_proc){.tgid = tgid};
+}
+
+void code_stats(const struct code *c, struct code_stats *ret)
+{
+	*ret = c->stats;
+	ret->module_cnt = (uint32_t)c->modules.cnt;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CODE_H
+#define CODE_H
+/*
+ * What code the watched processes run, told to the unwinder in the kernel: the
+ * tables of each module, the executable mappings of each process.
+ *
+ *	struct code *c = code_new(&fds)
+ *	code_scan (a process that is to be watched) ... code_ask (the kernel side
+ *	met mappings that it does not know) ... code_step (answers those) ...
+ *	code_free(c)
+ *
+ * A module is a file, whoever maps it: EV_MODULE goes out at its first sight.
+ * Processes with equal mappings share one set of them.  A process is scanned
+ * again at most every CODE_RESCAN_NS, less and less often where that finds
+ * nothing new.
+ *
+ * Bounds: UNW_MODULE_MAX modules with tables, CODE_CHUNK_MAX chunks of all
+ * tables, UNW_SET_MAX sets, MAPPINGS_MAX mappings of a process.  What is over
+ * them is walked by frame pointers, counted in code_stats and told in a note.
+ */
+#include <stdint.h>
+
+struct code;
+struct emit;
+
+#define CODE_CHUNK_MAX 32768 /* of 4 KiB: 128 MiB */
+#define CODE_RESCAN_NS UINT64_C(100000000)
+
+struct code_fds { /* maps of the BPF side, borrowed */
+	int modules, tables, sets, procs;
+};
+
+struct code_stats {
+	uint32_t module_cnt;
+	uint32_t table_cnt;	/* modules with a table */
+	uint64_t row_cnt;
+	uint64_t kernel_bytes;	/* memory of the tables and sets */
+	uint64_t build_ns;	/* spent on reading and building tables */
+	uint64_t scan_cnt;
+	uint64_t refused_cnt;	/* modules over a bound or damaged */
+	uint64_t cut_cnt;	/* processes with more mappings than fit */
+};
+
+struct code *code_new(const struct code_fds *fds);
+void code_free(struct code *c);
+
+/* Reads the mappings of tgid now.  A process that is gone is forgotten. */
+void code_scan(struct code *c, struct emit *e, uint32_t tgid, uint64_t now);
+
+/* tgid is to be scanned by a later code_step. */
+void code_ask(struct code *c, uint32_t tgid);
+void code_step(struct code *c, struct emit *e, uint64_t now);
+
+/* tgid ended or was replaced by exec. */
+void code_forget(struct code *c, uint32_t tgid);
+
+void code_stats(const struct code *c, struct code_stats *ret);
+
+#endif /* CODE_H */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "collect/code_int.h"
+#include "collect/emit.h"
+#include "collect/unw_layout.h"
+#include "store/event.h"
+#include "symbols/cfi.h"
+#include "symbols/image.h"
+
+static void image_close(struct image **im)
+{
+	image_free(*im);
+}
+
+static void segments(const struct image *im, struct code_module *mod)
+{
+	for (size_t i = 0; i < image_segment_cnt(im) && mod->segment_cnt < CODE_SEGMENTS_MAX; i++) {
+		const struct image_segment *s = image_segment(im, i);
+
+		if (s->type != PT_LOAD || !(s->flags & PF_X) || !s->filesz)
+			continue;
+		mod->segments[mod->segment_cnt++] = (struct code_segment){
+			.off = s->off, .vaddr = s->vaddr, .len = s->filesz};
+	}
+}
+
+bool code_base(const struct code_module *mod, const struct mapping *m, uint64_t *ret_base)
+{
+	for (uint32_t i = 0; i < mod->segment_cnt; i++) {
+		const struct code_segment *s = &mod->segments[i];
+
+		/* a mapping begins on the page that the segment begins on, or later */
+		if (m->off < (s->off & ~UINT64_C(4095)) || m->off >= s->off + s->len)
+			continue;
+		*ret_base = m->start - m->off + s->off - s->vaddr + mod->base_vaddr;
+		return true;
+	}
+	return false;
+}
+
+static int table_write(struct code *c, uint32_t id, const struct unw_layout *l)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	CLEANUP_CLOSE int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hu_table", sizeof(uint32_t),
+					      sizeof(struct unw_chunk), l->chunk_cnt, &opts);
+
+	if (fd < 0)
+		return -errno;
+	for (uint32_t i = 0; i < l->chunk_cnt; i++)
+		if (bpf_map_update_elem(fd, &i, &l->chunks[i], BPF_ANY) < 0)
+			return -errno;
+	if (bpf_map_update_elem(c->fds.tables, &id, &fd, BPF_ANY) < 0 ||
+	    bpf_map_update_elem(c->fds.modules, &id, &l->module, BPF_ANY) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Hands the layout to the kernel side, within the bound of all tables. */
+static int table_put(struct code *c, struct emit *e, uint32_t id, const struct unw_layout *l,
+		     uint64_t now)
+{
+	int rc;
+
+	if (id >= UNW_MODULE_MAX || c->chunk_cnt + l->chunk_cnt > CODE_CHUNK_MAX) {
+		if (!c->told_full)
+			emit_note(e, NOTE_LIMIT, now,
+				  "unwinding tables are full: stacks through further files may be "
+				  "short");
+		c->told_full = true;
+		return -ENOSPC;
+	}
+	rc = table_write(c, id, l);
+	if (rc < 0)
+		return rc;
+	c->chunk_cnt += l->chunk_cnt;
+	c->stats.kernel_bytes += (uint64_t)l->chunk_cnt * sizeof(struct unw_chunk);
+	c->stats.table_cnt++;
+	return 0;
+}
+
+/* Without a table the frames of a module are walked by frame pointers. */
+static void table_make(struct code *c, struct emit *e, const struct mapping *m, uint32_t id,
+		       struct image *im, uint64_t now)
+{
+	CLEANUP(unw_layout_release) struct unw_layout l = {0};
+	CLEANUP(cfi_release) struct cfi_table t = {0};
+	struct err err = {0};
+	int rc = cfi_build(im, &t, &err);
+
+	if (rc == 0)
+		rc = unw_layout_make(t.rows, t.row_cnt, t.exts, t.ext_cnt, t.text_len, &l);
+	if (rc == 0)
+		rc = table_put(c, e, id, &l, now);
+	if (rc == 0) {
+		c->stats.row_cnt += t.row_cnt;
+		return;
+	}
+	c->stats.refused_cnt += rc != -ENODATA;
+	log_debug("%s: no unwinding table: %s", m->path, *err.msg ? err.msg : strerror(-rc));
+}
+
+static void announce(struct emit *e, const struct code_module *mod, const struct image *im,
+		     uint32_t tgid, const struct mapping *m, uint64_t now)
+{
+	struct ev_module ev = {
+		.id = mod->id,
+		.path = emit_str(e, m->path),
+		.base_vaddr = mod->base_vaddr,
+		.kind = m->kind == MAPPING_VDSO ? MODULE_VDSO : MODULE_FILE,
+		.tgid = tgid,
+	};
+	size_t len;
+	const uint8_t *id = image_build_id(im, &len);
+
+	ev.build_id_len = len < sizeof(ev.build_id) ? (uint8_t)len : sizeof(ev.build_id);
+	if (id)
+		memcpy(ev.build_id, id, ev.build_id_len);
+	EMIT(e, &ev, EV_MODULE, 0, now);
+}
+
+/* The same code is mapped into all 64-bit processes, also into this one. */
+static struct image *open_vdso(const struct mapping *m, struct err *err)
+{
+	CLEANUP(mappings_release) struct mappings own = {0};
+
+	mappings_read((uint32_t)getpid(), &own);
+	VEC_FOREACH(&own.items, o)
+		if (o->kind == MAPPING_VDSO && o->end - o->start == m->end - m->start)
+			return image_open_bytes((const void *)o->start, o->end - o->start, err);
+	err_set(err, -ENOENT, "not the one of this process");
+	return NULL;
+}
+
+static uint64_t file_key(int fd)
+{
+	struct stat st;
+	uint64_t id[6];
+
+	if (fd < 0)
+		return 1; /* the vdso */
+	if (fstat(fd, &st) < 0)
+		return 0;
+	id[0] = st.st_dev;
+	id[1] = st.st_ino;
+	id[2] = (uint64_t)st.st_size;
+	id[3] = (uint64_t)st.st_mtim.tv_sec;
+	id[4] = (uint64_t)st.st_mtim.tv_nsec;
+	id[5] = (uint64_t)st.st_ctim.tv_nsec ^ (uint64_t)st.st_ctim.tv_sec << 32;
+	return hash_bytes(id, sizeof(id));
+}
+
+static void module_read(struct code *c, struct emit *e, uint32_t tgid, const struct mapping *m,
+			int fd, struct code_module *mod, uint64_t now)
+{
+	struct err err = {0};
+	CLEANUP(image_close) struct image *im =
+		fd < 0 ? open_vdso(m, &err) : image_open(fd, &err);
+
+	if (!im) {
+		c->stats.refused_cnt++;
+		log_debug("%s: no unwinding table: %s", m->path, err.msg);
+		return;
+	}
+	mod->is_elf = true;
+	mod->base_vaddr = image_base_vaddr(im);
+	segments(im, mod);
+	announce(e, mod, im, tgid, m, now);
+	table_make(c, e, m, mod->id, im, now);
+}
+
+const struct code_module *code_module(struct code *c, struct emit *e, uint32_t tgid,
+				      const struct mapping *m, uint64_t now)
+{
+	CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
+	uint64_t begin = clock_mono_ns(), key, *slot;
+	struct code_module mod = {0};
+
+	if (m->kind == MAPPING_CODE || (m->kind == MAPPING_FILE && fd < 0))
+		return NULL;
+	key = file_key(fd);
+	slot = hmap_slot(&c->by_file, key);
+	if (!*slot) {
+		if (c->modules.cnt >= EVENT_MODULE_MAX)
+			return NULL;
+		mod.id = (uint32_t)c->modules.cnt + 1;
+		module_read(c, e, tgid, m, fd, &mod, now);
+		vec_push(&c->modules, mod);
+		*slot = c->modules.cnt;
+		c->stats.build_ns += clock_mono_ns() - begin;
+	}
+	return c->modules.items[*slot - 1].is_elf ? &c->modules.items[*slot - 1] : NULL;
+}

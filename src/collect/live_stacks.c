@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks: switches the clocks on, tells the kernel side about code (code.h),
+ * and turns its records into EV_STACK, EV_SAMPLE and names of frames.
+ *
+ * The kernel side forgets stacks that are rare and numbers them anew at their
+ * next sight: stacks are told apart by their hash, and an event id is given
+ * once for each.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "collect/code.h"
+#include "collect/hooks.h"
+#include "collect/ksyms.h"
+#include "collect/live_int.h"
+#include "heldup.skel.h"
+#include "wire/stacks.h"
+
+#define DEFAULT_SAMPLE_HZ 99
+#define IDS_MAX (1u << 20)
+
+struct live_stacks {
+	struct code *code;
+	struct hmap ids;    /* of the kernel side, to those of events */
+	struct hmap hashes; /* of stacks, to ids of events */
+	struct hmap frames; /* whose names are out */
+	uint32_t last_id;
+	VEC(struct bpf_link *) clocks;
+	uint64_t sample_ns;
+	uint64_t lost_cnt;  /* stacks whose frames never came */
+};
+
+/* A CPU that is not there now is left out. */
+static void clocks_start(struct live *l, struct live_stacks *s)
+{
+	uint64_t hz = l->opts.sample_hz ? l->opts.sample_hz : DEFAULT_SAMPLE_HZ;
+	int cpus = libbpf_num_possible_cpus(), rc = 0;
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		int fd = hooks_clock_open(cpu, hz);
+		struct bpf_link *link;
+
+		if (fd < 0) {
+			rc = fd == -ENODEV ? rc : fd;
+			continue;
+		}
+		link = bpf_program__attach_perf_event(l->bpf.skel->progs.hu_sample, fd);
+		if (link) {
+			vec_push(&s->clocks, link);
+			continue;
+		}
+		rc = -errno;
+		close(fd);
+	}
+	if (s->clocks.cnt)
+		s->sample_ns = NS_PER_SEC / hz;
+	else
+		live_bpf_missing(&l->bpf, "perf_event");
+	if (rc < 0)
+		log_debug("clock for samples: %s", strerror(-rc));
+}
+
+void live_stacks_open(struct live *l)
+{
+	const struct heldup_bpf *skel = l->bpf.skel;
+	struct live_stacks *s;
+	struct code_fds fds;
+
+	if (!skel->rodata->with_stacks)
+		return;
+	s = xcalloc(1, sizeof(*s));
+	fds = (struct code_fds){
+		.modules = bpf_map__fd(skel->maps.hu_modules),
+		.tables = bpf_map__fd(skel->maps.hu_tables),
+		.sets = bpf_map__fd(skel->maps.hu_sets),
+		.procs = bpf_map__fd(skel->maps.hu_maps),
+	};
+	s->code = code_new(&fds);
+	l->stacks = s;
+	clocks_start(l, s);
+}
+
+void live_stacks_release(struct live *l)
+{
+	struct live_stacks *s = l->stacks;
+
+	if (!s)
+		return;
+	VEC_FOREACH(&s->clocks, link)
+		bpf_link__destroy(*link);
+	vec_release(&s->clocks);
+	code_free(s->code);
+	hmap_release(&s->ids);
+	hmap_release(&s->hashes);
+	hmap_release(&s->frames);
+	free(s);
+	l->stacks = NULL;
+}
+
+uint64_t live_sample_ns(const struct live *l)
+{
+	return l->stacks ? l->stacks->sample_ns : 0;
+}
+
+void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now)
+{
+	if (l->stacks)
+		code_scan(l->stacks->code, &l->emit, tgid, now);
+}
+
+void live_stacks_asked(struct live *l, const struct wire_maps *w)
+{
+	if (l->stacks)
+		code_ask(l->stacks->code, w->tgid);
+}
+
+void live_stacks_step(struct live *l, uint64_t now)
+{
+	if (l->stacks)
+		code_step(l->stacks->code, &l->emit, now);
+}
+
+/* Frames of the tracing itself lie above those of the scheduler. */
+static uint32_t own_frames(struct live *l, const uint64_t *frames, uint32_t cnt)
+{
+	static const char *const own[] = {"bpf_", "__bpf_", "__traceiter_", "trace_", "perf_",
+					  "__perf_"};
+	uint32_t skip = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const char *name = ksyms_name(l->ksyms, frames[i] - 1);
+		bool is_own = !*name; /* a program's own code has no name */
+
+		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+			is_own |= strncmp(name, own[k], strlen(own[k])) == 0;
+		if (!is_own)
+			break;
+		skip = i + 1;
+	}
+	return skip < cnt ? skip : 0;
+}
+
+static void name_kernel(struct live *l, uint64_t frame, uint64_t ts_ns)
+{
+	struct ev_frame ev = {.frame = frame};
+
+	ev.fn = emit_str(&l->emit, ksyms_name(l->ksyms, frame - 1));
+	if (ev.fn)
+		EMIT(&l->emit, &ev, EV_FRAME, 0, ts_ns);
+}
+
+static void name_frames(struct live *l, const uint64_t *frames, uint32_t cnt, uint64_t ts_ns)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint64_t *slot = hmap_slot(&l->stacks->frames, frames[i]);
+
+		if (*slot)
+			continue;
+		*slot = 1;
+		if (FRAME_MODULE(frames[i]) == FRAME_KERNEL)
+			name_kernel(l, frames[i], ts_ns);
+	}
+}
+
+/* EV_STACK of a record: the kernel's frames first. */
+static void put_stack(struct live *l, const struct wire_stack *w, uint32_t id)
+{
+	struct {
+		struct ev_stack ev;
+		uint64_t frames[UNW_FRAME_MAX];
+	} rec = {0};
+	const uint64_t *kernel = w->frames + w->user_cnt;
+	uint32_t skip = own_frames(l, kernel, w->kernel_cnt);
+	uint32_t kernel_cnt = w->kernel_cnt - skip;
+
+	rec.ev = (struct ev_stack){
+		.id = id,
+		.tgid = w->tgid,
+		.user_cnt = w->user_cnt,
+		.kernel_cnt = (uint16_t)kernel_cnt,
+		.end = w->end,
+	};
+	memcpy(rec.frames, kernel + skip, kernel_cnt * sizeof(rec.frames[0]));
+	memcpy(rec.frames + kernel_cnt, w->frames, w->user_cnt * sizeof(rec.frames[0]));
+	rec.ev.h = (struct event_hdr){
+		.size = (uint16_t)(sizeof(rec.ev) + (kernel_cnt + w->user_cnt) * 8),
+		.kind = EV_STACK,
+		.tid = w->hdr.tid,
+		.ts_ns = w->hdr.ts_ns,
+	};
+	name_frames(l, rec.frames, kernel_cnt + w->user_cnt, w->hdr.ts_ns);
+	emit_put(&l->emit, &rec.ev.h);
+}
+
+void live_stack(struct live *l, const struct wire_stack *w, size_t size)
+{
+	struct live_stacks *s = l->stacks;
+	uint64_t *slot;
+
+	if (!s || w->user_cnt > UNW_USER_MAX || w->kernel_cnt > UNW_KERNEL_MAX ||
+	    size < WIRE_STACK_BYTES + (w->user_cnt + w->kernel_cnt) * sizeof(w->frames[0])) {
+		l->bpf.bad_cnt++;
+		return;
+	}
+	slot = hmap_slot(&s->hashes, w->hash);
+	if (!*slot) {
+		if (s->last_id >= EVENT_STACK_MAX)
+			return;
+		*slot = ++s->last_id;
+		put_stack(l, w, s->last_id);
+	}
+	if (s->ids.cnt >= IDS_MAX)
+		hmap_clear(&s->ids);
+	hmap_put(&s->ids, w->id, *hmap_slot(&s->hashes, w->hash));
+}
+
+uint32_t live_stack_id(struct live *l, uint32_t id)
+{
+	uint64_t known = 0;
+
+	if (!id || !l->stacks)
+		return 0;
+	if (!hmap_get(&l->stacks->ids, id, &known))
+		l->stacks->lost_cnt++;
+	return (uint32_t)known;
+}
+
+void live_sample(struct live *l, const struct wire_sample *w)
+{
+	struct ev_sample ev = {
+		.tgid = w->tgid,
+		.stack = live_stack_id(l, w->stack),
+		.cpu = w->cpu,
+		.cnt = 1,
+	};
+
+	EMIT(&l->emit, &ev, EV_SAMPLE, w->hdr.tid, w->hdr.ts_ns);
+}
+
+static void counts_read(struct live *l, uint64_t *ret)
+{
+	int cpus = libbpf_num_possible_cpus();
+	const struct bpf_map *map = l->bpf.skel->maps.hu_stk_cpu;
+	CLEANUP_FREE char *values = xcalloc(cpus > 0 ? cpus : 1, bpf_map__value_size(map));
+	uint32_t zero = 0;
+
+	if (cpus <= 0 || bpf_map_lookup_elem(bpf_map__fd(map), &zero, values) < 0)
+		return;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		const struct unw_cpu *c = (const void *)(values + cpu * bpf_map__value_size(map));
+
+		for (int i = 0; i < UNWC_CNT; i++)
+			ret[i] += c->cnt[i];
+	}
+}
+
+void live_stacks_loss(struct live *l, uint64_t *loss)
+{
+	uint64_t n[UNWC_CNT] = {0};
+	struct code_stats code;
+
+	if (!l->stacks)
+		return;
+	counts_read(l, n);
+	code_stats(l->stacks->code, &code);
+	loss[LOSS_STACK_BUDGET] += n[UNWC_BUDGET] + n[UNWC_NESTED] + l->stacks->lost_cnt;
+	loss[LOSS_STACK_MAP] += n[UNWC_END + UNW_END_NO_MAP];
+	loss[LOSS_STACK_CUT] += n[UNWC_END + UNW_END_DEPTH];
+	loss[LOSS_STACK_READ] += n[UNWC_END + UNW_END_BAD_READ];
+	log_debug("stacks: %llu walked, %llu frames, %llu reused, %llu over budget, %llu doubts",
+		  (unsigned long long)n[UNWC_STACKS], (unsigned long long)n[UNWC_FRAMES],
+		  (unsigned long long)n[UNWC_REUSED], (unsigned long long)n[UNWC_BUDGET],
+		  (unsigned long long)n[UNWC_DOUBT]);
+	log_debug("stacks: %u modules, %u tables, %llu rows, %llu KiB, built in %llu us",
+		  code.module_cnt, code.table_cnt, (unsigned long long)code.row_cnt,
+		  (unsigned long long)code.kernel_bytes / 1024,
+		  (unsigned long long)code.build_ns / 1000);
+}
+
+uint64_t live_stacks_bytes(const struct live *l)
+{
+	struct code_stats code;
+
+	if (!l->stacks)
+		return 0;
+	code_stats(l->stacks->code, &code);
+	return code.kernel_bytes;
+}
