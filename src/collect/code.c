@@ -14,11 +14,12 @@
 #define IDLE_MAX 6 /* the pause between two scans is doubled so many times */
 #define PROCS_MAX 65536
 
-struct code *code_new(const struct code_fds *fds)
+struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 {
 	struct code *c = xcalloc(1, sizeof(*c));
 
 	c->fds = *fds;
+	c->syms = syms;
 	return c;
 }
 
@@ -27,6 +28,7 @@ void code_free(struct code *c)
 	if (!c)
 		return;
 	hmap_release(&c->by_file);
+	hmap_release(&c->by_id);
 	hmap_release(&c->proc_idx);
 	vec_release(&c->modules);
 	vec_release(&c->sets);

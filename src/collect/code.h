@@ -5,7 +5,7 @@
  * What code the watched processes run, told to the unwinder in the kernel: the
  * tables of each module, the executable mappings of each process.
  *
- *	struct code *c = code_new(&fds)
+ *	struct code *c = code_new(&fds, symbols)
  *	code_scan (a process that is to be watched) ... code_ask (the kernel side
  *	met mappings that it does not know) ... code_step (answers those) ...
  *	code_free(c)
@@ -23,6 +23,7 @@
 
 struct code;
 struct emit;
+struct symbols;
 
 #define CODE_CHUNK_MAX 32768 /* of 4 KiB: 128 MiB */
 #define CODE_RESCAN_NS UINT64_C(100000000)
@@ -42,7 +43,8 @@ struct code_stats {
 	uint64_t cut_cnt;	/* processes with more mappings than fit */
 };
 
-struct code *code_new(const struct code_fds *fds);
+/* syms gives modules their ids and is borrowed. */
+struct code *code_new(const struct code_fds *fds, struct symbols *syms);
 void code_free(struct code *c);
 
 /* Reads the mappings of tgid now.  A process that is gone is forgotten. */

@@ -14,9 +14,8 @@
 #define CODE_SEGMENTS_MAX 16 /* executable segments of one module */
 
 struct code_module {
-	uint32_t id;
+	uint32_t id;		/* 0: it is no module */
 	uint64_t base_vaddr;
-	bool is_elf;
 	uint8_t segment_cnt;
 	struct code_segment {
 		uint64_t off, vaddr, len;
@@ -38,9 +37,11 @@ struct code_proc {
 
 struct code {
 	struct code_fds fds;
+	struct symbols *syms;
 	struct code_stats stats;
 	VEC(struct code_module) modules;
 	struct hmap by_file;	/* hash of device, inode, size and time to index + 1 */
+	struct hmap by_id;	/* the same for the ids of modules that are there */
 	VEC(struct code_set) sets;  /* by id - 1 */
 	VEC(struct code_proc) procs;
 	struct hmap proc_idx;	/* tgid to index + 1 */

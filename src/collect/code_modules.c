@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,9 @@
 #include "store/event.h"
 #include "symbols/cfi.h"
 #include "symbols/image.h"
+#include "symbols/symbols.h"
+
+#define MODULES_MAX 65536 /* files, those that are no modules included */
 
 static void image_close(struct image **im)
 {
@@ -129,17 +133,21 @@ static void announce(struct emit *e, const struct code_module *mod, const struct
 	EMIT(e, &ev, EV_MODULE, 0, now);
 }
 
-/* The same code is mapped into all 64-bit processes, also into this one. */
-static struct image *open_vdso(const struct mapping *m, struct err *err)
+struct own_vdso {
+	const void *data;
+	size_t len;
+};
+
+/* The same code is mapped into all 64-bit processes, also into this one; empty if it is not. */
+static struct own_vdso own_vdso(const struct mapping *m)
 {
 	CLEANUP(mappings_release) struct mappings own = {0};
 
 	mappings_read((uint32_t)getpid(), &own);
 	VEC_FOREACH(&own.items, o)
 		if (o->kind == MAPPING_VDSO && o->end - o->start == m->end - m->start)
-			return image_open_bytes((const void *)o->start, o->end - o->start, err);
-	err_set(err, -ENOENT, "not the one of this process");
-	return NULL;
+			return (struct own_vdso){(const void *)o->start, o->end - o->start};
+	return (struct own_vdso){"", 0};
 }
 
 static uint64_t file_key(int fd)
@@ -160,44 +168,66 @@ static uint64_t file_key(int fd)
 	return hash_bytes(id, sizeof(id));
 }
 
-static void module_read(struct code *c, struct emit *e, uint32_t tgid, const struct mapping *m,
-			int fd, struct code_module *mod, uint64_t now)
+/* The id by which names know it, 0 none. */
+static uint32_t module_id(struct code *c, uint32_t tgid, const struct mapping *m, int fd,
+			  const struct own_vdso *vdso, struct err *err)
+{
+	uint32_t id = 0;
+	char root[64];
+	int rc;
+
+	snprintf(root, sizeof(root), "/proc/%u/root", tgid);
+	if (fd >= 0)
+		rc = symbols_module(c->syms, m->path, fd, root, &id, err);
+	else
+		rc = symbols_module_bytes(c->syms, m->path, vdso->data, vdso->len, &id, err);
+	return rc < 0 ? 0 : id;
+}
+
+/* Index + 1 of the module of a file not seen before. */
+static uint64_t module_add(struct code *c, struct emit *e, uint32_t tgid, const struct mapping *m,
+			   int fd, uint64_t now)
 {
 	struct err err = {0};
+	struct own_vdso vdso = fd < 0 ? own_vdso(m) : (struct own_vdso){0};
 	CLEANUP(image_close) struct image *im =
-		fd < 0 ? open_vdso(m, &err) : image_open(fd, &err);
+		fd < 0 ? image_open_bytes(vdso.data, vdso.len, &err) : image_open(fd, &err);
+	struct code_module mod = {0};
+	uint64_t idx;
 
-	if (!im) {
+	if (im)
+		mod.id = module_id(c, tgid, m, fd, &vdso, &err);
+	if (mod.id && hmap_get(&c->by_id, mod.id, &idx))
+		return idx; /* a copy of one that is known */
+	if (!mod.id) {
 		c->stats.refused_cnt++;
-		log_debug("%s: no unwinding table: %s", m->path, err.msg);
-		return;
+		log_debug("%s: no module: %s", m->path, err.msg);
+	} else {
+		mod.base_vaddr = image_base_vaddr(im);
+		segments(im, &mod);
+		announce(e, &mod, im, tgid, m, now);
+		table_make(c, e, m, mod.id, im, now);
+		hmap_put(&c->by_id, mod.id, c->modules.cnt + 1);
 	}
-	mod->is_elf = true;
-	mod->base_vaddr = image_base_vaddr(im);
-	segments(im, mod);
-	announce(e, mod, im, tgid, m, now);
-	table_make(c, e, m, mod->id, im, now);
+	vec_push(&c->modules, mod);
+	return c->modules.cnt;
 }
 
 const struct code_module *code_module(struct code *c, struct emit *e, uint32_t tgid,
 				      const struct mapping *m, uint64_t now)
 {
 	CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
-	uint64_t begin = clock_mono_ns(), key, *slot;
-	struct code_module mod = {0};
+	uint64_t begin = clock_mono_ns(), key, idx;
 
 	if (m->kind == MAPPING_CODE || (m->kind == MAPPING_FILE && fd < 0))
 		return NULL;
 	key = file_key(fd);
-	slot = hmap_slot(&c->by_file, key);
-	if (!*slot) {
-		if (c->modules.cnt >= EVENT_MODULE_MAX)
+	if (!hmap_get(&c->by_file, key, &idx)) {
+		if (c->modules.cnt >= MODULES_MAX)
 			return NULL;
-		mod.id = (uint32_t)c->modules.cnt + 1;
-		module_read(c, e, tgid, m, fd, &mod, now);
-		vec_push(&c->modules, mod);
-		*slot = c->modules.cnt;
+		idx = module_add(c, e, tgid, m, fd, now);
+		hmap_put(&c->by_file, key, idx);
 		c->stats.build_ns += clock_mono_ns() - begin;
 	}
-	return c->modules.items[*slot - 1].is_elf ? &c->modules.items[*slot - 1] : NULL;
+	return c->modules.items[idx - 1].id ? &c->modules.items[idx - 1] : NULL;
 }

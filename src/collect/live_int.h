@@ -179,6 +179,7 @@ uint64_t live_sample_ns(const struct live *l);
 void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now);
 void live_stacks_asked(struct live *l, const struct wire_maps *w);
 void live_stacks_step(struct live *l, uint64_t now);
+void live_stacks_tick(struct live *l, uint64_t now, bool last);
 void live_stack(struct live *l, const struct wire_stack *w, size_t size);
 /* EV_STACK id of one of the kernel side's, 0 none. */
 uint32_t live_stack_id(struct live *l, uint32_t id);

@@ -221,6 +221,7 @@ void live_maps_tick(struct live *l, uint64_t now, bool last)
 	each_entry(l, l->bpf.skel->maps.hu_disks, put_disk, now);
 	each_entry(l, l->bpf.skel->maps.hu_devs, put_dev, now);
 	put_outside(l, last ? SOCKDIAG_LISTEN | SOCKDIAG_CONN : SOCKDIAG_LISTEN, now);
+	live_stacks_tick(l, now, last);
 	put_loss(l, now);
 	put_self(l, now);
 }

@@ -18,20 +18,25 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/code.h"
+#include "collect/frame_names.h"
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_int.h"
 #include "heldup.skel.h"
+#include "symbols/symbols.h"
 #include "wire/stacks.h"
 
 #define DEFAULT_SAMPLE_HZ 99
+#define NAMES_NS (40 * NS_PER_MS) /* per tick */
+#define NAMES_LAST_NS (5 * NS_PER_SEC)
 #define IDS_MAX (1u << 20)
 
 struct live_stacks {
 	struct code *code;
 	struct hmap ids;    /* of the kernel side, to those of events */
 	struct hmap hashes; /* of stacks, to ids of events */
-	struct hmap frames; /* whose names are out */
+	struct symbols *syms;
+	struct frame_names *names;
 	uint32_t last_id;
 	VEC(struct bpf_link *) clocks;
 	uint64_t sample_ns;
@@ -83,7 +88,9 @@ void live_stacks_open(struct live *l)
 		.sets = bpf_map__fd(skel->maps.hu_sets),
 		.procs = bpf_map__fd(skel->maps.hu_maps),
 	};
-	s->code = code_new(&fds);
+	s->syms = symbols_new(l->opts.symbols);
+	s->names = frame_names_new(s->syms, l->ksyms);
+	s->code = code_new(&fds, s->syms);
 	l->stacks = s;
 	clocks_start(l, s);
 }
@@ -100,7 +107,8 @@ void live_stacks_release(struct live *l)
 	code_free(s->code);
 	hmap_release(&s->ids);
 	hmap_release(&s->hashes);
-	hmap_release(&s->frames);
+	frame_names_free(s->names);
+	symbols_free(s->syms);
 	free(s);
 	l->stacks = NULL;
 }
@@ -148,28 +156,6 @@ static uint32_t own_frames(struct live *l, const uint64_t *frames, uint32_t cnt)
 	return skip < cnt ? skip : 0;
 }
 
-static void name_kernel(struct live *l, uint64_t frame, uint64_t ts_ns)
-{
-	struct ev_frame ev = {.frame = frame};
-
-	ev.fn = emit_str(&l->emit, ksyms_name(l->ksyms, frame - 1));
-	if (ev.fn)
-		EMIT(&l->emit, &ev, EV_FRAME, 0, ts_ns);
-}
-
-static void name_frames(struct live *l, const uint64_t *frames, uint32_t cnt, uint64_t ts_ns)
-{
-	for (uint32_t i = 0; i < cnt; i++) {
-		uint64_t *slot = hmap_slot(&l->stacks->frames, frames[i]);
-
-		if (*slot)
-			continue;
-		*slot = 1;
-		if (FRAME_MODULE(frames[i]) == FRAME_KERNEL)
-			name_kernel(l, frames[i], ts_ns);
-	}
-}
-
 /* EV_STACK of a record: the kernel's frames first. */
 static void put_stack(struct live *l, const struct wire_stack *w, uint32_t id)
 {
@@ -177,6 +163,7 @@ static void put_stack(struct live *l, const struct wire_stack *w, uint32_t id)
 		struct ev_stack ev;
 		uint64_t frames[UNW_FRAME_MAX];
 	} rec = {0};
+	const struct live_stacks *s = l->stacks;
 	const uint64_t *kernel = w->frames + w->user_cnt;
 	uint32_t skip = own_frames(l, kernel, w->kernel_cnt);
 	uint32_t kernel_cnt = w->kernel_cnt - skip;
@@ -196,7 +183,7 @@ static void put_stack(struct live *l, const struct wire_stack *w, uint32_t id)
 		.tid = w->hdr.tid,
 		.ts_ns = w->hdr.ts_ns,
 	};
-	name_frames(l, rec.frames, kernel_cnt + w->user_cnt, w->hdr.ts_ns);
+	frame_names_add(s->names, rec.frames, kernel_cnt, w->user_cnt, w->tgid);
 	emit_put(&l->emit, &rec.ev.h);
 }
 
@@ -220,6 +207,13 @@ void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 	if (s->ids.cnt >= IDS_MAX)
 		hmap_clear(&s->ids);
 	hmap_put(&s->ids, w->id, *hmap_slot(&s->hashes, w->hash));
+}
+
+/* Most names are found out at the ticks, so that the ring is drained meanwhile. */
+void live_stacks_tick(struct live *l, uint64_t now, bool last)
+{
+	if (l->stacks)
+		frame_names_emit(l->stacks->names, &l->emit, now, last ? NAMES_LAST_NS : NAMES_NS);
 }
 
 uint32_t live_stack_id(struct live *l, uint32_t id)

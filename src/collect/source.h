@@ -21,6 +21,7 @@ struct err;
 struct event_sink;
 struct select_opts;
 struct source;
+struct symbols_opts;
 
 struct watch_opts {		/* a zero field means its default */
 	const struct select_opts *select;
@@ -33,6 +34,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t only_target;	/* 1: draw in no counterparts */
 	uint32_t stacks;	/* 1: stacks of waits and wakers, samples of running threads */
 	uint32_t sample_hz;	/* per CPU, with stacks; default 99 */
+	const struct symbols_opts *symbols; /* with stacks; NULL: its defaults */
 };
 
 struct source_ops {
