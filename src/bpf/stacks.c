@@ -298,6 +298,8 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 	if (!t || !c)
 		return 0;
 	why &= 1;
+	if (with_stacks == STACKS_EACH)
+		return stack_walk(ctx, cur, NULL, 0, now);
 	if (has_user(cur)) {
 		struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
 

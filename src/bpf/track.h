@@ -178,7 +178,7 @@ const volatile u8 has_io_start = 0;
 const volatile u8 has_io_done = 0;
 const volatile u8 only_target = 0;
 const volatile u64 turn_min_ns = 1000000; /* shorter turns are only summed */
-const volatile u8 with_stacks = 0;
+const volatile u8 with_stacks = 0; /* enum stacks_mode */
 const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 0 unknown */
 
 /* Counted with atomics, read by user space. */

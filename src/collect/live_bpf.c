@@ -219,7 +219,7 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
 	skel->rodata->only_target = opts->only_target != 0;
 	skel->rodata->preempt_off = preempt_off(btf);
-	skel->rodata->with_stacks = opts->stacks != 0;
+	skel->rodata->with_stacks = opts->stacks;
 	if (!opts->stacks)
 		no_stacks(skel);
 	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);

@@ -42,6 +42,13 @@ enum sys_kind {
 
 #define SYS_NR_MAX 512
 
+/* Setting with_stacks. */
+enum stacks_mode {
+	STACKS_OFF = 0,
+	STACKS_BUDGET = 1,
+	STACKS_EACH = 2, /* of each wait, whatever it costs: for tests */
+};
+
 /* Programs, for the counts of their runs. */
 enum bpf_run {
 	RUN_SWITCH = 0,

@@ -7,6 +7,8 @@
  *	wait TID OFF WAKE END CLASS OP CTX FLAGS WAKER OWNER RES SEQ SYSNR STACK WAKER_STACK
  *	res ID KIND ROLE INO PEER NAME
  *	loss C0 C1 ...		self CPU_NS EVENTS MAP_BYTES	end ...	disk ...
+ *
+ * From the environment: WATCH_STACKS (enum stacks_mode), WATCH_TICK_MS, WATCH_DEBUG.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -134,6 +136,13 @@ static int put(void *ctx, const struct event_hdr *h)
 	return 0;
 }
 
+static uint64_t number(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct watch watch;
@@ -149,7 +158,8 @@ int main(int argc, char **argv)
 		return 2;
 	opts.duration_ns = strtoull(argv[1], NULL, 10) * 1000000000;
 	opts.ring_bytes = strtoul(argv[2], NULL, 10);
-	opts.stacks = getenv("WATCH_STACKS") != NULL;
+	opts.stacks = number("WATCH_STACKS");
+	opts.tick_ns = number("WATCH_TICK_MS") * 1000000;
 	log_set_level(getenv("WATCH_DEBUG") ? LOG_DEBUG : LOG_WARN);
 	for (int i = 3; i < argc; i++)
 		pids[select.pids.cnt++] = (int32_t)strtol(argv[i], NULL, 10);
