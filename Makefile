@@ -75,7 +75,7 @@ EMBED_OBJS := $(foreach f,$(EMBED),$(OBJ)/embed/$(notdir $(f)).o)
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJS := $(UNIT_SRC:%.c=$(OBJ)/%.o)
 LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/*.c)))
-WATCH    := build/tests/watch
+TOOLS    := build/tests/watch build/tests/unwind
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 .PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels eval bench fuzz lint format
@@ -141,10 +141,10 @@ $(UNIT): $(UNIT_OBJS) $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-load: $(LOAD) $(WATCH)
+load: $(LOAD) $(TOOLS)
 
-# Prints raw events of the live source, for tests/bpf/t_exact.
-$(WATCH): $(OBJ)/tests/bpf/watch.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+# What tests/bpf asks for raw events (watch) and for other stacks (unwind).
+$(TOOLS): build/tests/%: $(OBJ)/tests/bpf/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
@@ -239,4 +239,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(OBJS:.o=.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
