@@ -440,3 +440,25 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 	if (!t->res && t->cls == WAIT_FILE)
 		t->res = t->io_res;
 }
+
+/*
+ * Of a client only long waits are told, and most of its waits are the one call
+ * again: what that waits for is then not looked up anew.  A descriptor that
+ * names another file by now is found out at the next call of another kind.
+ */
+static __always_inline bool same_call(struct task_struct *task, struct thr *t, u32 state)
+{
+	struct sysregs s;
+	u64 call;
+
+	if (state & KSTATE_UNINTERRUPTIBLE || t->klock_addr || t->reclaim_begin_ns) {
+		t->call = 0;
+		return false;
+	}
+	sysregs_read((struct pt_regs *)bpf_task_pt_regs(task), &s);
+	call = s.nr < 0 ? 0 : ((u64)s.nr << 48 ^ s.arg[0]) + 1;
+	if (call && t->call == call)
+		return true;
+	t->call = call;
+	return false;
+}

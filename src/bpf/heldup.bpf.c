@@ -34,4 +34,6 @@
 
 #include "iter.c"
 
+#include "kname.c"
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -4,7 +4,7 @@
  *
  * switch-out	closes RUN; opens RUNQ (preempted) or WAIT (sleeps, classified)
  * waking	WAIT becomes RUNQ, the waker is noted; first waking wins
- * switch-in	closes RUNQ and sends the WIRE_WAIT record
+ * switch-in	closes RUNQ and puts the WIRE_WAIT record into the batch of the CPU
  *
  * A waker may come while the thread is on its way to sleep: the thread is
  * off its queue but sched_switch was not traced yet.  Such a waking is kept
@@ -140,20 +140,64 @@ static __always_inline u64 queued_ns(struct task_struct *p, const struct thr *t,
 	return queued ? ns + since(queued, clock) : ns;
 }
 
-static __always_inline void send_wait(struct thr *t, u64 now, u32 cpu)
-{
-	struct wire_wait *w;
-	u32 seq = t->seq++;
+/*
+ * Waits go to the ring in batches: taking a place in it costs more than all
+ * else that is done for a wait.  Only sched_switch and hu_flush come here, both
+ * with interrupts off.
+ */
+struct wait_batch {
+	struct wire_wait waits[BATCH_CNT];
+};
 
-	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
-	if (!w) {
-		count_loss(HU_LOSS_RING);
+struct hu_batches_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct wait_batch);
+} hu_batches SEC(".maps");
+
+static __noinline int batch_flush(struct runners *r, struct wait_batch *b)
+{
+	u32 cnt;
+
+	if (!r || !b)
+		return 0;
+	cnt = r->batch_cnt;
+	r->batch_cnt = 0;
+	if (!cnt || cnt > BATCH_CNT)
+		return 0;
+	if (bpf_ringbuf_output(&hu_ring, b, cnt * sizeof(b->waits[0]), ring_flags()))
+		__sync_fetch_and_add(&loss_cnt[HU_LOSS_RING], cnt);
+	return 0;
+}
+
+static __always_inline void send_wait(struct thr *t, u64 now, struct runners *r)
+{
+	u32 zero = 0;
+	struct wait_batch *b = bpf_map_lookup_elem(&hu_batches, &zero);
+	struct wire_wait *w;
+
+	if (!b)
 		return;
-	}
+	if (!r->batch_cnt)
+		r->batch_ns = now;
+	w = &b->waits[r->batch_cnt & (BATCH_CNT - 1)];
 	wait_fill(w, t, now);
-	w->seq = seq;
-	w->cpu = cpu;
-	bpf_ringbuf_submit(w, ring_flags());
+	t->seq++;
+	w->cpu = bpf_get_smp_processor_id();
+	if (++r->batch_cnt >= BATCH_CNT || since(r->batch_ns, now) > BATCH_NS)
+		batch_flush(r, b);
+}
+
+/* User space runs it on each CPU before it reads the sums. */
+SEC("raw_tp")
+int hu_flush(void *ctx __attribute__((unused)))
+{
+	u32 zero = 0;
+
+	batch_flush(bpf_map_lookup_elem(&hu_runners, &zero),
+		    bpf_map_lookup_elem(&hu_batches, &zero));
+	return 0;
 }
 
 /* Adds the finished wait to the sums of its class. */
@@ -208,7 +252,7 @@ static __always_inline u64 off_close(struct thr *t, u64 now, u64 queued)
 	return since(from, now);
 }
 
-static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
+static __noinline int switch_in(struct thr *t, u64 now, u64 queued, struct runners *r)
 {
 	struct tio *io = tio_of(t->tid);
 	u64 runq_ns;
@@ -225,7 +269,9 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 		blame_runners(t->tgid, now - runq_ns, now);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
-	send_wait(t, now, bpf_get_smp_processor_id());
+	if (t->light && since(t->off_ns, now) < LIGHT_MIN_NS)
+		return 0;
+	send_wait(t, now, r);
 	t->io_res = 0;
 	if (t->flags & WAITF_PREEMPTED)
 		return 0;
@@ -237,7 +283,8 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued)
 }
 
 /* p leaves the CPU and was not seen to come: make up for it. */
-static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64 now)
+static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64 now,
+				       struct runners *r)
 {
 	u64 in_ns = now, queued = NOT_TOLD, ran_ns;
 
@@ -246,7 +293,7 @@ static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64
 		in_ns = ran_ns < since(t->off_ns, now) ? now - ran_ns : t->off_ns;
 		queued = p->sched_info.run_delay - t->delay_ns;
 	}
-	switch_in(t, in_ns, queued);
+	switch_in(t, in_ns, queued, r);
 	return 0;
 }
 
@@ -259,10 +306,11 @@ static __always_inline void stall_end(u32 tid, u64 now)
 		stall_note(io, now);
 }
 
-static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
+static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now,
+				 struct runners *r)
 {
 	if (t->state > THR_RUN)
-		missed_switch_in(p, t, now);
+		missed_switch_in(p, t, now, r);
 	t->ver++;
 	if (t->state <= THR_RUN)
 		t->run_ns += since(t->state_ns, now);
@@ -279,6 +327,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
 		t->flags = WAITF_PREEMPTED;
+		t->call = 0;
 		t->cls = WAIT_OTHER;
 		t->op = 0;
 		t->res = 0;
@@ -292,7 +341,8 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 		}
 	} else {
 		t->proc_open = proc_open[t->tgid & OPEN_MASK];
-		classify(p, t, state, true);
+		if (!t->light || !same_call(p, t, state))
+			classify(p, t, state, true);
 		if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
 			stall_end(t->tid, now);
 		t->state = THR_WAIT;
@@ -347,7 +397,7 @@ int hu_switch(u64 *ctx)
 		if (preempt || !prev->__state)
 			state = 0;
 		count_run(RUN_SWITCH_TRACKED);
-		switch_out(prev, t, state, now);
+		switch_out(prev, t, state, now, r);
 		if (t->flags & WAITF_UNINT)
 			note_kstack(ctx, t);
 		if (with_stacks && t->state == THR_WAIT && state & KSTATE_SLEEPS)
@@ -357,7 +407,7 @@ int hu_switch(u64 *ctx)
 	}
 	t = thr_of(next);
 	if (t)
-		switch_in(t, now, queued_ns(next, t, clock));
+		switch_in(t, now, queued_ns(next, t, clock), r);
 	return 0;
 }
 

@@ -36,6 +36,9 @@
 #define KSTACK_DEPTH 24
 #define CLOCK_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
 #define RUNNER_CNT 16 /* runs remembered per CPU, a power of two */
+#define BATCH_CNT 32  /* waits kept back per CPU, a power of two */
+#define LIGHT_MIN_NS (500 * NSEC_PER_USEC) /* shorter waits of clients are only summed */
+#define BATCH_NS (100 * 1000 * NSEC_PER_USEC)
 
 enum thr_state {
 	THR_NEW = 0, /* not seen to switch yet */
@@ -63,60 +66,66 @@ struct thr_stacks {
 	} known[THR_STACKS];
 };
 
+/*
+ * Laid out by cache line (the kernel puts it 8 bytes after the begin of one):
+ * under load these lines are cold, and each costs as much as the work on it.
+ */
 struct thr {
-	u64 since_ns;
+	/* first line: the off-CPU period in progress */
 	u64 state_ns; /* begin of the present state */
-	u64 run_ns;
-	u64 runq_ns;
-	u64 wait_ns[32]; /* by wait_class; a power of two lets the index be masked */
-	u64 iowait_ns;
-	u64 unint_ns;
-	u64 wait_cnt;
-	/* the off-CPU period in progress */
 	u64 off_ns;
 	u64 wake_ns;
 	u64 delay_ns; /* sched_info.run_delay at switch-out */
+	u32 state;    /* enum thr_state */
+	u32 ver;      /* odd while being changed */
+	u32 tid;
+	u32 tgid;
+	u16 flags;    /* enum wait_flags */
+	s16 sysnr;
+	u8 cls;
+	u8 op;
+	u8 waker_ctx;
+	u8 light;     /* TASKF_LIGHT */
+	/* second */
 	u64 res;
+	u64 run_ns;
+	u64 runq_ns;
+	u64 wait_cnt;
 	u32 waker_tid;
 	u32 waker_tgid;
 	u32 owner_tid;
 	s32 kstack;
-	s16 sysnr;
-	u16 flags; /* enum wait_flags */
-	u8 cls;
-	u8 op;
-	u8 waker_ctx;
-	u8 pad;
-	u32 state; /* enum thr_state */
+	u32 seq;
 	u32 proc_open;
 	u32 off_open;
-	/* a waking that came before the switch-out was traced, see sched.bpf.c */
-	u64 early_ns;
-	u32 early_tid;
-	u32 early_tgid;
-	u32 early_ctx;
-	u32 early_flags;
-
+	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
+	/* third: asked at each switch, mostly 0 */
 	u64 trigger;  /* file that ended the poll or epoll wait in progress */
 	u64 io_res;   /* file that block I/O was begun for since the last wait */
 	u64 seen_res; /* last resource described */
 	u64 klock_addr;
+	u64 reclaim_begin_ns;
+	u64 dirty_ns; /* balance_dirty_pages announced a pause */
+	u64 early_ns; /* a waking that came before the switch-out was traced, see sched.c */
+	u64 call;     /* light: the call that cls, op and res are known for */
+	/* sums, and what is rare */
+	u64 wait_ns[32]; /* by wait_class; a power of two lets the index be masked */
+	u64 iowait_ns;
+	u64 unint_ns;
+	u64 since_ns;
 	u64 klock_begin_ns;
 	u64 klock_ns;
 	u64 klock_cnt;
-	u64 reclaim_begin_ns;
 	u64 reclaim_ns;
 	u64 reclaim_cnt;
-	u64 dirty_ns; /* balance_dirty_pages announced a pause */
 	u32 klock_flags;
-	u32 seq;
-	u32 ver; /* odd while being changed */
-	u32 tid;
-	u32 tgid;
-	u32 light;  /* TASKF_LIGHT */
-	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
+	u32 early_tid;
+	u32 early_tgid;
+	u32 early_ctx;
+	u32 early_flags;
 	u32 stack;	 /* of the wait in progress, 0 none */
 	u32 waker_stack;
+	u32 pad;
 	struct thr_stacks stacks;
 };
 
@@ -128,7 +137,8 @@ struct runner {
 };
 struct runners {
 	u32 idx;
-	u32 pad;
+	u32 batch_cnt; /* in the wait_batch of this CPU */
+	u64 batch_ns;  /* since when */
 	s64 off, off_before; /* run queue's clock to CLOCK_MONOTONIC, in two windows */
 	u64 window_ns;
 	struct runner ran[RUNNER_CNT];
@@ -185,7 +195,7 @@ const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
 /* By the low bits of tid; and requests read and not answered, by those of tgid. */
-struct tio tios[OPEN_MASK + 1] = {0};
+struct tio tios[OPEN_MASK + 1] __attribute__((aligned(64))) = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
 
 /* The coarse clock: jiffies in CLOCK_MONOTONIC.  User space finds the factor from two samples. */
@@ -195,6 +205,8 @@ u64 jiffy_sample = 0;
 u64 jiffy_sample_ns = 0;
 
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
+u32 report_turns = 0;  /* a thread's sums are reported in one tick of so many */
+u32 report_turn = 0;
 
 enum { HU_LOSS_RING = 0, HU_LOSS_TASK_STORAGE, HU_LOSS_RES_MAP, HU_LOSS_END_MAP,
        HU_LOSS_CULPRIT_MAP, HU_LOSS_DISK_MAP, HU_LOSS_SOCK_STORAGE = 10, HU_LOSS_KSTACK,

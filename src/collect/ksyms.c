@@ -13,9 +13,11 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 #define KSYMS_MAX 1000000u
+#define KSYMS_NAME_LEN 128
 #define KSYMS_NAMES_MAX (32u * 1024 * 1024)
 
 struct ksym {
@@ -28,6 +30,10 @@ struct ksyms {
 	int is_read;
 	VEC(struct ksym) syms;
 	struct buf names;
+	ksyms_ask_fn ask;
+	void *ask_ctx;
+	struct hmap known; /* address to a string in told, 0: not known */
+	struct strtab told;
 };
 
 struct ksyms *ksyms_new_from(const char *path)
@@ -50,6 +56,8 @@ void ksyms_free(struct ksyms *ks)
 	free(ks->path);
 	vec_release(&ks->syms);
 	buf_release(&ks->names);
+	hmap_release(&ks->known);
+	strtab_release(&ks->told);
 	free(ks);
 }
 
@@ -109,8 +117,29 @@ static void read_all(struct ksyms *ks)
 		vec_sort(&ks->syms, by_addr);
 }
 
+void ksyms_ask(struct ksyms *ks, ksyms_ask_fn ask, void *ctx)
+{
+	ks->ask = ask;
+	ks->ask_ctx = ctx;
+}
+
+/* Of one address, without reading them all. */
+static const char *asked_name(struct ksyms *ks, uint64_t addr)
+{
+	char name[KSYMS_NAME_LEN];
+	uint64_t id;
+
+	if (!hmap_get(&ks->known, addr, &id)) {
+		id = ks->ask(ks->ask_ctx, addr, name, sizeof(name)) ? strtab_add(&ks->told, name) : 0;
+		hmap_put(&ks->known, addr, id);
+	}
+	return strtab_str(&ks->told, id);
+}
+
 const char *ksyms_name(struct ksyms *ks, uint64_t addr)
 {
+	if (ks->ask)
+		return asked_name(ks, addr);
 	if (!ks->is_read)
 		read_all(ks);
 	size_t low = 0, high = ks->syms.cnt;

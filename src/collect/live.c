@@ -139,6 +139,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	uint64_t now;
 
 	l->owner_asked = 0;
+	live_bpf_flush(&l->bpf);
 	live_bpf_drain(&l->bpf);
 	live_peers(l);
 	if (last) /* threads first seen now announce themselves, then report */
@@ -264,12 +265,12 @@ int source_live(const struct watch_opts *opts, struct source **ret_src, struct e
 		rc = live_bpf_open(&l->bpf, &l->opts, err);
 	if (rc == 0)
 		rc = live_bpf_attach(&l->bpf, err);
-	if (rc == 0)
-		live_stacks_open(l);
 	if (rc < 0) {
 		live_free(l);
 		return rc;
 	}
+	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
+	live_stacks_open(l);
 	*ret_src = source_new(&ops, l);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 
 #define ENDS_MAX 4096 /* conversations; fewer where their per-CPU sums would pass ENDS_BYTES */
 #define ENDS_BYTES (16 << 20)
+#define REPORTS_PER_TICK 1024 /* threads; reporting 5,000 took a third of our time */
 #define ITER_BUF_BYTES (128 * 1024)
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -228,12 +230,23 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 					 ENDS_BYTES / cpus / sizeof(struct wire_end));
 }
 
+/* One record, or a batch of them. */
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct live_bpf *b = ctx;
+	size_t off = 0;
 
 	b->drained_bytes += size;
-	b->fn(b->ctx, data, size);
+	while (size - off >= sizeof(struct wire_hdr)) {
+		const struct wire_hdr *h = (const void *)((char *)data + off);
+
+		if (h->size < sizeof(*h) || h->size > size - off)
+			break;
+		b->fn(b->ctx, h, h->size);
+		off += h->size;
+	}
+	if (off < size)
+		b->bad_cnt++;
 	return 0;
 }
 
@@ -337,6 +350,35 @@ void live_bpf_release(struct live_bpf *b)
 	*b = (struct live_bpf){0};
 }
 
+void live_bpf_flush(struct live_bpf *b)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
+	int fd = bpf_program__fd(b->skel->progs.hu_flush), cpus = libbpf_num_possible_cpus();
+
+	for (int cpu = 0; cpu < cpus; cpu++) { /* refused where the CPU is offline: fine */
+		opts.cpu = cpu;
+		bpf_prog_test_run_opts(fd, &opts);
+	}
+}
+
+bool live_bpf_kname(void *ctx, uint64_t addr, char *ret_name, size_t size)
+{
+	struct live_bpf *b = ctx;
+	uint64_t args[1] = {addr};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	const char *name = b->skel->bss->kname;
+	size_t len;
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(b->skel->progs.hu_kname), &opts) < 0)
+		return false;
+	/* "name [module]", or the address where there is no name */
+	len = strcspn(name, " ");
+	if (len == 0 || len >= size || !(isalpha((unsigned char)*name) || *name == '_'))
+		return false;
+	snprintf(ret_name, size, "%.*s", (int)len, name);
+	return true;
+}
+
 void live_bpf_drain(struct live_bpf *b)
 {
 	ring_buffer__consume(b->ring);
@@ -368,6 +410,14 @@ static size_t split_records(struct live_bpf *b, char *data, size_t len)
 	return len - off;
 }
 
+static void next_turn(struct live_bpf *b)
+{
+	uint32_t turns = b->skel->bss->thread_cnt / REPORTS_PER_TICK + 1;
+
+	b->skel->bss->report_turns = turns;
+	b->skel->bss->report_turn = (b->skel->bss->report_turn + 1) % turns;
+}
+
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns)
 {
 	CLEANUP_FREE char *data = xmalloc(ITER_BUF_BYTES);
@@ -376,6 +426,8 @@ int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_n
 	ssize_t got;
 
 	b->skel->bss->tick_since_ns = since_ns;
+	if (iter == b->task_iter)
+		next_turn(b);
 	fd = bpf_iter_create(bpf_link__fd(iter));
 	if (fd < 0)
 		return -errno;

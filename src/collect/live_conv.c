@@ -39,7 +39,10 @@ static uint32_t kstack_id(struct live *l, int32_t id, uint64_t ts_ns)
 	return ev.id;
 }
 
-/* Counts records that the ring buffer could not take. */
+/*
+ * Counts records that the ring buffer could not take.  Those of a thread that
+ * changed its CPU may come a batch late: what looked lost is taken back.
+ */
 static void check_seq(struct live *l, const struct wire_wait *w)
 {
 	uint64_t *next;
@@ -47,7 +50,12 @@ static void check_seq(struct live *l, const struct wire_wait *w)
 	if (!hmap_get(&l->tids, w->hdr.tid, NULL)) /* on its way out: no entry for the dead */
 		return;
 	next = hmap_slot(&l->seqs, w->hdr.tid);
-	if (*next && w->seq > *next - 1)
+	if (*next && w->seq < *next - 1) {
+		if (l->loss[LOSS_SEQ])
+			l->loss[LOSS_SEQ]--;
+		return;
+	}
+	if (*next)
 		l->loss[LOSS_SEQ] += w->seq - (*next - 1);
 	*next = (uint64_t)w->seq + 2;
 }

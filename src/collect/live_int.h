@@ -127,6 +127,10 @@ enum live_stage { LIVE_NEW = 0, LIVE_RUNS = 1, LIVE_DONE = 2 };
 int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err);
 int live_bpf_attach(struct live_bpf *b, struct err *err);
 void live_bpf_release(struct live_bpf *b);
+/* Puts the waits that the CPUs keep back into the ring. */
+void live_bpf_flush(struct live_bpf *b);
+/* A ksyms_ask_fn; ctx is the struct live_bpf. */
+bool live_bpf_kname(void *ctx, uint64_t addr, char *ret_name, size_t size);
 /* Records since the last call, to fn. */
 void live_bpf_drain(struct live_bpf *b);
 /* Sleeps until records pile up or timeout_ms. */

@@ -97,8 +97,9 @@ struct tio {
 	u32 stall_cnt;
 	u32 polled;	/* nothing received since poll or epoll returned */
 	s32 own_open;	/* requests read and not answered */
-	u32 pad;
+	u32 pad[5];	/* to a cache line */
 };
+_Static_assert(sizeof(struct tio) == 64, "tio");
 
 /* A TCP port that someone listens on. */
 struct listen_key {
