@@ -34,26 +34,26 @@
 #define TCP_STATE_LISTEN 10
 #define MINUS_EAGAIN (-11)
 
-struct sk_ent {
-	u64 res;
+struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u64 open_ns;	  /* a request is open since, 0 none */
 	u64 unread_ns;	  /* data arrived and was not read, 0 none */
 	u64 idle_ns;	  /* the last turn ended */
-	u64 queue_ns;	  /* of the open request */
+	u64 notready_since_ns;
 	u32 role;
-	u32 end_idx;
+	u32 left;	  /* turns until one is timed again, the present one included */
 	u32 first_tid;
 	u32 last_tid;
-	u32 rx_bytes, tx_bytes; /* since the last turn */
+	u32 tgid;
+	u32 end_idx;
 	u64 last_rx_ns, last_tx_ns;
-	u64 notready_since_ns;
+	u64 res;
+	u64 queue_ns;	  /* of the open request */
+	u64 idle_add_ns;  /* before the open request */
 	u64 notready_ns;
 	u64 txblock_ns;	  /* the send buffer was full since, 0 not */
+	u32 rx_bytes, tx_bytes; /* since the last turn */
 	u64 poll_wake_cnt;
-	u64 idle_add_ns;  /* before the open request */
 	u64 sampled_ns;	  /* the last timed turn began */
-	u32 tgid;
-	u32 left;	  /* turns until one is timed again, the present one included */
 	u32 weight;	  /* turns since sampled_ns */
 	u32 pad;
 };
