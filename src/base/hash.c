@@ -72,18 +72,23 @@ static void hmap_grow(struct hmap *m)
 	free(old.used);
 }
 
-bool hmap_get(const struct hmap *m, uint64_t key, uint64_t *ret_value)
+uint64_t *hmap_find(const struct hmap *m, uint64_t key)
 {
 	size_t i;
 
 	if (!m->cnt)
-		return false;
+		return NULL;
 	i = hmap_place(m, key);
-	if (!m->used[i])
-		return false;
-	if (ret_value)
-		*ret_value = m->entries[i].value;
-	return true;
+	return m->used[i] ? &m->entries[i].value : NULL;
+}
+
+bool hmap_get(const struct hmap *m, uint64_t key, uint64_t *ret_value)
+{
+	const uint64_t *value = hmap_find(m, key);
+
+	if (value && ret_value)
+		*ret_value = *value;
+	return value != NULL;
 }
 
 uint64_t *hmap_slot(struct hmap *m, uint64_t key)

@@ -41,6 +41,9 @@ void hmap_put(struct hmap *m, uint64_t key, uint64_t value);
 /* The value's place, added as 0 when key is new. */
 uint64_t *hmap_slot(struct hmap *m, uint64_t key) __attribute__((returns_nonnull));
 
+/* The value's place until the next put or delete; NULL when key is not there. */
+uint64_t *hmap_find(const struct hmap *m, uint64_t key);
+
 /* true when key was there. */
 bool hmap_del(struct hmap *m, uint64_t key);
 

@@ -130,7 +130,9 @@ static const char *asked_name(struct ksyms *ks, uint64_t addr)
 	uint64_t id;
 
 	if (!hmap_get(&ks->known, addr, &id)) {
-		id = ks->ask(ks->ask_ctx, addr, name, sizeof(name)) ? strtab_add(&ks->told, name) : 0;
+		id = 0;
+		if (ks->ask(ks->ask_ctx, addr, name, sizeof(name)))
+			id = strtab_add(&ks->told, name);
 		hmap_put(&ks->known, addr, id);
 	}
 	return strtab_str(&ks->told, id);

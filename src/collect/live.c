@@ -216,7 +216,6 @@ static void live_free(void *ctx)
 	ksyms_free(l->ksyms);
 	resindex_release(&l->resindex);
 	emit_release(&l->emit);
-	hmap_release(&l->seqs);
 	hmap_release(&l->tids);
 	hmap_release(&l->ns_tids);
 	hmap_release(&l->kstacks);

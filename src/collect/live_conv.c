@@ -45,11 +45,10 @@ static uint32_t kstack_id(struct live *l, int32_t id, uint64_t ts_ns)
  */
 static void check_seq(struct live *l, const struct wire_wait *w)
 {
-	uint64_t *next;
+	uint64_t *next = hmap_find(&l->tids, w->hdr.tid);
 
-	if (!hmap_get(&l->tids, w->hdr.tid, NULL)) /* on its way out: no entry for the dead */
+	if (!next) /* on its way out: no entry for the dead */
 		return;
-	next = hmap_slot(&l->seqs, w->hdr.tid);
 	if (*next && w->seq < *next - 1) {
 		if (l->loss[LOSS_SEQ])
 			l->loss[LOSS_SEQ]--;

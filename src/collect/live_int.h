@@ -102,8 +102,7 @@ struct live {
 	struct ksyms *ksyms;
 	struct sockdiag *sockdiag;
 	struct live_stacks *stacks; /* NULL: none are taken */
-	struct hmap seqs;	/* tid to the next sequence number */
-	struct hmap tids;	/* threads that live, to their process */
+	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
 	VEC(struct live_proc) procs;

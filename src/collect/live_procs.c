@@ -97,7 +97,7 @@ static void task_lives(struct live *l, struct live_proc *p, const struct wire_ta
 	p->gone_ticks = 0;
 	if (w->flags)
 		p->flags = w->flags;
-	hmap_put(&l->tids, w->hdr.tid, w->tgid);
+	hmap_slot(&l->tids, w->hdr.tid);
 	ev->flags = p->flags;
 	ev->exe = p->exe;
 	ev->cgroup = p->cgroup;
@@ -121,7 +121,6 @@ void live_task(struct live *l, const struct wire_task *w)
 	memcpy(comm, w->comm, WIRE_COMM_LEN);
 	ev.comm = emit_str(&l->emit, comm);
 	if (w->op == TASK_EXIT) {
-		hmap_del(&l->seqs, w->hdr.tid);
 		hmap_del(&l->tids, w->hdr.tid);
 		p->gone |= w->hdr.tid == w->tgid;
 	} else {

@@ -17,7 +17,7 @@
 
 struct slice;
 
-enum { SLICES_TOTAL_MAX = 80000 }; /* threads x ticks: 17 MB */
+enum { SLICES_TOTAL_MAX = 60000 }; /* threads x ticks: 13 MB */
 
 struct slices {
 	struct slice *items;	/* row after row of width ticks */
