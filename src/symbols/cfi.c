@@ -41,17 +41,19 @@ struct cie_index {
 	struct hmap by_off;
 	uint64_t last_off;
 	uint32_t last;
+	bool has_last;
 };
 
 static bool cie_find(struct cie_index *x, uint64_t off, uint32_t *ret_idx)
 {
 	uint64_t idx;
 
-	if (x->last_off != off) {
+	if (!x->has_last || x->last_off != off) {
 		if (!hmap_get(&x->by_off, off, &idx))
 			return false;
 		x->last_off = off;
 		x->last = (uint32_t)idx;
+		x->has_last = true;
 	}
 	*ret_idx = x->last;
 	return true;
@@ -59,7 +61,7 @@ static bool cie_find(struct cie_index *x, uint64_t off, uint32_t *ret_idx)
 
 static int entries_read(struct cfi_maker *m, const struct cfi_section *sec, struct err *err)
 {
-	struct cie_index x = {.last_off = UINT64_MAX};
+	struct cie_index x = {0};
 	struct cfi_entry e;
 	struct cfi_fde fde;
 	uint32_t cie;

@@ -165,15 +165,19 @@ bool cfi_entry_next(const struct cfi_section *sec, size_t *pos, struct cfi_entry
 	return true;
 }
 
-/* After 'z' all letters are about data whose length stands before it. */
+/* 'S' and 'B' alone, as in .debug_frame, have no data; after 'z' stands the length of it. */
 static void augmentation_read(const struct cfi_section *sec, const char *aug, struct cfi_bytes *b,
 			      struct cfi_cie *cie)
 {
 	uint64_t len;
 	const uint8_t *end;
 
-	if (aug[0] != 'z')
+	if (aug[0] != 'z') {
+		for (; *aug == 'S' || *aug == 'B'; aug++)
+			cie->signal |= *aug == 'S';
+		b->bad |= *aug != '\0'; /* "eh", of GCC 2, and what nobody knows */
 		return;
+	}
 	cie->has_aug_len = true;
 	len = cfi_uleb(b);
 	if (len > (uint64_t)(b->end - b->at)) {
@@ -229,8 +233,6 @@ void cfi_cie_read(const struct cfi_section *sec, const struct cfi_entry *e, stru
 	cie.ra_reg = version == 1 ? cfi_uint(&b, 1) : cfi_uleb(&b);
 	if (version != 1 && version != 3 && version != 4)
 		b.bad = true;
-	if (aug[0] != 'z' && aug[0] != '\0')
-		b.bad = true; /* "eh", of GCC 2, and what nobody knows */
 	augmentation_read(sec, aug, &b, &cie);
 	if (b.bad || cie.ra_reg != REG_RA || cie.code_align > UINT32_MAX ||
 	    cie.data_align > INT16_MAX || cie.data_align < INT16_MIN)

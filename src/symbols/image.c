@@ -73,11 +73,16 @@ int image_read(const struct image *im, uint64_t off, void *buf, size_t len, stru
 	return 0;
 }
 
-/* A size from input that was checked against a bound; NULL when memory is short. */
+/* len was checked against a bound; no memory is asked for what cannot be there. */
 static void *read_new(const struct image *im, uint64_t off, size_t len, struct err *err)
 {
-	char *data = alloc_big(len + 1);
+	char *data;
 
+	if (!in_file(im, off, len)) {
+		image_read(im, off, NULL, len, err);
+		return NULL;
+	}
+	data = alloc_big(len + 1);
 	if (!data) {
 		err_set(err, -ENOMEM, "no memory for %zu bytes", len);
 		return NULL;

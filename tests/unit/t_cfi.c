@@ -164,6 +164,7 @@ TEST(cfi_encodings_and_augmentations)
 		{"zR", 0x1b, false, 0}, {"zR", 0x1c, false, 0}, {"zR", 0x03, false, 0},
 		{"zR", 0x00, false, 0}, {"zR", 0x04, false, 0}, {"", 0x00, false, 0},
 		{"zPLR", 0x1b, false, 0}, {"zPR", 0x1b, false, 0}, {"", 0x00, true, 0},
+		{"B", 0x00, true, 0},
 		{"zR", 0x2b, false, -EBADMSG}, /* relative to .text */
 		{"zR", 0x3b, false, -EBADMSG}, /* to data */
 		{"eh", 0x00, false, -EBADMSG},
