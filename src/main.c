@@ -17,7 +17,7 @@ static void print_usage(FILE *to)
 	      "commands:\n",
 	      to);
 	for (size_t i = 0; commands[i]; i++)
-		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->help);
+		fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->help);
 	fputs("  help       print the help of a command\n\n"
 	      "heldup COMMAND -h prints a command's options and examples.\n"
 	      "heldup --version prints the versions of heldup, libbpf and the kernel.\n"

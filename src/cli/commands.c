@@ -6,16 +6,18 @@
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
-extern const struct cmd cmd_stacks;
+extern const struct cmd cmd_symbols;
 extern const struct cmd cmd_top;
+extern const struct cmd cmd_tracepoints;
 extern const struct cmd cmd_why;
 
 const struct cmd *const commands[] = {
 	&cmd_why,
-	&cmd_stacks,
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,
+	&cmd_symbols,
+	&cmd_tracepoints,
 	&cmd_doctor,
 	NULL,
 };

@@ -65,7 +65,7 @@ static int regex_parse(void *dst, const char *text, struct arena *arena, struct 
 	return 0;
 }
 
-const struct opt select_opt_table[] = {
+const struct opt select_running_opt_table[] = {
 	{.type = OPT_CUSTOM, .short_name = 'p', .long_name = "pid", .metavar = "PID[,PID]",
 	 .help = "these processes with all their threads", .parse = pids_parse,
 	 OPT_AT(struct select_opts, pids)},
@@ -80,6 +80,11 @@ const struct opt select_opt_table[] = {
 	 .help = "whoever listens on this port", OPT_AT(struct select_opts, port)},
 	{.type = OPT_FLAG, .short_name = 'a', .long_name = "all", .help = "every process",
 	 OPT_AT(struct select_opts, all)},
+	OPT_END,
+};
+
+const struct opt select_opt_table[] = {
+	{.type = OPT_TYPE_GROUP, .group = select_running_opt_table},
 	{.type = OPT_COMMAND, .metavar = "CMD ARGS", .help = "start this and watch it",
 	 OPT_AT(struct select_opts, command)},
 	OPT_END,

@@ -15,6 +15,7 @@ struct err;
 enum { SELECT_PIDS_MAX = 256 };
 
 extern const struct opt select_opt_table[];
+extern const struct opt select_running_opt_table[]; /* the same without -- CMD */
 
 /* true when nothing was selected at all. */
 bool select_is_empty(const struct select_opts *s);

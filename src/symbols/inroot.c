@@ -11,27 +11,39 @@
 
 #include "base/cleanup.h"
 
-int inroot_open(const char *root, const char *path)
+static int resolve(int dir_fd, const char *path, uint64_t flags)
 {
-	/* a FIFO opens at once, a terminal does not become ours */
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.flags = flags | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	CLEANUP_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Looked at before it is opened: opening a device or a FIFO may do something. */
+int inroot_open_below(int dir_fd, const char *path)
+{
+	CLEANUP_CLOSE int found = resolve(dir_fd, path, O_PATH);
 	struct stat st;
+	char self[32];
 	int fd;
 
-	if (dir < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
+	if (found < 0)
+		return found;
+	if (fstat(found, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
-	}
-	return fd;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", found);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int inroot_open(const char *root, const char *path)
+{
+	CLEANUP_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir < 0 ? -errno : inroot_open_below(dir, path);
 }
 
 int inroot_open_of(uint32_t tgid, const char *path)
@@ -40,4 +52,11 @@ int inroot_open_of(uint32_t tgid, const char *path)
 
 	snprintf(root, sizeof(root), "/proc/%u/root", tgid);
 	return inroot_open(root, path);
+}
+
+int inroot_open_dir(const char *root, const char *path)
+{
+	CLEANUP_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir < 0 ? -errno : resolve(dir, path, O_RDONLY | O_DIRECTORY);
 }

@@ -4,8 +4,8 @@
 /*
  * Opening a file of another process' file system as that process would see it:
  * symbolic links are followed inside its root only, never out of it, never
- * through /proc's magic ones; what is no regular file is refused, so that no
- * open or read waits for somebody.
+ * through /proc's magic ones; what is no regular file is not opened at all, so
+ * that nothing is set off and nobody is waited for.
  */
 #include <stdint.h>
 
@@ -14,5 +14,9 @@ int inroot_open(const char *root, const char *path);
 
 /* As inroot_open below "/proc/TGID/root". */
 int inroot_open_of(uint32_t tgid, const char *path);
+
+/* A directory; what is opened below it with inroot_open_below stays below it. */
+int inroot_open_dir(const char *root, const char *path);
+int inroot_open_below(int dir_fd, const char *path);
 
 #endif /* INROOT_H */

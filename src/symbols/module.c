@@ -39,6 +39,19 @@ struct module_key module_key_of(const struct stat *st)
 	};
 }
 
+static void note_segments(struct module *m, const struct image *im)
+{
+	for (size_t i = 0; i < image_segment_cnt(im); i++) {
+		const struct image_segment *seg = image_segment(im, i);
+
+		if (seg->type != PT_LOAD || !(seg->flags & PF_X) ||
+		    m->segment_cnt == MODULE_SEGMENT_MAX)
+			continue;
+		m->segments[m->segment_cnt++] = (struct module_segment){
+			.off = seg->off, .len = seg->filesz, .pc = seg->vaddr - m->base_vaddr};
+	}
+}
+
 static struct module *new_of(const char *path, const char *root, const struct image *im)
 {
 	struct module *m = xcalloc(1, sizeof(*m));
@@ -53,6 +66,7 @@ static struct module *new_of(const char *path, const char *root, const struct im
 	if (m->build_id_len)
 		memcpy(m->build_id, id, m->build_id_len);
 	m->base_vaddr = image_base_vaddr(im);
+	note_segments(m, im);
 	return m;
 }
 

@@ -22,6 +22,13 @@ struct module_key { /* the same file when all of it is equal */
 	uint64_t dev, ino, size, mtime_ns, ctime_ns, uid; /* no holes: it is hashed */
 };
 
+enum { MODULE_SEGMENT_MAX = 8 }; /* executable ones */
+
+struct module_segment {
+	uint64_t off, len; /* in the file */
+	uint64_t pc;	   /* as pc offset */
+};
+
 struct module {
 	char *path;	 /* for people */
 	const char *name;/* its last part */
@@ -33,6 +40,8 @@ struct module {
 	uint8_t build_id[IMAGE_BUILD_ID_MAX];
 	size_t build_id_len;
 	uint64_t base_vaddr;
+	struct module_segment segments[MODULE_SEGMENT_MAX];
+	size_t segment_cnt;
 	/* after module_load: */
 	bool is_loaded;
 	struct symtab tab;

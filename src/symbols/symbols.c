@@ -79,7 +79,7 @@ void symbols_free(struct symbols *s)
 
 /* ---- modules */
 
-static struct module *module_of(struct symbols *s, uint32_t id)
+static struct module *module_of(const struct symbols *s, uint32_t id)
 {
 	return id && id <= s->modules.cnt ? s->modules.items[id - 1] : NULL;
 }
@@ -177,6 +177,23 @@ int symbols_module_bytes(struct symbols *s, const char *path, const void *data, 
 	*ret_id = add_module(s, m);
 	hmap_put(&s->by_key, hash, *ret_id);
 	return 0;
+}
+
+int symbols_pc_of(const struct symbols *s, uint32_t module, uint64_t file_off,
+		  uint64_t *ret_pc_off)
+{
+	const struct module *m = module_of(s, module);
+
+	for (size_t i = 0; m && i < m->segment_cnt; i++) {
+		const struct module_segment *seg = &m->segments[i];
+
+		/* the first page holds the end of what lies before it in the file */
+		if (file_off >= (seg->off & ~UINT64_C(0xfff)) && file_off < seg->off + seg->len) {
+			*ret_pc_off = seg->pc + file_off - seg->off;
+			return 0;
+		}
+	}
+	return -ENOENT;
 }
 
 static uint64_t bytes_in_use(const struct symbols *s)
@@ -295,6 +312,10 @@ static void __attribute__((format(printf, 3, 4))) name_by_number(struct symbols 
 static void name_by_symbol(struct symbols *s, struct symbol_name *name, const char *raw)
 {
 	demangle(raw, &s->fn, &s->full);
+	if (name->source == SYMBOL_PLT) {
+		buf_adds(&s->fn, "@plt");
+		buf_adds(&s->full, "@plt");
+	}
 	name->frames[0].fn = keep(s, buf_str(&s->fn), s->fn.len);
 	name->frames[0].full = keep(s, buf_str(&s->full), s->full.len);
 }
@@ -395,6 +416,40 @@ void symbols_jit_name(struct symbols *s, uint32_t tgid, uint64_t addr, const cha
 		name_by_symbol(s, ret_name, buf_str(&s->raw));
 	else
 		name_by_number(s, ret_name, "[jit]+0x%" PRIx64, e->start);
+}
+
+void symbols_jit_info(struct symbols *s, uint32_t tgid, struct symbols_jit_info *ret_info)
+{
+	struct jit *j = jit_of(s, tgid);
+	struct err err = {0};
+	int ret;
+
+	*ret_info = (struct symbols_jit_info){0};
+	perfmap_path(tgid, ret_info->path, sizeof(ret_info->path));
+	if (!j)
+		return;
+	ret = perfmap_load(&j->map, tgid, NULL, &err);
+	if (ret < 0 && ret != -ENOENT)
+		snprintf(ret_info->problem, sizeof(ret_info->problem), "%.159s", err.msg);
+	ret_info->fn_cnt = (uint32_t)j->map.entries.cnt;
+	ret_info->refused_cnt = j->map.refused_cnt;
+}
+
+const char *symbol_source_name(enum symbol_source source)
+{
+	static const char *const names[] = {
+		[SYMBOL_NONE] = "none",
+		[SYMBOL_FDE] = ".eh_frame",
+		[SYMBOL_DYNSYM] = ".dynsym",
+		[SYMBOL_SYMTAB] = ".symtab",
+		[SYMBOL_DEBUGDATA] = ".gnu_debugdata",
+		[SYMBOL_DEBUG_FILE] = "debug file",
+		[SYMBOL_DEBUGINFOD] = "debuginfod",
+		[SYMBOL_PERF_MAP] = "perf map",
+		[SYMBOL_PLT] = ".plt",
+	};
+
+	return names[source];
 }
 
 void symbols_stats(const struct symbols *s, struct symbols_stats *ret_stats)

@@ -97,6 +97,13 @@ int symbols_module_bytes(struct symbols *s, const char *path, const void *data, 
 			 uint32_t *ret_id, struct err *err);
 
 /*
+ * The pc offset of a byte of the file, as mappings tell them: what lies at
+ * file_off of an executable segment.  -ENOENT when nothing does.
+ */
+int symbols_pc_of(const struct symbols *s, uint32_t module, uint64_t file_off,
+		  uint64_t *ret_pc_off);
+
+/*
  * What is at pc_off (address minus the lowest of the executable segments', see
  * image_base_vaddr).  is_return: pc_off is a return address, so the call before
  * it is meant.  A number that is no module's gives "?+0xADDRESS".
@@ -113,6 +120,16 @@ void symbols_name(struct symbols *s, uint32_t module, uint64_t pc_off, bool is_r
  */
 void symbols_jit_name(struct symbols *s, uint32_t tgid, uint64_t addr, const char *mapping,
 		      struct symbol_name *ret_name);
+
+struct symbols_jit_info {
+	char path[64];	      /* of the map, as the process sees it */
+	uint32_t fn_cnt;      /* 0: there is none, or nothing in it */
+	uint64_t refused_cnt; /* lines that are none, or over a bound */
+	char problem[160];    /* why it was not read; "" when it was, or is not there */
+};
+
+/* Reads the map of process tgid when it has one. */
+void symbols_jit_info(struct symbols *s, uint32_t tgid, struct symbols_jit_info *ret_info);
 
 /* The process ended, or was replaced by exec. */
 void symbols_jit_forget(struct symbols *s, uint32_t tgid);
@@ -144,6 +161,9 @@ struct symbols_stats {
 	uint64_t lines_lost_cnt;      /* processes that read debug information and died of it */
 	uint64_t cut_cnt;	      /* names cut, frames inlined deeper, strings over the bound */
 };
+
+/* ".symtab", "debug file": where names come from, for people and in JSON. */
+const char *symbol_source_name(enum symbol_source source);
 
 void symbols_stats(const struct symbols *s, struct symbols_stats *ret_stats);
 

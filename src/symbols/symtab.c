@@ -327,6 +327,11 @@ static void cut_unsized(struct symtab *t)
 	}
 }
 
+static bool is_plt(const struct symtab *t, const struct symtab_entry *e)
+{
+	return t->tables[e->table].source == SYMBOL_PLT;
+}
+
 void symtab_finish(struct symtab *t)
 {
 	struct symtab_entry *all = t->entries.items, *shrunk;
@@ -342,7 +347,7 @@ void symtab_finish(struct symtab *t)
 		if (!choose(&all[i], next - i, &reach, &e))
 			continue;
 		t->bounds_cnt += !!(e.flags & SYMTAB_BOUNDS);
-		t->named_cnt += !(e.flags & SYMTAB_BOUNDS);
+		t->named_cnt += !(e.flags & SYMTAB_BOUNDS) && !is_plt(t, &e);
 		all[out++] = e;
 	}
 	t->entries.cnt = out;
@@ -414,8 +419,6 @@ void symtab_name(const struct symtab *t, const struct symtab_entry *e, struct bu
 		len = got > 0 ? (uint64_t)got : 0;
 	}
 	buf_add(ret_name, name, strnlen(name, len));
-	if (ret_name->len && s->source == SYMBOL_PLT)
-		buf_adds(ret_name, "@plt");
 }
 
 uint64_t symtab_bytes(const struct symtab *t)

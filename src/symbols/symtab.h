@@ -69,7 +69,7 @@ struct symtab {
 	VEC(struct symtab_entry) entries;
 	struct symtab_strings tables[SYMTAB_TABLE_MAX];
 	unsigned table_cnt;
-	uint32_t named_cnt;  /* after symtab_finish */
+	uint32_t named_cnt;  /* after symtab_finish; without the PLT's */
 	uint32_t bounds_cnt; /* functions that have only bounds */
 	uint64_t refused_cnt;/* symbols that point outside, or over SYMTAB_MAX */
 };
@@ -82,7 +82,7 @@ struct symtab {
 int symtab_add(struct symtab *t, struct image *im, int fd, const char *table,
 	       const struct symtab_text *text, enum symbol_source source);
 
-/* Adds "NAME@plt" for each entry of .plt, .plt.sec and .plt.got (x86-64). */
+/* Adds the entries of .plt, .plt.sec and .plt.got, by what they jump to (x86-64). */
 int symtab_add_plt(struct symtab *t, struct image *im, int fd, const struct symtab_text *text);
 
 /* Bounds of functions: they end symbols without a size, and stand where no symbol is. */

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""heldup symbols: names of one small program, in each of the ways in which it can be built."""
+import contextlib
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from heldup_cli import FAILED, OK, RIGHTS, USAGE, Skip, heldup, heldup_as_nobody
+
+# C, with the symbols that C++ would have given.
+SOURCE = r"""
+#include <stdlib.h>
+#include <unistd.h>
+#define KEEP __attribute__((noinline, used))
+KEEP static int quiet(int x) __asm__("_ZL5quieti");
+KEEP static int quiet(int x) { return x * 7 + getpid(); }
+KEEP int exported(int x) __asm__("_Z8exportedi");
+KEEP int exported(int x) { return quiet(x) + 1; }
+int weak_alias(int x) __attribute__((weak, alias("_Z8exportedi")));
+KEEP static int picked(void) { return 3; }
+KEEP void *resolve(void) { return picked; }
+int by_cpu(void) __attribute__((ifunc("resolve")));
+__asm__(".text\n.globl unsized\n.type unsized,@function\nunsized: .cfi_startproc\n"
+	"nop\nnop\nnop\nret\n.cfi_endproc\n");
+KEEP int add(const long *t) __asm__("_ZN4shop4CartIlE3addERKl");
+KEEP int add(const long *t) { return *t + quiet(1); }
+KEEP __attribute__((cold)) void never(int x) { quiet(x); }
+KEEP void thrown(int x) { if (x == 12345) { never(x); quiet(x); abort(); } quiet(3); quiet(x); }
+int main(int argc, char **argv)
+{
+	long one = argc;
+	thrown(argc);
+	if (argc > 1 && (chroot(argv[1]) || chdir("/")))
+		return 3;
+	write(1, "x", 1);
+	pause();
+	return exported(argc) + by_cpu() + add(&one);
+}
+"""
+
+def sh(*argv):
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def built(*flags):
+    """A folder with `prog` in it."""
+    with tempfile.TemporaryDirectory(prefix="heldup-sym-") as folder:
+        os.chmod(folder, 0o755)
+        with open(folder + "/prog.c", "w") as f:
+            f.write(SOURCE)
+        sh("gcc", "-O2", "-w", "-Wl,--build-id", "-o", folder + "/prog", folder + "/prog.c",
+           *flags)
+        yield folder
+
+
+@contextlib.contextmanager
+def running(path, *args):
+    p = subprocess.Popen([path, *args], stdout=subprocess.PIPE)
+    try:
+        assert p.stdout.read(1) == b"x", "it does not start"
+        yield p.pid
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
+
+
+def report(pid, *args):
+    r = heldup("symbols", "-p", str(pid), "--json", *args).ended(OK)
+    return json.loads(r.out)["processes"][0]
+
+
+def row(pid, *args, name="prog"):
+    return [m for m in report(pid, *args)["mappings"] if os.path.basename(m["path"]) == name][0]
+
+
+def base_of(pid, path):
+    with open("/proc/%d/maps" % pid) as f:
+        for line in f:
+            words = line.split()
+            if len(words) > 5 and words[5] == path and words[2] == "00000000":
+                return int(words[0].split("-")[0], 16)
+    raise AssertionError("%s is not mapped" % path)
+
+
+def functions(path):
+    """name -> (address, size) from nm, which is not ours."""
+    out = subprocess.run(["nm", "-S", path], capture_output=True, text=True, check=True).stdout
+    found = {}
+    for line in out.split("\n"):
+        words = line.split()
+        if len(words) == 4 and words[2] in "tTwWi":
+            found[words[3]] = int(words[0], 16), int(words[1], 16)
+        elif len(words) == 3 and words[1] in "tT":
+            found[words[2]] = int(words[0], 16), 0
+    return found
+
+
+def names_at(pid, addrs, *args):
+    """{address: (short, full, offset)} of the function itself."""
+    found = report(pid, *args, *["%x" % a for a in addrs])["addresses"]
+    assert len(found) == len(addrs)
+    return {int(a["address"], 16): (a["frames"][-1]["fn"], a["frames"][-1]["full"], a["off"])
+            for a in found}
+
+
+WANT = {"_ZL5quieti": ("quiet", "quiet(int)"), "_Z8exportedi": ("exported", "exported(int)"),
+        "unsized": ("unsized", "unsized"),
+        "_ZN4shop4CartIlE3addERKl": ("shop::Cart::add", "shop::Cart<long>::add(long const&)"),
+        "main": ("main", "main")}
+
+
+def check_names(pid, nm, base, *args, only=None):
+    want = {base + nm[s][0] + off: WANT[s] + (off,) for s in WANT for off in (0, 2)
+            if only is None or s in only}
+    got = names_at(pid, sorted(want), *args)
+    for addr, (fn, full, off) in want.items():
+        assert got[addr] == (fn, full, off), "at %#x: %s, not %s" % (addr, got[addr], (fn, full, off))
+
+
+def test_symbols_of_a_whole_program():
+    with built() as folder, running(folder + "/prog") as pid:
+        prog = folder + "/prog"
+        nm, base = functions(prog), base_of(pid, prog)
+        r = row(pid)
+        assert r["source"] == ".symtab" and r["improve"] == "" and r["problem"] is None, r
+        check_names(pid, nm, base)
+        # every function that nm knows has the name nm knows
+        sized = {base + a: s for s, (a, size) in nm.items() if size}
+        got = names_at(pid, sorted(sized)[:200])
+        demangled = subprocess.run(["c++filt", "-p"], input="\n".join(nm), text=True,
+                                   capture_output=True, check=True).stdout.split("\n")
+        plain = dict(zip(nm, demangled))
+        aliases = {}
+        for s, (a, _) in nm.items():
+            aliases.setdefault(base + a, set()).add(re.sub(r"<.*?>|\.cold.*", "", plain[s]))
+        for addr in sorted(sized)[:200]:
+            assert got[addr][0] in aliases[addr], (hex(addr), got[addr], aliases[addr])
+        # the part that is seldom run belongs to its function
+        cold = [base + a for s, (a, size) in nm.items() if s.endswith(".cold") and "thrown" in s]
+        assert cold, "the compiler made no cold part"
+        assert names_at(pid, cold)[cold[0]][0] == "thrown"
+
+
+def test_symbols_of_a_static_program():
+    with built("-static", "-no-pie") as folder, running(folder + "/prog") as pid:
+        check_names(pid, functions(folder + "/prog"), 0)
+
+
+def test_symbols_of_a_stripped_program():
+    with built("-rdynamic") as folder:
+        nm = functions(folder + "/prog")
+        sh("strip", folder + "/prog")
+        with running(folder + "/prog") as pid:
+            base = base_of(pid, folder + "/prog")
+            r = row(pid)
+            assert r["source"] == ".dynsym" and r["unnamed"] > 0 and r["improve"], r
+            check_names(pid, nm, base, only=["_Z8exportedi", "main"])
+            start = nm["_ZL5quieti"][0]
+            got = names_at(pid, [base + start, base + start + 5])
+            for off in (0, 5):
+                want = ("prog+%#x" % start,) * 2 + (off,)
+                assert got[base + start + off] == want, got
+
+
+def test_symbols_of_stubs():
+    with built("-Wl,-z,lazy") as folder, running(folder + "/prog") as pid:
+        out = subprocess.run(["objdump", "-d", "-j", ".plt.sec", "-j", ".plt", folder + "/prog"],
+                             capture_output=True, text=True).stdout
+        stubs = re.findall(r"^([0-9a-f]+) <(getpid|pause|chroot)@plt>:", out, re.M)
+        if not stubs:
+            raise Skip("objdump names no stubs")
+        base = base_of(pid, folder + "/prog")
+        got = names_at(pid, [base + int(a, 16) for a, _ in stubs])
+        for addr, name in stubs:
+            assert got[base + int(addr, 16)][0] == name + "@plt", (addr, name, got)
+
+
+def split(folder):
+    """Strips prog; what nm knew, with all symbols in prog.debug."""
+    nm = functions(folder + "/prog")
+    sh("objcopy", "--only-keep-debug", folder + "/prog", folder + "/prog.debug")
+    sh("strip", folder + "/prog")
+    return nm
+
+
+def test_symbols_in_debugdata():
+    with built() as folder:
+        nm = split(folder)
+        sh("strip", "-g", "--keep-section=.symtab", folder + "/prog.debug")
+        with open(folder + "/prog.debug", "rb") as f, lzma.open(folder + "/packed.xz", "wb") as out:
+            out.write(f.read())
+        sh("objcopy", "--add-section", ".gnu_debugdata=" + folder + "/packed.xz", folder + "/prog")
+        with running(folder + "/prog") as pid:
+            assert row(pid)["source"] == ".gnu_debugdata", row(pid)
+            check_names(pid, nm, base_of(pid, folder + "/prog"))
+
+
+def test_symbols_by_debug_link():
+    for flags in ((), ("-Wl,--build-id=none",)):
+        with built(*flags) as folder:
+            nm = split(folder)
+            sh("objcopy", "--add-gnu-debuglink=" + folder + "/prog.debug", folder + "/prog")
+            os.mkdir(folder + "/.debug")
+            os.rename(folder + "/prog.debug", folder + "/.debug/prog.debug")
+            with running(folder + "/prog") as pid:
+                r = row(pid)
+                assert r["source"] == "debug file", r
+                assert r["debug_file"].endswith("/.debug/prog.debug"), r
+                check_names(pid, nm, base_of(pid, folder + "/prog"))
+                assert row(pid, "--no-debug-files")["source"] != "debug file"
+                # a debug file of another program is not taken
+                with open(folder + "/.debug/prog.debug", "wb") as f, \
+                        open("/bin/true", "rb") as other:
+                    f.write(other.read())
+                assert row(pid)["source"] != "debug file"
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+def in_root(folder, at="/"):
+    """prog in a root of its own below folder, with an inner path."""
+    inner = folder + "/base" + at
+    os.makedirs(inner, exist_ok=True)
+    os.makedirs(folder + "/base/tmp", exist_ok=True)
+    shutil.move(folder + "/prog", inner + "/prog")
+    return inner + "/prog"
+
+
+def test_symbols_in_another_root():
+    need_root()
+    with built("-static") as folder:
+        nm = split(folder)
+        prog = in_root(folder)
+        note = subprocess.run(["readelf", "-n", prog], capture_output=True, text=True).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", note).group(1)
+        debug = folder + "/base/usr/lib/debug/.build-id/" + build_id[:2]
+        os.makedirs(debug)
+        os.rename(folder + "/prog.debug", debug + "/" + build_id[2:] + ".debug")
+        with running(prog, folder + "/base") as pid:
+            r = row(pid)
+            assert r["source"] == "debug file" and r["build_id"] == build_id, r
+            with open("/proc/%d/maps" % pid) as f:
+                base = int(f.read().split("-")[0], 16)
+            check_names(pid, nm, 0 if nm["main"][0] >= 0x400000 else base)
+
+
+def test_symbols_of_a_replaced_program():
+    need_root()
+    with built() as folder, running(folder + "/prog") as pid:
+        nm, base = functions(folder + "/prog"), base_of(pid, folder + "/prog")
+        os.rename(folder + "/prog", folder + "/old")
+        shutil.copy("/bin/true", folder + "/prog")
+        os.unlink(folder + "/old")
+        r = row(pid, name="old") if any("old" in m["path"] for m in report(pid)["mappings"]) \
+            else row(pid)
+        assert r["deleted"] and r["source"] == ".symtab", r
+        check_names(pid, nm, base)
+
+
+def perf_map(pid, folder, text, uid=None):
+    path = "%s/base/tmp/perf-%d.map" % (folder, pid)
+    with open(path, "w") as f:
+        f.write(text)
+    if uid is not None:
+        os.chown(path, uid, uid)
+    return path
+
+
+def test_symbols_of_code_made_at_run_time():
+    need_root()
+    with built("-static", "-no-pie") as folder:
+        prog = in_root(folder)
+        with running(prog, folder + "/base") as pid:
+            assert report(pid)["jit"]["named"] == 0
+            path = perf_map(pid, folder, "10000 100 LazyCompile:*serve /app.js:3\nnonsense\n")
+            jit = report(pid, "10010")
+            assert jit["jit"]["named"] == 1 and jit["jit"]["refused"] == 1, jit["jit"]
+            frame = jit["addresses"][0]
+            assert frame["frames"][0]["fn"] == "LazyCompile:*serve /app.js:3", frame
+            assert frame["off"] == 0x10 and frame["source"] == "perf map", frame
+            # somebody else's file is not believed, and no link leads out of the root
+            os.chown(path, 65534, 65534)
+            assert report(pid)["jit"]["named"] == 0 and "belongs to" in report(pid)["jit"]["problem"]
+            os.unlink(path)
+            outside = folder + "/outside.map"
+            with open(outside, "w") as f:
+                f.write("10000 100 secret\n")
+            for target in (outside, "/proc/self/root" + outside, "../../../../../.." + outside):
+                os.symlink(target, path)
+                assert report(pid)["jit"]["named"] == 0, target
+                os.unlink(path)
+            os.mkfifo(path)
+            assert report(pid)["jit"]["named"] == 0
+
+
+def test_symbols_of_a_damaged_file():
+    code = ("import mmap,sys,time\nf=open(sys.argv[1],'rb')\n"
+            "m=mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ|mmap.PROT_EXEC)\n"
+            "print('x',end='',flush=True)\ntime.sleep(60)\n")
+    with built() as folder:
+        with open(folder + "/prog", "rb") as f:
+            whole = f.read()
+        damaged = {"cut": whole[:len(whole) * 2 // 3], "text": b"#!/bin/sh\n" * 500,
+                   "header": whole[:40] + b"\xff" * 8 + whole[48:],
+                   "tables": whole[:0x40] + b"\xa5" * 0x400 + whole[0x440:]}
+        for name, data in damaged.items():
+            with open(folder + "/" + name, "wb") as f:
+                f.write(data)
+            with running("/usr/bin/python3", "-c", code, folder + "/" + name) as pid:
+                r = row(pid, name=name)
+                assert r["problem"] or r["source"] != ".symtab" or r["named"] > 0, (name, r)
+                heldup("symbols", "-p", str(pid)).ended(OK)
+
+
+def test_symbols_on_the_command_line():
+    me = str(os.getpid())
+    heldup("symbols").ended(USAGE).one_line().says("which process")
+    for word in ("xyz", "-", "0x", "123456789abcdef01", "12 "):
+        heldup("symbols", "-p", me, "--", word).ended(USAGE).one_line()
+    heldup("symbols", "-p", "4194304").ended(FAILED).one_line().says("no process has pid")
+    r = heldup("symbols", "-p", me).ended(OK)
+    r.prints(r"files with code, and what names their functions").prints(r"\[vdso\]")
+    if os.geteuid() == 0:
+        heldup_as_nobody("symbols", "-p", "1").ended(RIGHTS).one_line().says("root")
+
+
+def test_symbols_waits_no_longer_for_debuginfod():
+    """A server that takes the question and never answers."""
+    import socket
+    with socket.socket() as s, built() as folder, tempfile.TemporaryDirectory() as cache:
+        split(folder)
+        s.bind(("127.0.0.1", 0))
+        s.listen(8)
+        env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % s.getsockname()[1],
+               "DEBUGINFOD_CACHE_PATH": cache}
+        with running(folder + "/prog") as pid:
+            start = time.monotonic()
+            r = heldup("symbols", "-p", str(pid), "--json", "--debuginfod", "1s", env=env).ended(OK)
+            took = time.monotonic() - start
+            stats = json.loads(r.out)["stats"]
+            if not stats["debuginfod_late"]:
+                raise Skip("libdebuginfod is not installed")
+            assert took < 6, "it took %.1f s" % took
+            start = time.monotonic()
+            heldup("symbols", "-p", str(pid), "--debuginfod", "0s", env=env).ended(OK)
+            assert time.monotonic() - start < 2
