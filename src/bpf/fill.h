@@ -98,6 +98,7 @@ static __always_inline void task_fill(struct wire_task *w, struct task_struct *p
 		w->flags |= TASKF_KTHREAD;
 	else if (p->flags & (KPF_USER_WORKER | KPF_IO_WORKER))
 		w->flags |= TASKF_USER_WORKER;
+	w->pc = w->sp = w->bp = 0;
 	bpf_probe_read_kernel_str(w->comm, sizeof(w->comm), p->comm);
 }
 

@@ -98,6 +98,8 @@ static __always_inline int announce(struct seq_file *seq, struct task_struct *p,
 				    struct scratch *s)
 {
 	task_fill(&s->task, p, TASK_SEEN, t->unannounced, t->since_ns);
+	if (with_stacks && t->state == THR_WAIT && t->flags & WAITF_BEFORE_START && has_user(p))
+		userregs_read((void *)bpf_task_pt_regs(p), &s->task.pc, &s->task.sp, &s->task.bp);
 	if (bpf_seq_write(seq, &s->task, sizeof(s->task)) == 0)
 		t->unannounced = 0;
 	return 0;

@@ -400,7 +400,7 @@ int hu_switch(u64 *ctx)
 		switch_out(prev, t, state, now, r);
 		if (t->flags & WAITF_UNINT)
 			note_kstack(ctx, t);
-		if (with_stacks && t->state == THR_WAIT && state & KSTATE_SLEEPS)
+		if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS)
 			t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
 		if (state & KSTATE_DEAD)
 			thread_gone(prev, t, now);
@@ -416,7 +416,7 @@ static __noinline u32 waker_stack(void *ctx, u64 now)
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct thr *t = thr_of(cur);
 
-	return t ? stack_of(ctx, cur, t, STACK_WAKER, now) : 0;
+	return t && !t->light ? stack_of(ctx, cur, t, STACK_WAKER, now) : 0;
 }
 
 SEC("tp_btf/sched_waking")

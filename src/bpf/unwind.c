@@ -163,7 +163,8 @@ static __always_inline int unw_stop(struct unw_state *st, u8 end)
 /* The caller's registers are known: on to its frame. */
 static __always_inline int unw_next(struct unw_state *st, u64 pc, u64 sp, u64 bp, u64 slot)
 {
-	if (sp <= st->sp)
+	/* only a frame that has pushed nothing can end where it began */
+	if (sp < st->sp || (sp == st->sp && !st->exact))
 		return unw_stop(st, UNW_END_BAD_READ);
 	if (!pc)
 		return unw_stop(st, UNW_END_OUTERMOST);

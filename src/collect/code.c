@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "collect/emit.h"
 
@@ -17,9 +18,13 @@
 struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 {
 	struct code *c = xcalloc(1, sizeof(*c));
+	struct err err = {0};
 
 	c->fds = *fds;
 	c->syms = syms;
+	c->cache = cfi_cache_open(NULL, &err);
+	if (!c->cache)
+		log_debug("unwinding tables are not kept: %s", err.msg);
 	return c;
 }
 
@@ -27,6 +32,10 @@ void code_free(struct code *c)
 {
 	if (!c)
 		return;
+	code_rest(c);
+	VEC_FOREACH(&c->modules, m)
+		free(m->path);
+	cfi_cache_free(c->cache);
 	hmap_release(&c->by_file);
 	hmap_release(&c->by_id);
 	hmap_release(&c->proc_idx);
@@ -127,12 +136,12 @@ static uint32_t set_id(struct code *c, const struct unw_set *set)
 	return id;
 }
 
-static void set_fill(struct code *c, struct emit *e, uint32_t tgid, const struct mappings *maps,
-		     struct unw_set *ret, uint64_t now)
+static void set_fill(struct code *c, uint32_t tgid, const struct mappings *maps,
+		     struct unw_set *ret)
 {
 	VEC_FOREACH(&maps->items, m) {
 		struct unw_map *to = &ret->maps[ret->cnt++];
-		const struct code_module *mod = code_module(c, e, tgid, m, now);
+		const struct code_module *mod = code_module(c, tgid, m);
 		uint64_t pages = (m->end - m->start) / 4096;
 
 		to->start = m->start;
@@ -155,7 +164,7 @@ static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
 	bpf_map_update_elem(c->fds.procs, &p->tgid, &now, BPF_ANY);
 }
 
-void code_scan(struct code *c, struct emit *e, uint32_t tgid, uint64_t now)
+void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 {
 	_Static_assert(MAPPINGS_MAX <= UNW_MAPS_MAX, "all mappings fit a set");
 	CLEANUP(mappings_release) struct mappings maps = {0};
@@ -172,7 +181,7 @@ void code_scan(struct code *c, struct emit *e, uint32_t tgid, uint64_t now)
 	}
 	c->stats.scan_cnt++;
 	c->stats.cut_cnt += maps.cut_cnt != 0;
-	set_fill(c, e, tgid, &maps, set, now);
+	set_fill(c, tgid, &maps, set);
 	id = set_id(c, set);
 	p->idle = id != p->set ? 0 : p->idle < IDLE_MAX ? p->idle + 1 : IDLE_MAX;
 	p->set = id;
@@ -190,7 +199,7 @@ void code_ask(struct code *c, uint32_t tgid)
 	p->asked = true;
 }
 
-void code_step(struct code *c, struct emit *e, uint64_t now)
+void code_step(struct code *c, uint64_t now)
 {
 	uint32_t left = 0;
 
@@ -202,7 +211,7 @@ void code_step(struct code *c, struct emit *e, uint64_t now)
 		if (!p->asked || p->next_ns > now)
 			left += p->asked;
 		else
-			code_scan(c, e, p->tgid, now);
+			code_scan(c, p->tgid, now);
 	}
 	c->asked_cnt = left;
 }

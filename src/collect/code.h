@@ -7,10 +7,10 @@
  *
  *	struct code *c = code_new(&fds, symbols)
  *	code_scan (a process that is to be watched) ... code_ask (the kernel side
- *	met mappings that it does not know) ... code_step (answers those) ...
- *	code_free(c)
+ *	met mappings that it does not know) ... code_step (answers those),
+ *	code_announce (their events) ... code_free(c)
  *
- * A module is a file, whoever maps it: EV_MODULE goes out at its first sight.
+ * A module is a file, whoever maps it.
  * Processes with equal mappings share one set of them.  A process is scanned
  * again at most every CODE_RESCAN_NS, less and less often where that finds
  * nothing new.
@@ -48,11 +48,26 @@ struct code *code_new(const struct code_fds *fds, struct symbols *syms);
 void code_free(struct code *c);
 
 /* Reads the mappings of tgid now.  A process that is gone is forgotten. */
-void code_scan(struct code *c, struct emit *e, uint32_t tgid, uint64_t now);
+void code_scan(struct code *c, uint32_t tgid, uint64_t now);
 
 /* tgid is to be scanned by a later code_step. */
 void code_ask(struct code *c, uint32_t tgid);
-void code_step(struct code *c, struct emit *e, uint64_t now);
+void code_step(struct code *c, uint64_t now);
+
+/* EV_MODULE of those found since the last call, and notes. */
+void code_announce(struct code *c, struct emit *e, uint64_t now);
+
+/*
+ * Walks a thread of tgid that sleeps with these registers.  Frames as in
+ * EV_STACK, at most max, into ret_frames; returns enum unw_end.  Tables that
+ * this needs are kept until code_rest.
+ */
+struct code_regs {
+	uint64_t pc, sp, bp;
+};
+uint8_t code_walk(struct code *c, uint32_t tgid, const struct code_regs *regs,
+		  uint64_t *ret_frames, uint32_t max, uint32_t *ret_cnt);
+void code_rest(struct code *c);
 
 /* tgid ended or was replaced by exec. */
 void code_forget(struct code *c, uint32_t tgid);

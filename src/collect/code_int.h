@@ -8,6 +8,9 @@
 #include "base/vec.h"
 #include "collect/code.h"
 #include "collect/mappings.h"
+#include "store/event.h"
+#include "symbols/cfi.h"
+#include "symbols/cfi_cache.h"
 #include "wire/wire.h"
 #include "wire/stacks.h"
 
@@ -16,6 +19,13 @@
 struct code_module {
 	uint32_t id;		/* 0: it is no module */
 	uint64_t base_vaddr;
+	uint32_t tgid;		/* first seen in */
+	char *path;
+	uint8_t build_id[EVENT_BUILD_ID_MAX];
+	uint8_t build_id_len;
+	uint8_t kind;		/* enum module_kind */
+	struct cfi_table table; /* while sleepers are walked, else empty */
+	bool no_table;
 	uint8_t segment_cnt;
 	struct code_segment {
 		uint64_t off, vaddr, len;
@@ -38,6 +48,7 @@ struct code_proc {
 struct code {
 	struct code_fds fds;
 	struct symbols *syms;
+	struct cfi_cache *cache; /* NULL: none can be kept */
 	struct code_stats stats;
 	VEC(struct code_module) modules;
 	struct hmap by_file;	/* hash of device, inode, size and time to index + 1 */
@@ -46,15 +57,26 @@ struct code {
 	VEC(struct code_proc) procs;
 	struct hmap proc_idx;	/* tgid to index + 1 */
 	uint32_t asked_cnt;
+	/* code_walk: of the last process */
+	uint32_t walked_tgid;
+	struct mappings walked;
+	struct code_place {
+		uint64_t base;
+		uint32_t module;
+	} places[MAPPINGS_MAX];
 	uint64_t chunk_cnt;
-	bool told_full;
+	size_t announced;	/* of modules */
+	bool full, told_full;
 };
 
 /* code_modules.c.  NULL: no ELF file, or not to be read.  Borrowed until the next call. */
-const struct code_module *code_module(struct code *c, struct emit *e, uint32_t tgid,
-				      const struct mapping *m, uint64_t now);
+const struct code_module *code_module(struct code *c, uint32_t tgid, const struct mapping *m);
 
 /* Address that pc offsets in m count from; false when m holds no executable segment. */
 bool code_base(const struct code_module *mod, const struct mapping *m, uint64_t *ret_base);
+
+/* The table of module id, which m maps into tgid; made again if need be, NULL none. */
+const struct cfi_table *code_table(struct code *c, uint32_t tgid, const struct mapping *m,
+				   uint32_t id);
 
 #endif /* CODE_INT_H */

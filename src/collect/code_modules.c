@@ -15,7 +15,6 @@
 #include "collect/code_int.h"
 #include "collect/emit.h"
 #include "collect/unw_layout.h"
-#include "store/event.h"
 #include "symbols/cfi.h"
 #include "symbols/image.h"
 #include "symbols/symbols.h"
@@ -71,17 +70,12 @@ static int table_write(struct code *c, uint32_t id, const struct unw_layout *l)
 }
 
 /* Hands the layout to the kernel side, within the bound of all tables. */
-static int table_put(struct code *c, struct emit *e, uint32_t id, const struct unw_layout *l,
-		     uint64_t now)
+static int table_put(struct code *c, uint32_t id, const struct unw_layout *l)
 {
 	int rc;
 
 	if (id >= UNW_MODULE_MAX || c->chunk_cnt + l->chunk_cnt > CODE_CHUNK_MAX) {
-		if (!c->told_full)
-			emit_note(e, NOTE_LIMIT, now,
-				  "unwinding tables are full: stacks through further files may be "
-				  "short");
-		c->told_full = true;
+		c->full = true;
 		return -ENOSPC;
 	}
 	rc = table_write(c, id, l);
@@ -94,43 +88,64 @@ static int table_put(struct code *c, struct emit *e, uint32_t id, const struct u
 }
 
 /* Without a table the frames of a module are walked by frame pointers. */
-static void table_make(struct code *c, struct emit *e, const struct mapping *m, uint32_t id,
-		       struct image *im, uint64_t now)
+static void table_make(struct code *c, struct code_module *mod, struct image *im)
 {
 	CLEANUP(unw_layout_release) struct unw_layout l = {0};
-	CLEANUP(cfi_release) struct cfi_table t = {0};
+	struct cfi_table *t = &mod->table;
 	struct err err = {0};
-	int rc = cfi_build(im, &t, &err);
+	int rc = cfi_cached(c->cache, im, t, &err);
 
 	if (rc == 0)
-		rc = unw_layout_make(t.rows, t.row_cnt, t.exts, t.ext_cnt, t.text_len, &l);
+		rc = unw_layout_make(t->rows, t->row_cnt, t->exts, t->ext_cnt, t->text_len, &l);
 	if (rc == 0)
-		rc = table_put(c, e, id, &l, now);
+		rc = table_put(c, mod->id, &l);
 	if (rc == 0) {
-		c->stats.row_cnt += t.row_cnt;
+		c->stats.row_cnt += t->row_cnt;
 		return;
 	}
+	cfi_release(t);
+	mod->no_table = true;
 	c->stats.refused_cnt += rc != -ENODATA;
-	log_debug("%s: no unwinding table: %s", m->path, *err.msg ? err.msg : strerror(-rc));
+	log_debug("%s: no unwinding table: %s", mod->path, *err.msg ? err.msg : strerror(-rc));
 }
 
-static void announce(struct emit *e, const struct code_module *mod, const struct image *im,
-		     uint32_t tgid, const struct mapping *m, uint64_t now)
+void code_announce(struct code *c, struct emit *e, uint64_t now)
 {
-	struct ev_module ev = {
-		.id = mod->id,
-		.path = emit_str(e, m->path),
-		.base_vaddr = mod->base_vaddr,
-		.kind = m->kind == MAPPING_VDSO ? MODULE_VDSO : MODULE_FILE,
-		.tgid = tgid,
-	};
+	for (; c->announced < c->modules.cnt; c->announced++) {
+		const struct code_module *mod = &c->modules.items[c->announced];
+		struct ev_module ev = {
+			.id = mod->id,
+			.path = emit_str(e, mod->path),
+			.base_vaddr = mod->base_vaddr,
+			.build_id_len = mod->build_id_len,
+			.kind = mod->kind,
+			.tgid = mod->tgid,
+		};
+
+		memcpy(ev.build_id, mod->build_id, mod->build_id_len);
+		if (mod->id)
+			EMIT(e, &ev, EV_MODULE, 0, now);
+	}
+	if (c->full && !c->told_full)
+		emit_note(e, NOTE_LIMIT, now, "unwinding tables are full: stacks through further "
+			  "files may be short");
+	c->told_full = c->full;
+}
+
+static void describe(struct code_module *mod, const struct image *im, uint32_t tgid,
+		     const struct mapping *m)
+{
 	size_t len;
 	const uint8_t *id = image_build_id(im, &len);
 
-	ev.build_id_len = len < sizeof(ev.build_id) ? (uint8_t)len : sizeof(ev.build_id);
+	mod->base_vaddr = image_base_vaddr(im);
+	mod->tgid = tgid;
+	mod->path = xstrdup(m->path);
+	mod->kind = m->kind == MAPPING_VDSO ? MODULE_VDSO : MODULE_FILE;
+	mod->build_id_len = len < sizeof(mod->build_id) ? (uint8_t)len : sizeof(mod->build_id);
 	if (id)
-		memcpy(ev.build_id, id, ev.build_id_len);
-	EMIT(e, &ev, EV_MODULE, 0, now);
+		memcpy(mod->build_id, id, mod->build_id_len);
+	segments(im, mod);
 }
 
 struct own_vdso {
@@ -185,8 +200,7 @@ static uint32_t module_id(struct code *c, uint32_t tgid, const struct mapping *m
 }
 
 /* Index + 1 of the module of a file not seen before. */
-static uint64_t module_add(struct code *c, struct emit *e, uint32_t tgid, const struct mapping *m,
-			   int fd, uint64_t now)
+static uint64_t module_add(struct code *c, uint32_t tgid, const struct mapping *m, int fd)
 {
 	struct err err = {0};
 	struct own_vdso vdso = fd < 0 ? own_vdso(m) : (struct own_vdso){0};
@@ -203,18 +217,15 @@ static uint64_t module_add(struct code *c, struct emit *e, uint32_t tgid, const 
 		c->stats.refused_cnt++;
 		log_debug("%s: no module: %s", m->path, err.msg);
 	} else {
-		mod.base_vaddr = image_base_vaddr(im);
-		segments(im, &mod);
-		announce(e, &mod, im, tgid, m, now);
-		table_make(c, e, m, mod.id, im, now);
+		describe(&mod, im, tgid, m);
+		table_make(c, &mod, im);
 		hmap_put(&c->by_id, mod.id, c->modules.cnt + 1);
 	}
 	vec_push(&c->modules, mod);
 	return c->modules.cnt;
 }
 
-const struct code_module *code_module(struct code *c, struct emit *e, uint32_t tgid,
-				      const struct mapping *m, uint64_t now)
+const struct code_module *code_module(struct code *c, uint32_t tgid, const struct mapping *m)
 {
 	CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
 	uint64_t begin = clock_mono_ns(), key, idx;
@@ -225,9 +236,29 @@ const struct code_module *code_module(struct code *c, struct emit *e, uint32_t t
 	if (!hmap_get(&c->by_file, key, &idx)) {
 		if (c->modules.cnt >= MODULES_MAX)
 			return NULL;
-		idx = module_add(c, e, tgid, m, fd, now);
+		idx = module_add(c, tgid, m, fd);
 		hmap_put(&c->by_file, key, idx);
 		c->stats.build_ns += clock_mono_ns() - begin;
 	}
 	return c->modules.items[idx - 1].id ? &c->modules.items[idx - 1] : NULL;
+}
+
+const struct cfi_table *code_table(struct code *c, uint32_t tgid, const struct mapping *m,
+				   uint32_t id)
+{
+	struct code_module *mod;
+	struct err err = {0};
+	uint64_t idx;
+
+	if (!hmap_get(&c->by_id, id, &idx))
+		return NULL;
+	mod = &c->modules.items[idx - 1];
+	if (!mod->table.row_cnt && !mod->no_table) {
+		CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
+		CLEANUP(image_close) struct image *im = fd >= 0 ? image_open(fd, &err) : NULL;
+
+		if (!im || cfi_cached(c->cache, im, &mod->table, &err) < 0)
+			mod->no_table = true;
+	}
+	return mod->table.row_cnt ? &mod->table : NULL;
 }

@@ -22,6 +22,7 @@
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_int.h"
+#include "collect/live_stacks.h"
 #include "collect/names.h"
 #include "collect/peers.h"
 #include "collect/procfs.h"
@@ -111,12 +112,12 @@ static int begin(struct live *l, struct err *err)
 	l->end_ns = l->opts.duration_ns ? l->start_ns + l->opts.duration_ns : UINT64_MAX;
 	emit_meta(l);
 	emit_missing(l);
+	live_stacks_step(l, l->start_ns);
 	if (*l->target.note)
 		emit_note(&l->emit, NOTE_INFO, l->start_ns, "%s", l->target.note);
 	for (size_t i = 0; i < l->target.cnt; i++) {
 		live_proc(l, l->target.tgids[i])->flags = TASKF_TARGET;
 		live_listen(l, l->target.tgids[i]);
-		live_stacks_watch(l, l->target.tgids[i], l->start_ns);
 		rc = live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET);
 		if (rc < 0 && rc != -EEXIST)
 			l->loss[LOSS_TASK_STORAGE]++;
@@ -270,6 +271,8 @@ int source_live(const struct watch_opts *opts, struct source **ret_src, struct e
 	}
 	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
 	live_stacks_open(l);
+	for (size_t i = 0; i < l->target.cnt; i++)
+		live_stacks_watch(l, l->target.tgids[i], clock_mono_ns());
 	*ret_src = source_new(&ops, l);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one converter from wire records to stored events. */
 #include "collect/live_int.h"
+#include "collect/live_stacks.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -79,7 +80,7 @@ static void conv_wait(struct live *l, const struct wire_wait *w)
 		.cpu = w->cpu,
 		.own_open = w->own_open,
 		.proc_open = w->proc_open,
-		.ustack = live_stack_id(l, w->stack),
+		.ustack = live_wait_stack(l, w),
 		.waker_stack = live_stack_id(l, w->waker_stack),
 	};
 

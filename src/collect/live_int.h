@@ -39,9 +39,6 @@ struct ring_buffer;
 struct bpf_link;
 struct sockdiag;
 struct live_stacks;
-struct wire_maps;
-struct wire_sample;
-struct wire_stack;
 
 #define LIVE_MISSING_MAX 32
 #define LIVE_LINK_MAX 32
@@ -172,23 +169,6 @@ void live_ends_tick(struct live *l, uint64_t now);
 /* live_peers.c */
 void live_peers(struct live *l);
 void live_draw_in(struct live *l, uint32_t tgid, bool client);
-
-/* live_stacks.c.  All do nothing where no stacks are taken. */
-void live_stacks_open(struct live *l);
-void live_stacks_release(struct live *l);
-/* Time between two samples of a running thread, 0 when there are none. */
-uint64_t live_sample_ns(const struct live *l);
-/* Learns the code of a process before its first stack. */
-void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now);
-void live_stacks_asked(struct live *l, const struct wire_maps *w);
-void live_stacks_step(struct live *l, uint64_t now);
-void live_stacks_tick(struct live *l, uint64_t now, bool last);
-void live_stack(struct live *l, const struct wire_stack *w, size_t size);
-/* EV_STACK id of one of the kernel side's, 0 none. */
-uint32_t live_stack_id(struct live *l, uint32_t id);
-void live_sample(struct live *l, const struct wire_sample *w);
-void live_stacks_loss(struct live *l, uint64_t *loss);
-uint64_t live_stacks_bytes(const struct live *l);
 
 /* live_maps.c */
 void live_maps_begin(struct live *l);

@@ -9,6 +9,7 @@
 
 #include "collect/cgroups.h"
 #include "collect/live_int.h"
+#include "collect/live_stacks.h"
 #include "collect/names.h"
 #include "collect/procfs.h"
 #include "heldup.skel.h"
@@ -125,6 +126,7 @@ void live_task(struct live *l, const struct wire_task *w)
 		p->gone |= w->hdr.tid == w->tgid;
 	} else {
 		task_lives(l, p, w, &ev);
+		live_stacks_sleeper(l, w);
 	}
 	EMIT(&l->emit, &ev, EV_TASK, w->hdr.tid, w->hdr.ts_ns);
 }

@@ -22,6 +22,8 @@
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_int.h"
+#include "collect/live_stacks.h"
+#include "collect/procfs.h"
 #include "heldup.skel.h"
 #include "symbols/symbols.h"
 #include "wire/stacks.h"
@@ -37,6 +39,7 @@ struct live_stacks {
 	struct hmap hashes; /* of stacks, to ids of events */
 	struct symbols *syms;
 	struct frame_names *names;
+	struct hmap asleep; /* threads to the stacks they slept with when the watch began */
 	uint32_t last_id;
 	VEC(struct bpf_link *) clocks;
 	uint64_t sample_ns;
@@ -107,6 +110,7 @@ void live_stacks_release(struct live *l)
 	code_free(s->code);
 	hmap_release(&s->ids);
 	hmap_release(&s->hashes);
+	hmap_release(&s->asleep);
 	frame_names_free(s->names);
 	symbols_free(s->syms);
 	free(s);
@@ -121,7 +125,7 @@ uint64_t live_sample_ns(const struct live *l)
 void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now)
 {
 	if (l->stacks)
-		code_scan(l->stacks->code, &l->emit, tgid, now);
+		code_scan(l->stacks->code, tgid, now);
 }
 
 void live_stacks_asked(struct live *l, const struct wire_maps *w)
@@ -132,8 +136,10 @@ void live_stacks_asked(struct live *l, const struct wire_maps *w)
 
 void live_stacks_step(struct live *l, uint64_t now)
 {
-	if (l->stacks)
-		code_step(l->stacks->code, &l->emit, now);
+	if (!l->stacks)
+		return;
+	code_step(l->stacks->code, now);
+	code_announce(l->stacks->code, &l->emit, now);
 }
 
 /* Frames of the tracing itself lie above those of the scheduler. */
@@ -156,20 +162,22 @@ static uint32_t own_frames(struct live *l, const uint64_t *frames, uint32_t cnt)
 	return skip < cnt ? skip : 0;
 }
 
-/* EV_STACK of a record: the kernel's frames first. */
-static void put_stack(struct live *l, const struct wire_stack *w, uint32_t id)
+/* EV_STACK with the frames of a record: the kernel's go first.  Its id, 0 over the bound. */
+static uint32_t put_stack(struct live *l, const struct wire_stack *w)
 {
 	struct {
 		struct ev_stack ev;
 		uint64_t frames[UNW_FRAME_MAX];
 	} rec = {0};
-	const struct live_stacks *s = l->stacks;
+	struct live_stacks *s = l->stacks;
 	const uint64_t *kernel = w->frames + w->user_cnt;
 	uint32_t skip = own_frames(l, kernel, w->kernel_cnt);
 	uint32_t kernel_cnt = w->kernel_cnt - skip;
 
+	if (s->last_id >= EVENT_STACK_MAX)
+		return 0;
 	rec.ev = (struct ev_stack){
-		.id = id,
+		.id = ++s->last_id,
 		.tgid = w->tgid,
 		.user_cnt = w->user_cnt,
 		.kernel_cnt = (uint16_t)kernel_cnt,
@@ -185,35 +193,78 @@ static void put_stack(struct live *l, const struct wire_stack *w, uint32_t id)
 	};
 	frame_names_add(s->names, rec.frames, kernel_cnt, w->user_cnt, w->tgid);
 	emit_put(&l->emit, &rec.ev.h);
+	return s->last_id;
+}
+
+/* The id of a stack by its hash; its event goes out at the first sight. */
+static uint32_t stack_event(struct live *l, const struct wire_stack *w)
+{
+	uint64_t *slot = hmap_slot(&l->stacks->hashes, w->hash);
+
+	if (!*slot)
+		*slot = put_stack(l, w);
+	return (uint32_t)*slot;
 }
 
 void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 {
 	struct live_stacks *s = l->stacks;
-	uint64_t *slot;
 
 	if (!s || w->user_cnt > UNW_USER_MAX || w->kernel_cnt > UNW_KERNEL_MAX ||
 	    size < WIRE_STACK_BYTES + (w->user_cnt + w->kernel_cnt) * sizeof(w->frames[0])) {
 		l->bpf.bad_cnt++;
 		return;
 	}
-	slot = hmap_slot(&s->hashes, w->hash);
-	if (!*slot) {
-		if (s->last_id >= EVENT_STACK_MAX)
-			return;
-		*slot = ++s->last_id;
-		put_stack(l, w, s->last_id);
-	}
 	if (s->ids.cnt >= IDS_MAX)
 		hmap_clear(&s->ids);
-	hmap_put(&s->ids, w->id, *hmap_slot(&s->hashes, w->hash));
+	hmap_put(&s->ids, w->id, stack_event(l, w));
+}
+
+/* Did it sleep on, while its stack was read? */
+static bool still_there(const struct wire_task *w)
+{
+	struct procfs_syscall call;
+
+	return procfs_syscall(w->hdr.tid, &call) == 0 && call.sp == w->sp && call.pc == w->pc;
+}
+
+void live_stacks_sleeper(struct live *l, const struct wire_task *w)
+{
+	struct code_regs regs = {.pc = w->pc, .sp = w->sp, .bp = w->bp};
+	struct wire_stack rec = {.hdr = w->hdr, .tgid = w->tgid};
+	uint32_t cnt = 0;
+
+	if (!l->stacks || !w->pc || w->op != TASK_SEEN)
+		return;
+	rec.end = code_walk(l->stacks->code, w->tgid, &regs, rec.frames, UNW_USER_MAX, &cnt);
+	rec.user_cnt = (uint16_t)cnt;
+	rec.hash = hash_bytes(rec.frames, cnt * sizeof(rec.frames[0])) ^ rec.end;
+	if (cnt && still_there(w))
+		hmap_put(&l->stacks->asleep, w->hdr.tid, stack_event(l, &rec));
+}
+
+uint32_t live_wait_stack(struct live *l, const struct wire_wait *w)
+{
+	uint64_t id = 0;
+
+	if (!l->stacks)
+		return 0;
+	if (w->stack || !l->stacks->asleep.cnt)
+		return live_stack_id(l, w->stack);
+	if (w->flags & WAITF_BEFORE_START)
+		hmap_get(&l->stacks->asleep, w->hdr.tid, &id);
+	else
+		hmap_del(&l->stacks->asleep, w->hdr.tid);
+	return (uint32_t)id;
 }
 
 /* Most names are found out at the ticks, so that the ring is drained meanwhile. */
 void live_stacks_tick(struct live *l, uint64_t now, bool last)
 {
-	if (l->stacks)
-		frame_names_emit(l->stacks->names, &l->emit, now, last ? NAMES_LAST_NS : NAMES_NS);
+	if (!l->stacks)
+		return;
+	code_rest(l->stacks->code);
+	frame_names_emit(l->stacks->names, &l->emit, now, last ? NAMES_LAST_NS : NAMES_NS);
 }
 
 uint32_t live_stack_id(struct live *l, uint32_t id)

@@ -310,6 +310,8 @@ int procfs_parse_syscall(const char *text, struct procfs_syscall *ret_call)
 		if (parse_hex(&text, &call.args[i]) < 0)
 			return -EINVAL;
 	}
+	if (parse_hex(&text, &call.sp) < 0 || parse_hex(&text, &call.pc) < 0)
+		call.sp = call.pc = 0;
 	*ret_call = call;
 	return 0;
 }

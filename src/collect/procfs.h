@@ -63,6 +63,7 @@ int procfs_each_id(const char *dir, int (*fn)(void *ctx, uint32_t id), void *ctx
 struct procfs_syscall {
 	int64_t nr;
 	uint64_t args[6];
+	uint64_t sp, pc; /* 0 where the text ends before them */
 };
 int procfs_syscall(uint32_t tid, struct procfs_syscall *ret_call);
 int procfs_parse_syscall(const char *text, struct procfs_syscall *ret_call);

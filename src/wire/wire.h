@@ -85,8 +85,9 @@ struct wire_task {
 	u32 op;		   /* enum task_op */
 	u32 flags;	   /* enum task_flags */
 	char comm[WIRE_COMM_LEN];
+	u64 pc, sp, bp;	   /* of one that sleeps since before the start, with stacks; else 0 */
 };
-_Static_assert(sizeof(struct wire_task) == 64, "wire_task");
+_Static_assert(sizeof(struct wire_task) == 88, "wire_task");
 
 /* First sight of a resource. */
 struct wire_res {

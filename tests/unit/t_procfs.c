@@ -126,6 +126,10 @@ TEST(procfs_syscall_lines)
 	EQ_U(call.args[0], 0x7f00);
 	EQ_U(call.args[1], 0x80);
 	EQ_U(call.args[5], 0xffffffff);
+	EQ_U(call.sp, 0x7ffc);
+	EQ_U(call.pc, 0x7f01);
+	EQ_I(procfs_parse_syscall("202 0x7f00 0x80 0x2 0x0 0x0 0xffffffff\n", &call), 0);
+	EQ_U(call.pc, 0);
 	EQ_I(procfs_parse_syscall("running\n", &call), -EAGAIN);
 	EQ_I(procfs_parse_syscall("-1 0x7ffc 0x7f01\n", &call), -ENODATA);
 	EQ_I(procfs_parse_syscall("202 0x7f00 0x80\n", &call), -EINVAL);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LIVE_STACKS_H
+#define LIVE_STACKS_H
+/*
+ * Stacks in the live source, a part of live_int.h.  Where no stacks are taken
+ * these functions do nothing.
+ *
+ *	live_stacks_open, _watch for each process that is to be watched;
+ *	_step between two drains of the ring, _tick at the end of a tick;
+ *	live_stacks_release
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live;
+struct wire_maps;
+struct wire_sample;
+struct wire_stack;
+struct wire_task;
+struct wire_wait;
+
+void live_stacks_open(struct live *l);
+void live_stacks_release(struct live *l);
+/* Time between two samples of a running thread, 0 when there are none. */
+uint64_t live_sample_ns(const struct live *l);
+/* Learns the code of a process before its first stack. */
+void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now);
+void live_stacks_asked(struct live *l, const struct wire_maps *w);
+void live_stacks_step(struct live *l, uint64_t now);
+void live_stacks_tick(struct live *l, uint64_t now, bool last);
+void live_stack(struct live *l, const struct wire_stack *w, size_t size);
+/* The stack of a thread that was asleep before the watch began. */
+void live_stacks_sleeper(struct live *l, const struct wire_task *w);
+/* EV_STACK id of a wait, 0 none. */
+uint32_t live_wait_stack(struct live *l, const struct wire_wait *w);
+/* EV_STACK id of one of the kernel side's, 0 none. */
+uint32_t live_stack_id(struct live *l, uint32_t id);
+void live_sample(struct live *l, const struct wire_sample *w);
+void live_stacks_loss(struct live *l, uint64_t *loss);
+uint64_t live_stacks_bytes(const struct live *l);
+
+#endif /* LIVE_STACKS_H */
