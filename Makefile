@@ -149,6 +149,12 @@ $(TOOLS): build/tests/%: $(OBJ)/tests/bpf/%.o $(filter-out $(OBJ)/src/main.o,$(O
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
+# bench/tables.c: how long tables for unwinding take.
+build/bench/%: $(OBJ)/bench/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 # A load program is one file; a line `/* LIBS: -lx */` in it adds libraries.
 build/load/%: tests/load/%.c
 	@mkdir -p $(@D)

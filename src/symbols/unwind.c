@@ -62,6 +62,31 @@ static bool step_fp(struct walk *w)
 	return next(w, pair[1], rbp + 16, pair[0]);
 }
 
+/* An indirect near call (ff /2) that is len bytes long and ends where code does? */
+static bool is_call(uint64_t code, unsigned int len)
+{
+	return (code >> (8 - len) * 8 & 0x38ff) == 0x10ff;
+}
+
+static bool follows_call(const struct walk *w, uint64_t pc)
+{
+	uint64_t code;
+
+	if (!read_u64(w, pc - 8, &code))
+		return false;
+	return (code >> 24 & 0xff) == 0xe8 || is_call(code, 2) || is_call(code, 3) ||
+	       is_call(code, 4) || is_call(code, 6) || is_call(code, 7);
+}
+
+/*
+ * Code in a file whose tables leave it out: assembly, or what an engine
+ * compiled in advance, as V8 its builtins.  The latter keeps frame pointers.
+ */
+static bool step_guess(struct walk *w)
+{
+	return step_fp(w) && (follows_call(w, w->pc) || stop(w, UNW_END_NO_RULE));
+}
+
 static bool step_row(struct walk *w, const struct unw_row *row)
 {
 	uint8_t reg = (row->kind & UNW_CFA_MASK) == UNW_RSP ? REG_RSP : REG_RBP;
@@ -170,7 +195,7 @@ static bool step_table(struct walk *w, const struct cfi_table *t, uint64_t off)
 	case UNW_LAST:
 		return stop(w, UNW_END_OUTERMOST);
 	}
-	return stop(w, UNW_END_NO_RULE);
+	return step_guess(w);
 }
 
 enum unw_end unwind_walk(const struct unwind_ops *ops, const struct unwind_regs *regs,

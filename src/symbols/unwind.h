@@ -30,7 +30,7 @@ struct unwind_ops {
 	void *ctx;
 	/* false: nothing executable is there */
 	bool (*find)(void *ctx, uint64_t pc, struct unwind_place *ret);
-	/* len bytes at addr of the walked stack; false when they cannot be read */
+	/* len bytes at addr, of the stack or of code; false when they cannot be read */
 	bool (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 };
 

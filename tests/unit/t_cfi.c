@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -273,6 +274,51 @@ TEST(cfi_survives_each_changed_byte)
 	OK(ok_cnt > e.file.len);
 	cfi_make_release(&c);
 	elf_make_release(&e);
+}
+
+/* A real file, damaged in 400 ways: a run of bytes of its headers or its .eh_frame. */
+TEST(cfi_of_a_damaged_libc)
+{
+	int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY);
+	size_t len, ok_cnt = 0, bad_cnt = 0, at;
+	struct err err = {0};
+	struct image *im;
+	uint64_t off, size;
+	uint8_t *bytes, kept[8];
+
+	if (fd < 0)
+		SKIP("no x86-64 libc here");
+	im = image_open(fd, &err);
+	len = image_size(im);
+	bytes = malloc(len);
+	EQ_I(image_read(im, 0, bytes, len, &err), 0);
+	off = image_find(im, ".eh_frame")->off;
+	size = image_find(im, ".eh_frame")->size;
+	image_free(im);
+	srand(3);
+	for (size_t i = 0; i < 400; i++) {
+		struct cfi_table t = {0};
+
+		ROW(i);
+		at = i % 4 ? off + (size_t)rand() % (size - 8) : (size_t)rand() % 0x400;
+		if (i % 8 == 4) /* section headers are at the end */
+			at = len - 8 - (size_t)rand() % 0x1000;
+		memcpy(kept, bytes + at, sizeof(kept));
+		for (int b = 0; b < 1 + rand() % 8; b++)
+			bytes[at + (size_t)b] = (uint8_t)rand();
+		im = image_open_bytes(bytes, len, &err);
+		if (im && cfi_build(im, &t, &err) == 0) {
+			EQ_I(cfi_check(&t, &err), 0);
+			ok_cnt++;
+			bad_cnt += t.bad_cnt > 0;
+		}
+		cfi_release(&t);
+		image_free(im);
+		memcpy(bytes + at, kept, sizeof(kept));
+	}
+	OK(ok_cnt > 300 && bad_cnt > 20);
+	free(bytes);
+	close(fd);
 }
 
 TEST(cfi_of_libc)
