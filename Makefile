@@ -46,12 +46,13 @@ SAN     := $(strip $(SAN))
 have     = $(shell printf '\043include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
 HAVE_ZSTD := $(call have,zstd.h)
 HAVE_LZMA := $(call have,lzma.h)
+HAVE_LIBDW := $(call have,elfutils/libdw.h)
 
 DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAVE_ZSTD) \
-	   $(if $(HAVE_LZMA),-DHAVE_LZMA)
+	   $(if $(HAVE_LZMA),-DHAVE_LZMA) $(if $(HAVE_LIBDW),-DHAVE_LIBDW)
 LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
 	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
-	   $(if $(HAVE_LZMA),-llzma) -liberty -ldl \
+	   $(if $(HAVE_LZMA),-llzma) $(if $(HAVE_LIBDW),-ldw) -liberty -ldl \
 	   $(if $(call have,ncurses.h),-lncursesw -ltinfo) -lm -lpthread
 
 WARN    := -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes -Wvla

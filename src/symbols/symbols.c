@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "symbols/debuginfod.h"
 #include "symbols/demangle.h"
+#include "symbols/lines.h"
 #include "symbols/module.h"
 #include "symbols/perfmap.h"
 
@@ -39,6 +40,8 @@ struct symbols {
 	struct debuginfod *debuginfod;
 	bool debuginfod_tried;
 	uint64_t debuginfod_left_ns;
+	struct lines *lines; /* NULL: not looked for, or not built in */
+	struct lines_answer answer; /* used again for each name */
 	uint64_t seq;
 	struct symbols_stats stats;
 	struct buf raw, fn, full; /* used again for each name */
@@ -54,6 +57,8 @@ struct symbols *symbols_new(const struct symbols_opts *opts)
 		s->opts.max_bytes = BYTES_DEFAULT;
 	s->debuginfod_left_ns = s->opts.debuginfod_ms * NS_PER_MS;
 	s->strings.max_cnt = STRINGS_MAX;
+	if (s->opts.lines_ms)
+		s->lines = lines_new(s->opts.lines_ms);
 	return s;
 }
 
@@ -71,6 +76,7 @@ void symbols_free(struct symbols *s)
 	hmap_release(&s->jit_by_tgid);
 	strtab_release(&s->strings);
 	debuginfod_free(s->debuginfod);
+	lines_free(s->lines);
 	buf_release(&s->raw);
 	buf_release(&s->fn);
 	buf_release(&s->full);
@@ -320,6 +326,41 @@ static void name_by_symbol(struct symbols *s, struct symbol_name *name, const ch
 	name->frames[0].full = keep(s, buf_str(&s->full), s->full.len);
 }
 
+/* A function inlined into another, or one that only debug information names. */
+static void name_frame(struct symbols *s, struct symbol_frame *f, const char *fn)
+{
+	demangle(*fn ? fn : "?", &s->fn, &s->full);
+	f->fn = keep(s, buf_str(&s->fn), s->fn.len);
+	f->full = keep(s, buf_str(&s->full), s->full.len);
+}
+
+/* Adds what debug information knows of the same address. */
+static void add_lines(struct symbols *s, uint32_t id, uint64_t pc, struct symbol_name *name)
+{
+	const struct module *m = module_of(s, id);
+	struct lines_answer *a = &s->answer;
+	int ret;
+
+	if (!s->lines || !m->has_lines || (m->lines_in_debug ? m->debug_fd : m->fd) < 0)
+		return;
+	ret = lines_find(s->lines, m->lines_in_debug ? m->debug_fd : m->fd, id,
+			 m->base_vaddr + pc, a);
+	s->stats.lines_late_cnt += ret == -ETIME;
+	s->stats.lines_lost_cnt += ret == -EIO;
+	if (ret < 0)
+		return;
+	for (uint32_t i = 0; i < a->frame_cnt && i < SYMBOLS_FRAME_MAX; i++) {
+		struct symbol_frame *f = &name->frames[i];
+		const struct lines_frame *from = &a->frames[i];
+
+		if (i || (name->source < SYMBOL_DYNSYM && *from->fn))
+			name_frame(s, f, from->fn);
+		f->file = *from->file ? keep(s, from->file, strlen(from->file)) : NULL;
+		f->line = f->file ? from->line : 0;
+		name->frame_cnt = i + 1;
+	}
+}
+
 void symbols_name(struct symbols *s, uint32_t module, uint64_t pc_off, bool is_return,
 		  struct symbol_name *ret_name)
 {
@@ -347,6 +388,7 @@ void symbols_name(struct symbols *s, uint32_t module, uint64_t pc_off, bool is_r
 		name_by_symbol(s, ret_name, buf_str(&s->raw));
 	else
 		name_by_number(s, ret_name, "%s+0x%" PRIx64, m->name, m->base_vaddr + e->pc);
+	add_lines(s, module, pc, ret_name);
 }
 
 /* ---- code made at run time */

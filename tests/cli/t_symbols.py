@@ -354,3 +354,81 @@ def test_symbols_waits_no_longer_for_debuginfod():
             start = time.monotonic()
             heldup("symbols", "-p", str(pid), "--debuginfod", "0s", env=env).ended(OK)
             assert time.monotonic() - start < 2
+
+
+INLINED = r"""
+#include <unistd.h>
+volatile int sink;
+static inline __attribute__((always_inline)) void inner(int x)
+{
+	sink = x;
+	__asm__ volatile(".globl marked\nmarked: nop");
+	sink = x + 1;
+}
+static inline __attribute__((always_inline)) void middle(int x) { inner(x + 1); }
+__attribute__((noinline)) void outer(int x)
+{
+	sink = x;
+	middle(x + 2);
+	sink = 0;
+}
+int main(int argc, char **argv)
+{
+	outer(argc);
+	write(1, "x", 1);
+	pause();
+	return 0;
+}
+"""
+
+
+def check_inlined(folder, *args):
+    with running(folder + "/lines") as pid:
+        marked = functions(folder + "/whole")["marked"][0] + base_of(pid, folder + "/lines")
+        found = report(pid, *args, "%x" % marked)["addresses"][0]["frames"]
+        got = [(f["fn"], os.path.basename(f["file"] or ""), f["line"]) for f in found]
+        lines = INLINED.split("\n")
+        at = [next(i for i, text in enumerate(lines, 1) if part in text)
+              for part in ("marked: nop", "inner(x + 1)", "middle(x + 2)")]
+        assert got == [(fn, "lines.c", line)
+                       for fn, line in zip(("inner", "middle", "outer"), at)], (got, at)
+
+
+def test_symbols_with_lines_and_inlined_functions():
+    for flags in ((), ("-gz",), ("-gdwarf-4",)):
+        with tempfile.TemporaryDirectory(prefix="heldup-sym-") as folder:
+            os.chmod(folder, 0o755)
+            with open(folder + "/lines.c", "w") as f:
+                f.write(INLINED)
+            sh("gcc", "-O2", "-g", "-w", *flags, "-Wl,--build-id", "-o", folder + "/lines",
+               folder + "/lines.c")
+            shutil.copy(folder + "/lines", folder + "/whole")
+            check_inlined(folder)
+            sh("objcopy", "--only-keep-debug", folder + "/lines", folder + "/lines.debug")
+            sh("strip", folder + "/lines")
+            sh("objcopy", "--add-gnu-debuglink=" + folder + "/lines.debug", folder + "/lines")
+            check_inlined(folder)
+
+
+def test_symbols_survive_damaged_debug_information():
+    with tempfile.TemporaryDirectory(prefix="heldup-sym-") as folder:
+        os.chmod(folder, 0o755)
+        with open(folder + "/lines.c", "w") as f:
+            f.write(INLINED)
+        sh("gcc", "-O2", "-g", "-w", "-o", folder + "/whole", folder + "/lines.c")
+        out = subprocess.run(["readelf", "-SW", folder + "/whole"], capture_output=True,
+                             text=True).stdout
+        marked = functions(folder + "/whole")["marked"][0]
+        for name in (".debug_info", ".debug_abbrev", ".debug_line", ".debug_str"):
+            at, size = [int(x, 16) for x in
+                        re.search(re.escape(name) + r"\s+\w+\s+\w+ (\w+) (\w+)", out).groups()]
+            for byte in (b"\xff", b"\x80", b"\0", b"\x01"):
+                with open(folder + "/whole", "rb") as f:
+                    data = f.read()
+                with open(folder + "/lines", "wb") as f:
+                    f.write(data[:at] + byte * size + data[at + size:])
+                os.chmod(folder + "/lines", 0o755)
+                with running(folder + "/lines") as pid:
+                    addr = marked + base_of(pid, folder + "/lines")
+                    frames = report(pid, "%x" % addr)["addresses"][0]["frames"]
+                    assert frames[-1]["fn"] == "outer", (name, byte, frames)
