@@ -83,11 +83,12 @@ static bool ended_by_client(const struct engine *e, const struct wait *w)
 	return e->tinfo[w->thread].reads;
 }
 
-/* The task that ended the wait, where one can be held to account. */
+/* The task that ended the wait, or the last of its pieces, where one can be held to account. */
 static uint32_t culprit_task(const struct engine *e, const struct wait *w)
 {
 	uint32_t l = e->wait_lock[w - e->m->waits];
 
+	w = &e->m->waits[e->look_end[w - e->m->waits]];
 	if (l != NO_IDX && e->r->locks[l].presumed)
 		return e->r->locks[l].holder;
 	if (w->waker_ctx == WAKER_TASK ||
@@ -119,11 +120,14 @@ static unsigned interrupt_cause(const struct engine *e, const struct wait *w)
 static unsigned handed_cause(const struct engine *e, const struct wait *w)
 {
 	uint32_t l = e->wait_lock[w - e->m->waits];
+	bool locked = l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK;
 	unsigned kind = interrupt_cause(e, w);
 
+	if (locked && kind == CAUSE_TIMER) /* it looks again, and may have found it free */
+		return CAUSE_LOCK;
 	if (kind != CAUSE_UNSEEN)
 		return kind;
-	if (l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)
+	if (locked)
 		return CAUSE_LOCK;
 	if (w->cls == WAIT_SOCKET)
 		return socket_cause(e, w->res);

@@ -16,8 +16,6 @@
 #include "base/vec.h"
 #include "waits/engine.h"
 
-/* A thread that looks whether it may go on is away from its wait for less than this. */
-#define LOOK_AGAIN_NS 5000000
 /* The holder's own stop and the crowd's first are told apart by less than a scheduler period. */
 #define ORDER_SLACK_NS 50000000
 #define CROWD_MIN 2

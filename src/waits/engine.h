@@ -4,9 +4,9 @@
 /*
  * What the steps of the waits engine share.  Private to waits/.
  *
- *	runq_shares, places_find, locks_find, roles_assign, virtual_locks_find, crowds_find,
- *	reqs_sum, demand_lay, edges_sum, cycles_find: in this order, each reads what those
- *	before wrote
+ *	runq_shares, places_find, looks_find, locks_find, roles_assign, virtual_locks_find,
+ *	crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find: in this order, each reads
+ *	what those before wrote
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +16,9 @@
 #include "waits/waits.h"
 
 struct causes;
+
+/* A thread that looks whether it may go on is away from its wait for less than this. */
+#define LOOK_AGAIN_NS 5000000
 
 struct tinfo {			/* index as model threads */
 	bool reads;		/* read a request in the window, or had one open */
@@ -35,6 +38,7 @@ struct engine {
 	struct arena *arena;
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
+	uint32_t *look_begin, *look_end; /* by wait idx: first and last piece, see looks.c */
 	struct runq_share *runq;/* by proc idx */
 	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
@@ -73,6 +77,8 @@ void thread_states(const struct model *m, uint32_t t, uint64_t a, uint64_t b, ui
 /* Index of the first wait of t that ends after a; t's first_wait + wait_len if none. */
 uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a);
 
+/* Which waits are one wait with looks in between: fills look_begin, look_end. */
+void looks_find(struct engine *e);
 void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
 void crowds_find(struct engine *e);

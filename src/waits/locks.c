@@ -353,6 +353,9 @@ void locks_finish(struct engine *e)
 
 		if (lw.lock == NO_IDX || wait_is_idle(e, w))
 			continue;
+		if (e->look_end[i] != i) /* its last piece stands for all */
+			continue;
+		lw.off_ns = m->waits[e->look_begin[i]].off_ns;
 		if (lw.off_ns < e->from_ns)
 			lw.off_ns = e->from_ns;
 		if (lw.end_ns > lw.off_ns)

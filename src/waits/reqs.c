@@ -189,14 +189,14 @@ void edges_sum(struct engine *e)
 	VEC(struct wedge) x = { 0 };
 
 	for (size_t i = 0; i < m->wait_cnt; i++) {
-		const struct wait *w = &m->waits[i];
+		const struct wait *w = &m->waits[i], *end = &m->waits[e->look_end[i]];
 		uint64_t ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
-		bool task = w->waker_ctx == WAKER_TASK || (w->flags & WAITF_PEER_CTX);
+		bool task = end->waker_ctx == WAKER_TASK || (end->flags & WAITF_PEER_CTX);
 
 		if (!ns || (w->flags & WAITF_PREEMPTED) || wait_is_idle(e, w))
 			continue;
-		vec_push(&x, ((struct wedge){ .from = w->thread, .to = task ? w->waker : NO_IDX,
-					      .res = w->res, .ctx = w->waker_ctx, .cls = w->cls,
+		vec_push(&x, ((struct wedge){ .from = w->thread, .to = task ? end->waker : NO_IDX,
+					      .res = w->res, .ctx = end->waker_ctx, .cls = w->cls,
 					      .ns = ns, .cnt = 1, .max_ns = ns }));
 	}
 	vec_sort(&x, edge_by_key);

@@ -110,6 +110,8 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.max_visits = opts && opts->max_visits ? opts->max_visits : DEFAULT_VISITS;
 	e.tinfo = ARENA_ARRAY(&tmp, struct tinfo, m->thread_cnt + 1);
 	e.wait_lock = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
+	e.look_begin = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
+	e.look_end = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
 	e.owes = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.family = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);
 	e.place = ARENA_ARRAY(&tmp, uint32_t, m->res_cnt + 1);
@@ -122,6 +124,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	debts_find(&e);
 	places_find(&e);
 	runq_shares(&e);
+	looks_find(&e);
 	locks_find(&e);
 	roles_assign(&e);
 	virtual_locks_find(&e);

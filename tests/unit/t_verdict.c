@@ -317,3 +317,50 @@ TEST(waits_find_virtual_lock)
 	EQ_U(j.w->locks[3].waiter_cnt, 3);
 	judged_release(&j);
 }
+
+/* A lock waited for in pieces of 5 ms, each ended by a timer, the last by who lets go. */
+static struct synth *pieces_world(void)
+{
+	struct synth *s = synth_new(1000);
+	double at = 1;
+
+	for (uint32_t t = 70; t < 73; t++)
+		synth_thread(s, t, 70, "worker");
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	for (int i = 0; i < 30; i++) { /* each has it 32 ms; the others wait, longest the next */
+		uint32_t holder = 70 + i % 3;
+		struct ev_wait *w;
+
+		for (int k = 0; k < 6; k++) {
+			for (uint32_t t = 70; t < 73; t++) {
+				if (t == holder)
+					continue;
+				w = synth_irq_wait(s, t, WAIT_FUTEX, 7, at + k * 5 + 0.1,
+						   at + k * 5 + 5, at + k * 5 + 5, WAKER_TIMER);
+				w->flags |= WAITF_TIMEOUT_ARG;
+				w->own_open = w->proc_open = 1;
+			}
+		}
+		w = synth_wait(s, 70 + (i + 1) % 3, WAIT_FUTEX, 7, at + 30.1, at + 32, at + 32,
+			       holder);
+		w->flags |= WAITF_TIMEOUT_ARG;
+		w->own_open = w->proc_open = 1;
+		at += 32.1;
+	}
+	return s;
+}
+
+TEST(waits_join_pieces)
+{
+	struct judged j;
+
+	judge(&j, pieces_world());
+	EQ_U(j.w->lock_cnt, 1);
+	EQ_U(j.w->locks[0].cls, LOCK_LOCK);
+	OK(j.w->locks[0].holders_avg < 1.2); /* nobody had it after a piece that ran out */
+	OK(j.w->locks[0].wait_cnt < 65);
+	EQ_S(j.v->findings[0].resource, "the lock");
+	for (size_t i = 0; i < j.w->cause_cnt; i++)
+		OK(j.w->causes[i].kind != CAUSE_TIMER || j.w->causes[i].ns < 200000000);
+	judged_release(&j);
+}
