@@ -106,21 +106,20 @@ def take(pid, others):
 
 
 def native(frames):
-    """How many frames, from the innermost, can be compared."""
+    """How many frames, from the innermost, can be compared: the first of code made at run
+    time is the last of them."""
     for i, f in enumerate(frames):
-        if f.how.endswith('-fp') or f.where.startswith(('[anon]', '//anon')):
-            return i + 1 if i or not f.how.endswith('-fp') else 1
+        if f.how.endswith('-fp'):
+            return i + 1
     return len(frames)
 
 
 def same(stack, pcs):
-    """Whole where the walk reached the end, else as far as it is native."""
+    """All frames, or as many as are native."""
     mine = [f.pc for f in stack.frames]
     cnt = native(stack.frames)
-    if cnt == len(mine) and stack.end == 'outermost':
-        return mine == pcs
-    return len(pcs) >= cnt and mine[:cnt] == pcs[:cnt] and \
-        (cnt < len(mine) or stack.end in ('outermost', 'no-rule', 'no-map'))
+    guessed = cnt and stack.frames[cnt - 1].how.endswith('-fp')
+    return mine[:cnt] == pcs[:cnt] if guessed else mine == pcs
 
 
 def show(tid, stack, pcs):
