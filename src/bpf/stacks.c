@@ -127,7 +127,7 @@ static __always_inline bool token_take(struct unw_cpu *c, u64 now)
 static __always_inline void walk_user(struct unw_state *st, struct task_struct *cur, u64 now)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
-	u32 tgid = cur->tgid, i;
+	u32 tgid = cur->tgid;
 	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &tgid);
 	u64 vm = cur->mm->exec_vm;
 
@@ -142,11 +142,7 @@ static __always_inline void walk_user(struct unw_state *st, struct task_struct *
 		return;
 	st->set = p->set;
 	st->exact = st->all_regs = 1;
-	st->end = UNW_END_DEPTH;
-	for (i = 0; i < UNW_USER_MAX; i++) {
-		if (unw_step(st))
-			break;
-	}
+	unw_walk(st);
 	if (st->end == UNW_END_NO_MAP)
 		maps_ask(p, tgid, vm, now);
 }
@@ -177,25 +173,15 @@ static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *
 static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct task_struct *cur,
 					struct unw_cpu *c, u64 now)
 {
-	struct wire_stack *r = &st->rec;
-	u32 at = st->cnt, i, *id;
+	u32 at = st->cnt, *id;
 	long got;
 
 	if (at > UNW_USER_MAX)
 		return 0;
 	if (st->own)
 		st->hash = mix64(st->hash + cur->tgid);
-	got = bpf_get_stack(ctx, &r->frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
-	r->user_cnt = at;
-	r->kernel_cnt = 0;
-	for (i = 0; i < UNW_KERNEL_MAX; i++) {
-		u32 pos = at + i;
-
-		if ((s64)i * 8 >= got || pos >= UNW_FRAME_MAX)
-			break;
-		st->hash = mix64(st->hash + r->frames[pos]);
-		r->kernel_cnt = i + 1;
-	}
+	got = bpf_get_stack(ctx, &st->rec.frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
+	unw_add_kernel(st, got);
 	count_walk(c, UNWC_STACKS);
 	c->cnt[UNWC_FRAMES] += at;
 	count_walk(c, UNWC_END + st->end);
@@ -289,7 +275,7 @@ static __always_inline bool slots_agree(const struct thr_stack *k, u64 sp)
  */
 static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why, u64 now)
 {
-	u32 zero = 0, i;
+	u32 zero = 0, i, at;
 	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
 	struct thr_stack *k = NULL;
 	u64 key = 0, pc = 0, sp = 0, bp = 0;
@@ -308,21 +294,22 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 		key = mix64(pc ^ mix64(sp ^ bp << 20) ^ (u64)s.nr << 48);
 		/* one place in user space, several kinds of wait in the kernel */
 		key ^= (u64)(why ? WAIT_CLASS_CNT : t->cls) << 56;
-		for (i = 0; i < THR_STACKS; i++) {
-			if (t->stacks.known[i].key == key)
-				k = &t->stacks.known[i];
-		}
-		if (k && k->doubt < DOUBT_MAX && now < k->check_ns && slots_agree(k, sp)) {
+		at = t->stacks.turn & (THR_STACKS - 1);
+		for (i = 0; i < THR_STACKS; i++)
+			at = t->stacks.known[i].key == key ? i : at;
+		k = &t->stacks.known[at & (THR_STACKS - 1)];
+		if (k->key == key && k->doubt < DOUBT_MAX && now < k->check_ns &&
+		    slots_agree(k, sp)) {
 			count_walk(c, UNWC_REUSED);
 			return k->id;
 		}
-		if (!k)
-			k = &t->stacks.known[t->stacks.turn++ & (THR_STACKS - 1)];
 	}
 	if (now < t->stacks.next_ns[why] || !token_take(c, now)) {
 		count_walk(c, UNWC_BUDGET);
 		return 0;
 	}
 	t->stacks.next_ns[why] = now + WALK_GAP_NS;
+	if (k && k->key != key)
+		t->stacks.turn++;
 	return stack_walk(ctx, cur, k, key, now);
 }

@@ -11,7 +11,7 @@
  * mapping, and the walk ends after UNW_USER_MAX frames.
  *
  * One step is a global function: the verifier looks at it once, on its own,
- * and not again at each of the turns of the loop around it.
+ * and not again at each of the turns of the loop around it; so is that loop.
  */
 #include "wire/stacks.h"
 
@@ -352,4 +352,40 @@ __noinline int unw_step(struct unw_state *st)
 	st->cnt = at + 1;
 	st->hash = mix64(st->hash + frame);
 	return m->module ? step_module(st, m->module, off) : step_fp(st);
+}
+
+/* All user frames; st->end says why there are no more. */
+__noinline int unw_walk(struct unw_state *st)
+{
+	u32 i;
+
+	if (!st)
+		return 0;
+	for (i = 0; i < UNW_USER_MAX; i++) {
+		if (unw_step(st))
+			return 0;
+	}
+	st->end = UNW_END_DEPTH;
+	return 0;
+}
+
+/* bytes of kernel frames lie behind the user's: counts and hashes them. */
+__noinline int unw_add_kernel(struct unw_state *st, s64 bytes)
+{
+	u32 i, at;
+
+	if (!st)
+		return 0;
+	at = st->cnt;
+	st->rec.user_cnt = at;
+	st->rec.kernel_cnt = 0;
+	if (at > UNW_USER_MAX)
+		return 0;
+	for (i = 0; i < UNW_KERNEL_MAX; i++) {
+		if ((s64)i * 8 >= bytes)
+			return 0;
+		st->hash = mix64(st->hash + st->rec.frames[at + i]);
+		st->rec.kernel_cnt = i + 1;
+	}
+	return 0;
 }

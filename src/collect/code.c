@@ -28,23 +28,6 @@ struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 	return c;
 }
 
-void code_free(struct code *c)
-{
-	if (!c)
-		return;
-	code_rest(c);
-	VEC_FOREACH(&c->modules, m)
-		free(m->path);
-	cfi_cache_free(c->cache);
-	hmap_release(&c->by_file);
-	hmap_release(&c->by_id);
-	hmap_release(&c->proc_idx);
-	vec_release(&c->modules);
-	vec_release(&c->sets);
-	vec_release(&c->procs);
-	free(c);
-}
-
 static struct code_proc *proc_of(struct code *c, uint32_t tgid)
 {
 	uint64_t *slot;
@@ -98,15 +81,57 @@ static uint32_t set_slot(struct code *c)
 	return 0;
 }
 
+void code_batch_add(struct code_batch *b, uint32_t id, int *fd)
+{
+	vec_push(&b->ids, id);
+	vec_push(&b->fds, *fd);
+	*fd = -1;
+}
+
+static void batch_release(struct code_batch *b)
+{
+	VEC_FOREACH(&b->fds, fd)
+		close(*fd);
+	vec_release(&b->fds);
+	vec_release(&b->ids);
+}
+
+/* After each change of an outer map the kernel waits for its programs: so change many at once. */
+static void batch_put(struct code_batch *b, int map_fd)
+{
+	uint32_t cnt = (uint32_t)b->ids.cnt;
+
+	if (cnt > 1 && bpf_map_update_batch(map_fd, b->ids.items, b->fds.items, &cnt, NULL) == 0)
+		return;
+	for (size_t i = 0; i < b->ids.cnt; i++)
+		if (bpf_map_update_elem(map_fd, &b->ids.items[i], &b->fds.items[i], BPF_ANY) < 0)
+			log_debug("put in an inner map: %s", strerror(errno));
+}
+
+void code_commit(struct code *c)
+{
+	batch_put(&c->new_tables, c->fds.tables);
+	for (size_t i = 0; i < c->new_modules.cnt; i++)
+		bpf_map_update_elem(c->fds.modules, &c->new_tables.ids.items[i],
+				    &c->new_modules.items[i], BPF_ANY);
+	batch_put(&c->new_sets, c->fds.sets);
+	VEC_FOREACH(&c->new_procs, p)
+		bpf_map_update_elem(c->fds.procs, &p->tgid, &p->proc, BPF_ANY);
+	batch_release(&c->new_tables);
+	batch_release(&c->new_sets);
+	vec_release(&c->new_modules);
+	vec_release(&c->new_procs);
+}
+
 static int set_write(struct code *c, uint32_t id, const struct unw_set *set)
 {
 	CLEANUP_CLOSE int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hu_set", sizeof(uint32_t),
 					      sizeof(*set), 1, NULL);
 	uint32_t zero = 0;
 
-	if (fd < 0 || bpf_map_update_elem(fd, &zero, set, BPF_ANY) < 0 ||
-	    bpf_map_update_elem(c->fds.sets, &id, &fd, BPF_ANY) < 0)
+	if (fd < 0 || bpf_map_update_elem(fd, &zero, set, BPF_ANY) < 0)
 		return -errno;
+	code_batch_add(&c->new_sets, id, &fd);
 	return 0;
 }
 
@@ -161,7 +186,7 @@ static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
 	/* the count that the kernel side saw when it asked: it is not to ask for the same again */
 	if (bpf_map_lookup_elem(c->fds.procs, &p->tgid, &before) == 0 && before.asked)
 		now.exec_vm = before.seen_vm;
-	bpf_map_update_elem(c->fds.procs, &p->tgid, &now, BPF_ANY);
+	vec_push(&c->new_procs, ((struct code_entry){p->tgid, now}));
 }
 
 void code_scan(struct code *c, uint32_t tgid, uint64_t now)
@@ -214,6 +239,7 @@ void code_step(struct code *c, uint64_t now)
 			code_scan(c, p->tgid, now);
 	}
 	c->asked_cnt = left;
+	code_commit(c);
 }
 
 void code_forget(struct code *c, uint32_t tgid)
@@ -229,4 +255,25 @@ void code_stats(const struct code *c, struct code_stats *ret)
 {
 	*ret = c->stats;
 	ret->module_cnt = (uint32_t)c->modules.cnt;
+}
+
+void code_free(struct code *c)
+{
+	if (!c)
+		return;
+	code_rest(c);
+	batch_release(&c->new_tables);
+	batch_release(&c->new_sets);
+	vec_release(&c->new_modules);
+	vec_release(&c->new_procs);
+	VEC_FOREACH(&c->modules, m)
+		free(m->path);
+	cfi_cache_free(c->cache);
+	hmap_release(&c->by_file);
+	hmap_release(&c->by_id);
+	hmap_release(&c->proc_idx);
+	vec_release(&c->modules);
+	vec_release(&c->sets);
+	vec_release(&c->procs);
+	free(c);
 }

@@ -6,7 +6,7 @@
  * tables of each module, the executable mappings of each process.
  *
  *	struct code *c = code_new(&fds, symbols)
- *	code_scan (a process that is to be watched) ... code_ask (the kernel side
+ *	code_scan (a process that is to be watched) ... code_commit ... code_ask (the kernel side
  *	met mappings that it does not know) ... code_step (answers those),
  *	code_announce (their events) ... code_free(c)
  *
@@ -47,10 +47,15 @@ struct code_stats {
 struct code *code_new(const struct code_fds *fds, struct symbols *syms);
 void code_free(struct code *c);
 
-/* Reads the mappings of tgid now.  A process that is gone is forgotten. */
+/*
+ * Reads the mappings of tgid now; the kernel side has them after code_commit.
+ * A process that is gone is forgotten.
+ */
 void code_scan(struct code *c, uint32_t tgid, uint64_t now);
 
-/* tgid is to be scanned by a later code_step. */
+void code_commit(struct code *c);
+
+/* tgid is to be scanned, and that committed, by a later code_step. */
 void code_ask(struct code *c, uint32_t tgid);
 void code_step(struct code *c, uint64_t now);
 

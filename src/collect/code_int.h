@@ -45,6 +45,12 @@ struct code_proc {
 	bool asked;
 };
 
+/* Inner maps that are filled but not put in place: see code_commit. */
+struct code_batch {
+	VEC(uint32_t) ids;
+	VEC(int) fds;
+};
+
 struct code {
 	struct code_fds fds;
 	struct symbols *syms;
@@ -56,6 +62,12 @@ struct code {
 	VEC(struct code_set) sets;  /* by id - 1 */
 	VEC(struct code_proc) procs;
 	struct hmap proc_idx;	/* tgid to index + 1 */
+	struct code_batch new_tables, new_sets;
+	VEC(struct unw_module) new_modules; /* as new_tables */
+	VEC(struct code_entry {
+		uint32_t tgid;
+		struct unw_proc proc;
+	}) new_procs;
 	uint32_t asked_cnt;
 	/* code_walk: of the last process */
 	uint32_t walked_tgid;
@@ -68,6 +80,9 @@ struct code {
 	size_t announced;	/* of modules */
 	bool full, told_full;
 };
+
+/* *fd becomes the batch's. */
+void code_batch_add(struct code_batch *b, uint32_t id, int *fd);
 
 /* code_modules.c.  NULL: no ELF file, or not to be read.  Borrowed until the next call. */
 const struct code_module *code_module(struct code *c, uint32_t tgid, const struct mapping *m);

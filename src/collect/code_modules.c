@@ -63,9 +63,8 @@ static int table_write(struct code *c, uint32_t id, const struct unw_layout *l)
 	for (uint32_t i = 0; i < l->chunk_cnt; i++)
 		if (bpf_map_update_elem(fd, &i, &l->chunks[i], BPF_ANY) < 0)
 			return -errno;
-	if (bpf_map_update_elem(c->fds.tables, &id, &fd, BPF_ANY) < 0 ||
-	    bpf_map_update_elem(c->fds.modules, &id, &l->module, BPF_ANY) < 0)
-		return -errno;
+	code_batch_add(&c->new_tables, id, &fd);
+	vec_push(&c->new_modules, l->module);
 	return 0;
 }
 

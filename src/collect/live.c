@@ -271,8 +271,7 @@ int source_live(const struct watch_opts *opts, struct source **ret_src, struct e
 	}
 	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
 	live_stacks_open(l);
-	for (size_t i = 0; i < l->target.cnt; i++)
-		live_stacks_watch(l, l->target.tgids[i], clock_mono_ns());
+	live_stacks_watch(l, l->target.tgids, l->target.cnt);
 	*ret_src = source_new(&ops, l);
 	return 0;
 }

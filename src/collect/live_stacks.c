@@ -122,10 +122,13 @@ uint64_t live_sample_ns(const struct live *l)
 	return l->stacks ? l->stacks->sample_ns : 0;
 }
 
-void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now)
+void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 {
-	if (l->stacks)
-		code_scan(l->stacks->code, tgid, now);
+	if (!l->stacks)
+		return;
+	for (size_t i = 0; i < cnt; i++)
+		code_scan(l->stacks->code, tgids[i], clock_mono_ns());
+	code_commit(l->stacks->code);
 }
 
 void live_stacks_asked(struct live *l, const struct wire_maps *w)

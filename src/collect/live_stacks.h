@@ -5,7 +5,7 @@
  * Stacks in the live source, a part of live_int.h.  Where no stacks are taken
  * these functions do nothing.
  *
- *	live_stacks_open, _watch for each process that is to be watched;
+ *	live_stacks_open, _watch the processes that are to be watched;
  *	_step between two drains of the ring, _tick at the end of a tick;
  *	live_stacks_release
  */
@@ -24,8 +24,8 @@ void live_stacks_open(struct live *l);
 void live_stacks_release(struct live *l);
 /* Time between two samples of a running thread, 0 when there are none. */
 uint64_t live_sample_ns(const struct live *l);
-/* Learns the code of a process before its first stack. */
-void live_stacks_watch(struct live *l, uint32_t tgid, uint64_t now);
+/* Learns the code of processes before their first stack. */
+void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt);
 void live_stacks_asked(struct live *l, const struct wire_maps *w);
 void live_stacks_step(struct live *l, uint64_t now);
 void live_stacks_tick(struct live *l, uint64_t now, bool last);
