@@ -7,24 +7,21 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/options.h"
+#include "cli/page_file.h"
 #include "cli/select.h"
 #include "cli/watching.h"
 #include "collect/source.h"
@@ -175,62 +172,14 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	return 0;
 }
 
-/* The page's file is opened before the watching, so that a wrong path costs no time. */
-struct page_file {
-	const char *path;
-	int fd;
-	bool created;
-};
-
-static int page_open(struct page_file *f, const char *path, struct err *err)
-{
-	struct stat st;
-
-	*f = (struct page_file){.path = path, .fd = -1};
-	if (!path)
-		return 0;
-	f->created = stat(path, &st) < 0;
-	f->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (f->fd < 0)
-		return err_errno(err, -errno, "write '%s'", path);
-	return 0;
-}
-
-/* A page that was begun and not finished is removed; one that was there before is left. */
-static void page_close(struct page_file *f, bool failed)
-{
-	if (f->fd >= 0)
-		close(f->fd);
-	if (f->fd >= 0 && failed && f->created)
-		unlink(f->path);
-	f->fd = -1;
-}
-
 static int page_write(struct page_file *f, const struct answer *a, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = {0};
-	int code;
 
-	if (f->fd < 0)
+	if (!page_file_wanted(f))
 		return 0;
 	answer_html(a, &out);
-	if (ftruncate(f->fd, 0) < 0 && errno != EINVAL)
-		return err_errno(err, -errno, "write '%s'", f->path);
-	code = file_write_all(f->fd, buf_str(&out), out.len);
-	if (code < 0)
-		return err_errno(err, code, "write '%s'", f->path);
-	return 0;
-}
-
-static int screen_columns(void)
-{
-	const char *env = getenv("COLUMNS");
-	struct winsize size = {0};
-	long columns = env ? strtol(env, NULL, 10) : 0;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return columns > 0 && columns < 1000 ? (int)columns : 100;
+	return page_file_write(f, &out, err);
 }
 
 static void print_answer(const struct why_opts *o, const struct answer *a)
@@ -238,7 +187,7 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 	CLEANUP(buf_release) struct buf out = {0};
 	struct text_opts text = {
 		.colour = output_has_color(&o->output, stdout),
-		.columns = screen_columns(),
+		.columns = output_columns(),
 		.verbose = o->verbose,
 	};
 
@@ -303,11 +252,11 @@ static int why_run(struct cli *cli, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (code == 0)
-		code = page_open(&page, o->output.html_path, &err);
+		code = page_file_open(&page, o->output.html_path, &err);
 	if (code < 0)
 		return cli_fail(cli, &err);
 	code = why_answer(cli, &page, &err);
-	page_close(&page, code < 0);
+	page_file_close(&page, code < 0);
 	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 

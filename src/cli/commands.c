@@ -7,12 +7,14 @@ extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_symbols;
+extern const struct cmd cmd_stacks;
 extern const struct cmd cmd_top;
 extern const struct cmd cmd_tracepoints;
 extern const struct cmd cmd_why;
 
 const struct cmd *const commands[] = {
 	&cmd_why,
+	&cmd_stacks,
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -74,4 +75,15 @@ bool output_has_color(const struct output_opts *o, FILE *stream)
 	if (env_is_set("CLICOLOR_FORCE"))
 		return true;
 	return isatty(fileno(stream)) && !(term && strcmp(term, "dumb") == 0);
+}
+
+int output_columns(void)
+{
+	const char *env = getenv("COLUMNS");
+	struct winsize size = {0};
+	long columns = env ? strtol(env, NULL, 10) : 0;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return columns > 0 && columns < 1000 ? (int)columns : 100;
 }

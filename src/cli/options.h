@@ -46,4 +46,7 @@ extern const struct opt output_opt_table[];   /* the three above */
 /* Colour for this stream: the option, else NO_COLOR, CLICOLOR_FORCE, else whether it is a TTY. */
 bool output_has_color(const struct output_opts *o, FILE *stream);
 
+/* Of the terminal on standard output, else of COLUMNS, else 100. */
+int output_columns(void);
+
 #endif /* OPTIONS_H */

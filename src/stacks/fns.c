@@ -67,6 +67,11 @@ static uint32_t fn_get(struct fns *f, const struct stack_fn *fn)
 	return (uint32_t)*slot - 1;
 }
 
+uint32_t fns_same(struct fns *f, const struct stack_fn *fn)
+{
+	return fn_get(f, fn);
+}
+
 uint32_t fns_note(struct fns *f, unsigned kind, const char *name)
 {
 	return fn_get(f, &(struct stack_fn){.name = name, .file = "", .module = "",

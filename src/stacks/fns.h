@@ -27,6 +27,9 @@ void fns_release(struct fns *f);
 /* What is no function: process, thread, resource, ... */
 uint32_t fns_note(struct fns *f, unsigned kind, const char *name);
 
+/* The place of a function of another result. */
+uint32_t fns_same(struct fns *f, const struct stack_fn *fn);
+
 /* By stack idx, in the arena. */
 struct stack_path *fns_paths(struct fns *f);
 

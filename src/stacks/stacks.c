@@ -64,6 +64,13 @@ static bool has_frames(const struct model *m, uint32_t stack)
 	return stack != NO_IDX && m->stacks[stack].user_cnt + m->stacks[stack].kernel_cnt > 0;
 }
 
+static bool is_left_out(const struct maker *k, uint32_t thread)
+{
+	uint32_t proc = k->m->threads[thread].proc;
+
+	return k->opts && k->opts->targets && proc != NO_IDX && !k->m->procs[proc].target;
+}
+
 static bool is_idle(const struct maker *k, uint32_t thread, uint32_t res, unsigned st)
 {
 	return k->opts && k->opts->home_res && st >= ST_WAIT && res != NO_IDX &&
@@ -78,7 +85,7 @@ static void groups_total(struct maker *k)
 	for (size_t i = 0; i < m->thread_cnt; i++) {
 		const struct thread *t = &m->threads[i];
 
-		if (!t->tracked)
+		if (!t->tracked || is_left_out(k, (uint32_t)i))
 			continue;
 		group_get(k, run_thread(k, (uint32_t)i), NO_IDX, ST_RUN)->total_ns +=
 			t->ns[ST_RUN];
@@ -88,7 +95,8 @@ static void groups_total(struct maker *k)
 	for (size_t i = 0; i < m->pair_cnt; i++) {
 		const struct pair *p = &m->pairs[i];
 
-		group_get(k, p->thread, p->res, ST_WAIT + p->cls)->total_ns += p->ns;
+		if (!is_left_out(k, p->thread))
+			group_get(k, p->thread, p->res, ST_WAIT + p->cls)->total_ns += p->ns;
 	}
 }
 
@@ -108,7 +116,7 @@ static void groups_seen(struct maker *k)
 	for (size_t i = 0; i < k->m->stack_sum_cnt; i++) {
 		const struct stack_sum *s = &k->m->stack_sums[i];
 
-		if (has_frames(k->m, s->stack))
+		if (has_frames(k->m, s->stack) && !is_left_out(k, s->thread))
 			group_get(k, group_thread(k, s), s->res, s->st)->seen_ns += weight_of(s);
 	}
 	VEC_FOREACH(&k->groups, g)
@@ -131,11 +139,17 @@ static struct stack_row row_of(const struct maker *k, const struct stack_sum *s,
 	};
 }
 
+/* A stack of the kernel's alone is whole unless the source says what stopped it. */
+static bool is_cut(const struct model *m, uint32_t stack)
+{
+	const struct stack *s = &m->stacks[stack];
+
+	return s->end != STACK_WHOLE && (s->user_cnt || s->end != STACK_UNKNOWN);
+}
+
 static void count_cut(const struct maker *k, const struct stack_row *row)
 {
-	const struct stack *s = &k->m->stacks[row->stack];
-
-	if (s->user_cnt && s->end != STACK_WHOLE)
+	if (is_cut(k->m, row->stack))
 		k->r->sums[row->mode].cut_ns += row->ns;
 }
 
@@ -160,7 +174,7 @@ static void rows_make(struct maker *k)
 		struct stack_row row;
 		struct stacks_sum *sum;
 
-		if (!has_frames(k->m, s->stack))
+		if (!has_frames(k->m, s->stack) || is_left_out(k, s->thread))
 			continue;
 		row = row_of(k, s, group_get(k, group_thread(k, s), s->res, s->st));
 		if (row.idle && !k->opts->idle)
@@ -303,11 +317,6 @@ static void out_put(struct path_out *o, uint32_t fn)
 		o->fns[o->cnt++] = fn;
 }
 
-static bool is_cut(const struct stacks_result *r, uint32_t stack)
-{
-	return r->m->stacks[stack].user_cnt && r->m->stacks[stack].end != STACK_WHOLE;
-}
-
 static void put_waker(const struct stacks_result *r, const struct stack_row *row,
 		      struct path_out *o)
 {
@@ -317,7 +326,7 @@ static void put_waker(const struct stacks_result *r, const struct stack_row *row
 	out_put(o, r->woken);
 	for (uint32_t i = p->cnt; i-- > 0;)
 		out_put(o, p->fns[i]);
-	if (is_cut(r, row->waker_stack))
+	if (is_cut(r->m, row->waker_stack))
 		out_put(o, r->cut);
 	if (row->waker == NO_IDX)
 		return;
@@ -341,7 +350,7 @@ uint32_t stacks_path(const struct stacks_result *r, const struct stack_row *row,
 	} else {
 		const struct stack_path *p = &r->paths[row->stack];
 
-		if (is_cut(r, row->stack))
+		if (is_cut(r->m, row->stack))
 			out_put(&o, r->cut);
 		for (uint32_t i = 0; i < p->cnt; i++)
 			out_put(&o, p->fns[i]);
@@ -353,12 +362,25 @@ uint32_t stacks_path(const struct stacks_result *r, const struct stack_row *row,
 	return o.cnt;
 }
 
+/* What every system call passes first. */
+static bool is_kernel_entry(const char *name)
+{
+	return strncmp(name, "entry_", 6) == 0 || strncmp(name, "do_syscall", 10) == 0 ||
+	       strncmp(name, "x64_sys_call", 12) == 0 || strncmp(name, "ret_from_fork", 13) == 0 ||
+	       strncmp(name, "asm_", 4) == 0;
+}
+
 uint32_t stacks_site(const struct stacks_result *r, const struct stack_path *path)
 {
 	for (uint32_t i = path->user_cnt; i-- > 0;)
 		if (!r->fns[path->fns[i]].libc)
 			return i;
-	return path->user_cnt ? 0 : path->cnt ? path->cnt - 1 : 0;
+	if (path->user_cnt)
+		return 0;
+	for (uint32_t i = 0; i + 1 < path->cnt; i++)
+		if (!is_kernel_entry(r->fns[path->fns[i]].name))
+			return i;
+	return path->cnt - 1;
 }
 
 const char *stacks_mode_name(unsigned mode)

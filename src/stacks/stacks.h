@@ -73,6 +73,7 @@ struct stack_path {		/* of one model stack */
 struct stacks_opts {
 	const uint32_t *home_res; /* by thread idx: where it waits for work, NO_IDX; may be NULL */
 	bool idle;		/* rows for waits for work too */
+	bool targets;		/* only processes that were chosen, not their counterparts */
 };
 
 struct stacks_result {
@@ -101,8 +102,8 @@ uint32_t stacks_path(const struct stacks_result *r, const struct stack_row *row,
 
 /*
  * Where in the program a stack is: its innermost function outside the kernel
- * and the C library, else the outermost one, or the innermost of the kernel
- * where it has no other.  Index in the path, which has at least one function.
+ * and the C library, else the outermost one, or where it has none but the
+ * kernel's the system call.  Index in the path, which has at least one function.
  */
 uint32_t stacks_site(const struct stacks_result *r, const struct stack_path *path);
 

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Watches, or reads captures, then shows in which functions the time went, as
+ * tables, as JSON, as a page with a flame graph, and in others' formats.
+ */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "base/log.h"
+#include "cli/options.h"
+#include "cli/page_file.h"
+#include "cli/select.h"
+#include "cli/watching.h"
+#include "collect/source.h"
+#include "model/model.h"
+#include "report/exports.h"
+#include "report/pen.h"
+#include "report/stacks_out.h"
+#include "stacks/stacks.h"
+#include "store/capture.h"
+#include "waits/waits.h"
+
+#define CHROME_WINDOW_NS (2 * NS_PER_SEC) /* a viewer takes about so much of a busy server */
+
+enum export_kind { EXPORT_FOLDED, EXPORT_PPROF, EXPORT_SPEEDSCOPE, EXPORT_CHROME, EXPORT_CNT };
+
+enum mode_choice { MODE_ALL, MODE_ON, MODE_OFF, MODE_WAKER };
+
+struct stacks_cmd_opts {
+	struct select_opts select;
+	struct window_opts window;
+	struct input_opts input;
+	struct output_opts output;
+	const char *capture_path, *diff_path;
+	const char *exports[EXPORT_CNT];
+	int mode;		/* enum mode_choice */
+	bool idle;
+};
+
+struct seen {			/* one observation */
+	struct model *model;
+	struct stacks_result *stacks;
+};
+
+static void seen_release(struct seen *s)
+{
+	model_free(s->model);
+	*s = (struct seen){0};
+}
+
+static const struct model_opts stacks_model = {.no_res_ticks = 1};
+
+/* Where each thread waits for work: those waits are no hold-up. */
+static void seen_make(struct cli *cli, struct seen *s)
+{
+	const struct stacks_cmd_opts *o = cli->opts;
+	struct waits_result *w;
+	struct stacks_opts opts = {.idle = o->idle, .targets = true};
+	uint32_t *home;
+
+	model_finish(s->model);
+	w = waits_analyse(s->model, NULL, &cli->arena);
+	home = ARENA_ARRAY(&cli->arena, uint32_t, s->model->thread_cnt + 1);
+	for (size_t i = 0; i < s->model->thread_cnt; i++)
+		home[i] = w->threads[i].home_res;
+	opts.home_res = home;
+	s->stacks = stacks_make(s->model, &opts, &cli->arena);
+}
+
+static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, struct err *err)
+{
+	struct watching w = {0};
+	struct source *src;
+	int code = source_file(path, &src, err);
+
+	if (code < 0)
+		return code;
+	ret_seen->model = model_new(&stacks_model);
+	w.sinks[0] = model_sink(ret_seen->model);
+	code = watching_pump(&w, src, err);
+	source_free(src);
+	if (code < 0)
+		return err_prefix(err, "read '%s'", path);
+	seen_make(cli, ret_seen);
+	return 0;
+}
+
+static int watch(const struct stacks_cmd_opts *o, struct watching *w, struct err *err)
+{
+	CLEANUP(buf_release) struct buf cmdline = {0};
+	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
+				  .stacks = 1};
+	struct source *src;
+	int code;
+
+	watching_cmdline(&cmdline);
+	opts.cmdline = buf_str(&cmdline);
+	code = source_live(&opts, &src, err);
+	if (code < 0)
+		return code;
+	code = watching_pump(w, src, err);
+	source_free(src);
+	return code;
+}
+
+static int read_live(struct cli *cli, struct seen *ret_seen, struct err *err)
+{
+	const struct stacks_cmd_opts *o = cli->opts;
+	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
+			     .duration_ns = o->window.duration_ns};
+	struct capture *cap = NULL;
+	int code = 0;
+
+	if (o->capture_path)
+		code = capture_create(o->capture_path, NULL, &cap, err);
+	if (code < 0)
+		return code;
+	ret_seen->model = model_new(&stacks_model);
+	w.sinks[0] = model_sink(ret_seen->model);
+	if (cap)
+		w.sinks[1] = capture_sink(cap);
+	code = watch(o, &w, err);
+	if (cap && code == 0)
+		code = capture_finish(cap, err);
+	capture_free(cap);
+	if (code < 0)
+		return code;
+	seen_make(cli, ret_seen);
+	return 0;
+}
+
+static unsigned modes_of(const struct stacks_cmd_opts *o)
+{
+	switch (o->mode) {
+	case MODE_ON:
+		return 1u << STACKS_ON;
+	case MODE_OFF:
+		return 1u << STACKS_OFF;
+	case MODE_WAKER:
+		return 1u << STACKS_WAKER;
+	default:
+		return (1u << STACKS_MODE_CNT) - 1;
+	}
+}
+
+static void say_short_window(const struct model *m, uint64_t ns)
+{
+	char t[FMT_MAX];
+
+	if (ns < m->end_ns - m->begin_ns)
+		log_info("the trace for Chrome holds the last %s", fmt_ns(t, ns));
+}
+
+static int export_one(unsigned kind, const struct stacks_view *v, struct page_file *f,
+		      struct err *err)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	uint64_t ns;
+	int code = 0;
+
+	if (!page_file_wanted(f))
+		return 0;
+	switch (kind) {
+	case EXPORT_FOLDED:
+		export_folded(v->r, v->modes, v->arena, &out);
+		break;
+	case EXPORT_PPROF:
+		code = export_pprof(v->r, v->modes, v->arena, &out, err);
+		break;
+	case EXPORT_SPEEDSCOPE:
+		export_speedscope(v->r, v->modes, &out);
+		break;
+	case EXPORT_CHROME:
+		export_chrome(v->r, CHROME_WINDOW_NS, &out, &ns);
+		say_short_window(v->r->m, ns);
+		break;
+	default: /* the page */
+		stacks_html(v, &out);
+	}
+	return code < 0 ? code : page_file_write(f, &out, err);
+}
+
+static void print_view(const struct stacks_cmd_opts *o, const struct stacks_view *v)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	struct pen pen = {.out = &out, .columns = (unsigned)output_columns()};
+
+	if (o->output.json) {
+		stacks_json(v, &out, stdout);
+	} else {
+		setlocale(LC_CTYPE, "");
+		pen.colour = output_has_color(&o->output, stdout);
+		pen.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		stacks_text(v, &pen);
+	}
+	fwrite(buf_str(&out), 1, out.len, stdout);
+}
+
+/* `--diff A B`: B is the argument, -i B, or what is watched. */
+static int stacks_check(struct stacks_cmd_opts *o, int argc, char **argv, struct err *err)
+{
+	if (argc && !o->diff_path)
+		return err_usage(err, "'%s': a file is given with -i, or as the second of --diff",
+				 argv[0]);
+	if (argc && o->input.path)
+		return err_usage(err, "--diff has its second file twice: leave -i out");
+	if (argc)
+		o->input.path = argv[0];
+	if (!o->input.path)
+		return select_check(&o->select, err);
+	if (o->capture_path)
+		return err_usage(err, "-o keeps what is watched, and -i watches nothing");
+	if (!select_is_empty(&o->select))
+		return err_usage(err, "-i reads a capture, which has its own selection: "
+				      "leave the other one out");
+	return 0;
+}
+
+static int stacks_answer(struct cli *cli, struct page_file *files, struct err *err)
+{
+	const struct stacks_cmd_opts *o = cli->opts;
+	CLEANUP(seen_release) struct seen seen = {0};
+	CLEANUP(seen_release) struct seen base = {0};
+	struct stacks_view view = {.modes = modes_of(o), .arena = &cli->arena};
+	int code = 0;
+
+	if (o->diff_path)
+		code = read_file(cli, o->diff_path, &base, err);
+	if (code == 0)
+		code = o->input.path ? read_file(cli, o->input.path, &seen, err)
+				     : read_live(cli, &seen, err);
+	if (code < 0)
+		return code;
+	view.r = seen.stacks;
+	view.base = base.stacks;
+	print_view(o, &view);
+	for (unsigned k = 0; k <= EXPORT_CNT && code >= 0; k++)
+		code = export_one(k, &view, &files[k], err);
+	return code;
+}
+
+static int stacks_run(struct cli *cli, int argc, char **argv)
+{
+	struct stacks_cmd_opts *o = cli->opts;
+	struct page_file files[EXPORT_CNT + 1];
+	struct err err = {0};
+	int code = stacks_check(o, argc, argv, &err);
+
+	for (unsigned k = 0; k <= EXPORT_CNT; k++)
+		files[k] = (struct page_file){.fd = -1};
+	for (unsigned k = 0; k <= EXPORT_CNT && code == 0; k++)
+		code = page_file_open(&files[k], k < EXPORT_CNT ? o->exports[k]
+								 : o->output.html_path, &err);
+	if (code == 0)
+		code = stacks_answer(cli, files, &err);
+	for (unsigned k = 0; k <= EXPORT_CNT; k++)
+		page_file_close(&files[k], code < 0);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
+static const char *const mode_names[] = {"all", "on", "off", "waker", NULL};
+
+#define EXPORT(name, kind, what)                                                       \
+	{.type = OPT_STRING, .long_name = name, .metavar = "FILE", .help = what,       \
+	 OPT_AT(struct stacks_cmd_opts, exports[kind])}
+
+static const struct opt stacks_opt_table[] = {
+	OPT_GROUP(select_opt_table, struct stacks_cmd_opts, select),
+	OPT_GROUP(window_opt_table, struct stacks_cmd_opts, window),
+	OPT_GROUP(input_opt_table, struct stacks_cmd_opts, input),
+	{.type = OPT_CHOICE, .long_name = "mode", .metavar = "MODE", .choices = mode_names,
+	 .help = "on, off or waker: one view; or all", .def = "all",
+	 OPT_AT(struct stacks_cmd_opts, mode)},
+	{.type = OPT_FLAG, .long_name = "idle", .help = "also where threads wait for work",
+	 OPT_AT(struct stacks_cmd_opts, idle)},
+	{.type = OPT_STRING, .long_name = "diff", .metavar = "FILE",
+	 .help = "against this capture; the other is FILE2, -i or watched",
+	 OPT_AT(struct stacks_cmd_opts, diff_path)},
+	OPT_GROUP(output_opt_table, struct stacks_cmd_opts, output),
+	EXPORT("folded", EXPORT_FOLDED, "write lines for flamegraph.pl"),
+	EXPORT("pprof", EXPORT_PPROF, "write a profile for pprof"),
+	EXPORT("speedscope", EXPORT_SPEEDSCOPE, "write a profile for speedscope"),
+	EXPORT("chrome", EXPORT_CHROME, "write the last 2 s for Perfetto and Chrome"),
+	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
+	 .help = "also keep a capture of what was watched",
+	 OPT_AT(struct stacks_cmd_opts, capture_path)},
+	OPT_END,
+};
+
+const struct cmd cmd_stacks = {
+	.name = "stacks",
+	.help = "in which functions the time goes, on the CPU and off it",
+	.args = "[FILE2]",
+	.about = "Samples running threads and takes the stacks of waits and of who ended them,\n"
+		 "then shows the functions: on the CPU, off it by what was waited for, and which\n"
+		 "function of which thread ended the waiting.  Waits for work are left out.",
+	.examples = "  heldup stacks -p 1234                   # ten seconds of a process\n"
+		    "  heldup stacks -p 1234 --html flame.html # the flame graphs\n"
+		    "  heldup stacks --diff good.cap slow.cap  # what changed",
+	.json_schema = embed_stacks_schema_json,
+	.opts = stacks_opt_table,
+	.opts_size = sizeof(struct stacks_cmd_opts),
+	.max_args = 1,
+	.run = stacks_run,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/page_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+
+int page_file_open(struct page_file *f, const char *path, struct err *err)
+{
+	struct stat st;
+
+	*f = (struct page_file){.path = path, .fd = -1};
+	if (!path)
+		return 0;
+	f->created = stat(path, &st) < 0;
+	f->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (f->fd < 0)
+		return err_errno(err, -errno, "write '%s'", path);
+	return 0;
+}
+
+bool page_file_wanted(const struct page_file *f)
+{
+	return f->fd >= 0;
+}
+
+int page_file_write(struct page_file *f, const struct buf *bytes, struct err *err)
+{
+	int code;
+
+	if (f->fd < 0)
+		return 0;
+	if (ftruncate(f->fd, 0) < 0 && errno != EINVAL)
+		return err_errno(err, -errno, "write '%s'", f->path);
+	code = file_write_all(f->fd, buf_str(bytes), bytes->len);
+	if (code < 0)
+		return err_errno(err, code, "write '%s'", f->path);
+	return 0;
+}
+
+void page_file_close(struct page_file *f, bool failed)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->fd >= 0 && failed && f->created)
+		unlink(f->path);
+	f->fd = -1;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STACKS_TOPS_H
+#define STACKS_TOPS_H
+/*
+ * The rows as short tables: functions by the time in them, and spots, which
+ * are what was waited for together with where in the program, and who ended
+ * it where.  Results live in the caller's arena, largest first.
+ */
+#include "stacks/stacks.h"
+
+struct top_fn {
+	uint32_t fn;		/* idx in the result's fns */
+	uint64_t self_ns, total_ns, cnt; /* cnt: samples or waits with it innermost */
+};
+
+/* Functions of a mode, without the notes.  In STACKS_OFF and STACKS_WAKER self is at the site. */
+struct top_fn *tops_make(const struct stacks_result *r, unsigned mode, struct arena *arena,
+			 size_t *ret_cnt);
+
+enum { SPOT_CALLERS = 4 };
+
+struct spot {
+	uint32_t res_fn;	/* what was waited for: idx in fns */
+	uint8_t st;
+	uint32_t thread_fn;	/* of the heaviest row: its thread's name */
+	uint32_t fns[SPOT_CALLERS]; /* the site and its callers, of the heaviest row */
+	uint32_t fn_cnt;
+	uint32_t waker_fn;	/* the waker's thread, NO_IDX */
+	uint32_t waker_fns[SPOT_CALLERS];
+	uint32_t waker_fn_cnt;
+	uint64_t ns, cnt, seen_ns; /* seen_ns / cnt: of one wait */
+	uint64_t top_ns;	/* of the heaviest row */
+};
+
+/* mode STACKS_OFF or STACKS_WAKER. */
+struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct arena *arena,
+			size_t *ret_cnt);
+
+/* A stack's site and callers, innermost first; how many. */
+uint32_t site_callers(const struct stacks_result *r, uint32_t stack, uint32_t *ret_fns,
+		      uint32_t max);
+
+#endif /* STACKS_TOPS_H */
