@@ -195,6 +195,36 @@ static __always_inline int step_fp(struct unw_state *st)
 	return unw_next(st, two[1], st->bp + 16, two[0], st->bp + 8);
 }
 
+static __always_inline bool is_call(u64 code, u32 len)
+{
+	u32 at = (code >> (8 - len) * 8) & 0xffff; /* opcode and ModRM: near call by reference */
+
+	return (at & 0x38ff) == 0x10ff;
+}
+
+/* Does the instruction that ends at pc call something? */
+static __always_inline bool follows_call(u64 pc)
+{
+	u64 code;
+
+	if (!read_user(&code, pc - 8))
+		return false;
+	return (code >> 24 & 0xff) == 0xe8 || is_call(code, 2) || is_call(code, 3) ||
+	       is_call(code, 4) || is_call(code, 6) || is_call(code, 7);
+}
+
+/*
+ * Code in a file whose tables leave it out: assembly, or what an engine
+ * compiled in advance.  The latter keeps frame pointers; that rbp is one must
+ * show in the code that it leads to.
+ */
+static __always_inline int step_guess(struct unw_state *st)
+{
+	int end = step_fp(st);
+
+	return end || follows_call(st->pc) ? end : unw_stop(st, UNW_END_NO_RULE);
+}
+
 /* Most frames: the CFA is at rsp or rbp, the caller's rbp saved beside the return address. */
 static __always_inline int step_row(struct unw_state *st, const struct unw_row *row)
 {
@@ -322,7 +352,7 @@ static __always_inline int step_module(struct unw_state *st, u32 id, u64 off)
 		if (c)
 			return step_ext(st, &c->exts[x & (UNW_CHUNK_EXTS - 1)], off);
 	}
-	return unw_stop(st, UNW_END_NO_RULE);
+	return step_guess(st);
 }
 
 /* One frame is noted and left; not 0: it was the last. */
