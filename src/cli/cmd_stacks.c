@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
+#include "cli/seen_stacks.h"
 #include "cli/select.h"
 #include "cli/watching.h"
 #include "collect/source.h"
@@ -60,21 +61,13 @@ static void seen_release(struct seen *s)
 
 static const struct model_opts stacks_model = {.no_res_ticks = 1};
 
-/* Where each thread waits for work: those waits are no hold-up. */
 static void seen_make(struct cli *cli, struct seen *s)
 {
 	const struct stacks_cmd_opts *o = cli->opts;
-	struct waits_result *w;
-	struct stacks_opts opts = {.idle = o->idle, .targets = true};
-	uint32_t *home;
 
 	model_finish(s->model);
-	w = waits_analyse(s->model, NULL, &cli->arena);
-	home = ARENA_ARRAY(&cli->arena, uint32_t, s->model->thread_cnt + 1);
-	for (size_t i = 0; i < s->model->thread_cnt; i++)
-		home[i] = w->threads[i].home_res;
-	opts.home_res = home;
-	s->stacks = stacks_make(s->model, &opts, &cli->arena);
+	s->stacks = stacks_seen(s->model, waits_analyse(s->model, NULL, &cli->arena), o->idle,
+				&cli->arena);
 }
 
 static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, struct err *err)

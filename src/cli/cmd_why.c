@@ -22,6 +22,7 @@
 #include "base/stop.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
+#include "cli/seen_stacks.h"
 #include "cli/select.h"
 #include "cli/watching.h"
 #include "collect/source.h"
@@ -39,6 +40,7 @@ struct why_opts {
 	struct output_opts output;
 	const char *capture_path;
 	bool verbose;
+	bool no_stacks;
 };
 
 struct run {			/* one observation and what the engine made of it */
@@ -117,7 +119,8 @@ static int watch(const struct why_opts *o, struct watching *w, struct capture *c
 		 struct err *err)
 {
 	CLEANUP(buf_release) struct buf cmdline = {0};
-	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns};
+	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
+				  .stacks = !o->no_stacks};
 	struct err late = {0};
 	struct source *src;
 	int code;
@@ -235,7 +238,10 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		return code;
 	a = (struct answer){
 		run.model, run.waits,
-		verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena)};
+		verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena),
+		NULL, &cli->arena};
+	if (run.model->stack_sum_cnt && page_file_wanted(page))
+		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 	print_answer(o, &a);
 	if (late < 0)
 		return err_prefix(err, "the watching ended early, the answer covers what was seen");
@@ -269,6 +275,8 @@ static const struct opt why_opt_table[] = {
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
 	 .help = "also keep a capture of what was watched",
 	 OPT_AT(struct why_opts, capture_path)},
+	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks: name no functions",
+	 OPT_AT(struct why_opts, no_stacks)},
 	{.type = OPT_FLAG, .short_name = 'v', .long_name = "verbose",
 	 .help = "also the tables behind the verdict", OPT_AT(struct why_opts, verbose)},
 	OPT_END,

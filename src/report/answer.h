@@ -7,8 +7,10 @@
  */
 #include <stdio.h>
 
+struct arena;
 struct buf;
 struct model;
+struct stacks_result;
 struct verdict;
 struct waits_result;
 
@@ -16,6 +18,8 @@ struct answer {
 	const struct model *model;
 	const struct waits_result *waits;
 	const struct verdict *verdict;
+	const struct stacks_result *stacks; /* for the page's flame graph, NULL: none */
+	struct arena *arena;		    /* for what that makes */
 };
 
 struct text_opts {

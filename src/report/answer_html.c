@@ -5,7 +5,9 @@
 #include "report/answer.h"
 #include "report/json_parts.h"
 #include "report/page.h"
+#include "report/stacks_out.h"
 #include "report/timeline.h"
+#include "stacks/stacks.h"
 #include "verdict/verdict.h"
 
 /* Keeps a page of 5,000 threads under 5 MB. */
@@ -13,6 +15,8 @@ static const struct row_limits page_limits = {
 	.threads = 5000, .resources = 500, .edges = 1000, .causes = 200, .locks = 200,
 	.ends = 500, .takers = 200,
 };
+
+enum { WHY_NODES_MAX = 30000 }; /* of each flame graph: the answer comes first */
 
 static void page_data(const struct answer *a, struct buf *out)
 {
@@ -22,6 +26,10 @@ static void page_data(const struct answer *a, struct buf *out)
 	json_obj(&j);
 	json_answer_parts(&j, a, &page_limits);
 	timeline_json(&j, a);
+	if (a->stacks)
+		flame_json(&(struct stacks_view){
+			.r = a->stacks, .modes = (1u << STACKS_MODE_CNT) - 1,
+			.nodes_max = WHY_NODES_MAX, .arena = a->arena }, &j);
 	json_obj_end(&j);
 	json_finish(&j);
 }

@@ -41,6 +41,32 @@ static void json_strings(struct json *j, const char *key, const char **list, siz
 	json_arr_end(j);
 }
 
+static void json_step_fns(struct json *j, const struct step *s)
+{
+	static const char *const what[] = { "", "runs", "waits", "ended" };
+
+	json_karr(j, "functions");
+	for (size_t i = 0; i < s->fn_cnt; i++) {
+		const struct step_fns *f = &s->fns[i];
+
+		json_obj(j);
+		json_kstr(j, "what", what[f->what]);
+		json_party(j, &f->who);
+		json_kf64_dec(j, "share", f->share, 4);
+		json_ku64(j, "count", f->cnt);
+		json_karr(j, "frames");
+		for (uint32_t k = 0; k < f->name_cnt; k++) {
+			json_obj(j);
+			json_kstr(j, "name", f->names[k]);
+			json_kstr(j, "module", f->modules[k]);
+			json_obj_end(j);
+		}
+		json_arr_end(j);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 static void json_chain(struct json *j, const struct finding *f)
 {
 	json_karr(j, "chain");
@@ -60,6 +86,7 @@ static void json_chain(struct json *j, const struct finding *f)
 		else
 			json_knull(j, "per_request_ns");
 		json_ku64(j, "count", s->cnt);
+		json_step_fns(j, s);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

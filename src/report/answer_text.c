@@ -176,6 +176,31 @@ static void put_step_head(struct pen *p, const struct step *s, const char *mark,
 	pen_cut(p, PEN_DIM, name_end - p->col, buf_str(&name));
 }
 
+/* "in lock_page ← read_row ← main (80 %)" */
+static void put_fns(struct pen *p, const struct step_fns *f, bool last)
+{
+	CLEANUP(buf_release) struct buf line = { 0 };
+	char t[FMT_MAX];
+
+	pen_to(p, LABEL_COL);
+	pen_text(p, PEN_KEY, last ? " " : glyph(p, "│", "|"));
+	pen_to(p, TEXT_COL + 2);
+	if (f->what == FNS_ENDED) {
+		buf_adds(&line, "ended ");
+		if (*given(f->who.comm)) {
+			buf_adds(&line, "by ");
+			buf_adds(&line, f->who.comm);
+			buf_adds(&line, " ");
+		}
+	}
+	buf_adds(&line, "in ");
+	for (uint32_t i = 0; i < f->name_cnt; i++)
+		buf_printf(&line, "%s%s", i ? glyph(p, " ← ", " < ") : "", f->names[i]);
+	pen_cut(p, PEN_DIM, p->columns - p->col - 8, buf_str(&line));
+	pen_fmt(p, PEN_DIM, " (%s)", fmt_share(t, f->share));
+	pen_nl(p);
+}
+
 static void put_step(struct pen *p, const struct step *s, bool last)
 {
 	unsigned share_end = p->columns - 13, name_end = share_end - 9;
@@ -202,6 +227,8 @@ static void put_step(struct pen *p, const struct step *s, bool last)
 		pen_cut(p, PEN_PLAIN, p->columns - p->col, s->doing);
 	}
 	pen_nl(p);
+	for (size_t i = 0; i < s->fn_cnt; i++)
+		put_fns(p, &s->fns[i], last);
 }
 
 static void put_chain(struct pen *p, const struct answer *a, const struct finding *f, int verbose)

@@ -364,8 +364,9 @@ return function (holder, F) {
 		if (i >= 0) zoom(i === state.zoom ? tree.parent[i] : i);
 	});
 	holder.append(bar, note, legend, crumbs, view, side, tip);
-	const first = F.modes.findIndex(m => m.depth.length);
-	state.mode = Math.max(0, first);
+	F.modes.forEach((m, k) => { /* begins where most of the time is */
+		if (m.mode !== 'waker' && m.depth.length && m.total_ns > F.modes[state.mode].total_ns) state.mode = k;
+	});
 	let width = 0;
 	show();
 	new ResizeObserver(() => {

@@ -152,6 +152,16 @@ function sideWaiters(chain) {
 	return all.filter(g => g.ns * 100 >= all[0].ns);
 }
 
+/* Where in the program a step is. */
+const fnLines = s => s.functions.map(f => (f.what === 'ended' ? 'ended ' + (f.comm ? 'by ' + f.comm + ' ' : '') : '') +
+	'in ' + f.frames.map(x => x.name).join(' ← ') + ' (' + percent(f.share) + ')');
+
+function stepFunctions() {
+	const steps = D.chain.filter(s => s.functions.length);
+	return steps.length ? el('div', 'small', el('h3', '', 'In which functions'), ...steps.map(s => el('div', 'break',
+		el('b', '', who(s) || s.role), ' ', s.step, el('ul', '', fnLines(s).map(t => el('li', '', t)))))) : null;
+}
+
 function drawStep(svg, s, box, last) {
 	const { x, y, w, h } = box, pad = 12;
 	const numbers = [s.share > 0 ? percent(s.share) : '', s.per_request_ns ? ns(s.per_request_ns) : ''];
@@ -167,7 +177,7 @@ function drawStep(svg, s, box, last) {
 	svg.append(shape('text', { x: x + w - pad, y: y + 38, 'text-anchor': 'end', class: 't-soft' },
 		numbers[1] ? numbers[1] + ' / req' : ''));
 	svg.append(shape('title', {}, [name, sub, s.step, s.resource,
-		s.count ? count(s.count) + ' waits' : ''].filter(Boolean).join('\n')));
+		s.count ? count(s.count) + ' waits' : '', ...fnLines(s)].filter(Boolean).join('\n')));
 }
 
 function drawEdge(svg, s, x, y0, y1, width) {
@@ -249,6 +259,8 @@ function chainAndReasons() {
 	if (D.chain.length) {
 		const holder = el('div', '');
 		left.append(holder);
+		const fns = stepFunctions();
+		if (fns) left.append(fns);
 		page.append(el('div', 'two', left, right));
 		graph(holder, D.chain);
 	} else {
@@ -533,6 +545,8 @@ hero();
 candidates();
 chainAndReasons();
 otherFindings();
+if (D.flame && D.flame.modes.some(m => m.depth.length))
+	flame(section('Flame graph: where the threads ran and waited'), D.flame);
 timeline();
 tables();
 foot();

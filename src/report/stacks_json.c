@@ -251,7 +251,8 @@ static void put_tree(struct json *j, const struct stacks_view *v, unsigned mode,
 		     struct flame_out *f)
 {
 	const struct stacks_sum *s = &v->r->sums[mode];
-	uint64_t from = keep_from(f->tree, PAGE_NODES_MAX), hidden = 0;
+	size_t max = v->nodes_max ? v->nodes_max : PAGE_NODES_MAX;
+	uint64_t from = keep_from(f->tree, max), hidden = 0;
 
 	for (size_t i = 0; i < f->tree->node_cnt; i++) {
 		f->keep[i] = f->tree->nodes[i].ns[0] + f->tree->nodes[i].ns[1] >= from;

@@ -17,6 +17,7 @@ struct stacks_view {
 	const struct stacks_result *r;
 	const struct stacks_result *base; /* what r is compared with, NULL */
 	unsigned modes;
+	unsigned nodes_max;	/* of a page's flame graph; 0: 150,000 */
 	struct arena *arena;
 };
 

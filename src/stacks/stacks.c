@@ -306,6 +306,24 @@ struct stacks_result *stacks_make(const struct model *m, const struct stacks_opt
 	return r;
 }
 
+struct stacks_result stacks_filter(const struct stacks_result *r,
+				   bool (*keep)(const struct stack_row *row, void *ctx), void *ctx,
+				   struct arena *arena)
+{
+	struct stacks_result f = *r;
+
+	f.rows = ARENA_ARRAY(arena, struct stack_row, r->row_cnt + 1);
+	f.row_cnt = 0;
+	for (unsigned mode = 0; mode < STACKS_MODE_CNT; mode++) {
+		f.first_row[mode] = f.row_cnt;
+		for (size_t i = r->first_row[mode]; i < r->first_row[mode + 1]; i++)
+			if (keep(&r->rows[i], ctx))
+				f.rows[f.row_cnt++] = r->rows[i];
+	}
+	f.first_row[STACKS_MODE_CNT] = f.row_cnt;
+	return f;
+}
+
 struct path_out {
 	uint32_t *fns;
 	uint32_t cnt, max;

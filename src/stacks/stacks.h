@@ -107,6 +107,11 @@ uint32_t stacks_path(const struct stacks_result *r, const struct stack_row *row,
  */
 uint32_t stacks_site(const struct stacks_result *r, const struct stack_path *path);
 
+/* The same with the rows that keep wants, in the arena; the sums stay those of all. */
+struct stacks_result stacks_filter(const struct stacks_result *r,
+				   bool (*keep)(const struct stack_row *row, void *ctx), void *ctx,
+				   struct arena *arena);
+
 /* "on-cpu", "off-cpu", "waker": stable. */
 const char *stacks_mode_name(unsigned mode);
 

@@ -69,19 +69,37 @@ struct top_fn *tops_make(const struct stacks_result *r, unsigned mode, struct ar
 	return tops;
 }
 
+/* What starts every thread and every program is in the C library: it tells nothing. */
+static uint32_t outermost_told(const struct stacks_result *r, const struct stack_path *p,
+			       uint32_t at)
+{
+	uint32_t i = 0;
+
+	while (i < at && r->fns[p->fns[i]].libc)
+		i++;
+	return i;
+}
+
+uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, uint32_t at,
+		    uint32_t *ret_fns, uint32_t max)
+{
+	uint32_t from = outermost_told(r, p, at), cnt = 0;
+
+	for (uint32_t i = at + 1; i-- > from && cnt < max;)
+		if (!cnt || ret_fns[cnt - 1] != p->fns[i])
+			ret_fns[cnt++] = p->fns[i];
+	return cnt;
+}
+
 uint32_t site_callers(const struct stacks_result *r, uint32_t stack, uint32_t *ret_fns,
 		      uint32_t max)
 {
 	const struct stack_path *p;
-	uint32_t cnt = 0;
 
 	if (stack == NO_IDX || !r->paths[stack].cnt)
 		return 0;
 	p = &r->paths[stack];
-	for (uint32_t i = stacks_site(r, p) + 1; i-- > 0 && cnt < max;)
-		if (!cnt || ret_fns[cnt - 1] != p->fns[i])
-			ret_fns[cnt++] = p->fns[i];
-	return cnt;
+	return callers_of(r, p, stacks_site(r, p), ret_fns, max);
 }
 
 static uint32_t res_fn(const struct stacks_result *r, const struct stack_row *row)
@@ -101,13 +119,15 @@ static struct spot spot_of(const struct stacks_result *r, const struct stack_row
 {
 	struct spot s = {
 		.res_fn = res_fn(r, row), .st = row->st, .thread_fn = r->threads[row->thread],
-		.waker_fn = NO_IDX, .ns = row->ns, .cnt = row->cnt, .seen_ns = row->seen_ns,
+		.waker = NO_IDX, .waker_fn = NO_IDX,
+		.ns = row->ns, .cnt = row->cnt, .seen_ns = row->seen_ns,
 		.top_ns = row->ns,
 	};
 
 	s.fn_cnt = site_callers(r, row->stack, s.fns, SPOT_CALLERS);
 	if (row->mode != STACKS_WAKER)
 		return s;
+	s.waker = row->waker;
 	if (row->waker != NO_IDX)
 		s.waker_fn = r->threads[row->waker];
 	s.waker_fn_cnt = site_callers(r, row->waker_stack, s.waker_fns, SPOT_CALLERS);

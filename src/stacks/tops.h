@@ -25,7 +25,8 @@ struct spot {
 	uint32_t thread_fn;	/* of the heaviest row: its thread's name */
 	uint32_t fns[SPOT_CALLERS]; /* the site and its callers, of the heaviest row */
 	uint32_t fn_cnt;
-	uint32_t waker_fn;	/* the waker's thread, NO_IDX */
+	uint32_t waker;		/* of the heaviest row: thread idx, NO_IDX */
+	uint32_t waker_fn;	/* the waker's thread's name, NO_IDX */
 	uint32_t waker_fns[SPOT_CALLERS];
 	uint32_t waker_fn_cnt;
 	uint64_t ns, cnt, seen_ns; /* seen_ns / cnt: of one wait */
@@ -35,6 +36,10 @@ struct spot {
 /* mode STACKS_OFF or STACKS_WAKER. */
 struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct arena *arena,
 			size_t *ret_cnt);
+
+/* The path's function at that index and its callers, innermost first; how many. */
+uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, uint32_t at,
+		    uint32_t *ret_fns, uint32_t max);
 
 /* A stack's site and callers, innermost first; how many. */
 uint32_t site_callers(const struct stacks_result *r, uint32_t stack, uint32_t *ret_fns,

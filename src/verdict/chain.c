@@ -24,7 +24,7 @@ static struct step *step_add(struct court *k, struct finding *f, double share)
 {
 	struct step *s = &f->chain[f->chain_len++];
 
-	s->thread = NO_IDX;
+	s->thread = s->res = NO_IDX;
 	s->who.comm = "";
 	s->role = s->doing = s->resource = s->res_kind = "";
 	s->like_cnt = 1;
@@ -36,6 +36,7 @@ static struct step *step_add(struct court *k, struct finding *f, double share)
 
 static void step_res(const struct court *k, struct step *s, uint32_t res)
 {
+	s->res = res;
 	if (res == NO_IDX)
 		return;
 	s->resource = k->m->res[res].name;
@@ -43,7 +44,7 @@ static void step_res(const struct court *k, struct step *s, uint32_t res)
 }
 
 /* A crowd that waits one behind the other is one step, not many. */
-static bool alike(const struct court *k, uint32_t a, uint32_t b)
+bool chain_alike(const struct court *k, uint32_t a, uint32_t b)
 {
 	if (a == NO_IDX || b == NO_IDX)
 		return false;
@@ -142,6 +143,38 @@ static const char *ending(const struct court *k, const struct cause *c)
 	return "waits, for what is not seen";
 }
 
+/* Which of the thread's stacks tell of that. */
+static void ending_does(struct step *s, const struct cause *c)
+{
+	static const uint32_t states[CAUSE_CNT] = {
+		[CAUSE_LOCK] = 1 << WAIT_FUTEX | 1 << WAIT_FLOCK | 1 << WAIT_SYSV,
+		[CAUSE_CYCLE] = 1 << WAIT_FUTEX | 1 << WAIT_FLOCK | 1 << WAIT_SYSV,
+		[CAUSE_DISK] = 1 << WAIT_FILE,
+		[CAUSE_FSYNC] = 1 << WAIT_FSYNC | 1 << WAIT_DIRTY,
+		[CAUSE_MEMORY] = 1 << WAIT_FAULT | 1 << WAIT_RECLAIM,
+		[CAUSE_EXTERNAL] = 1 << WAIT_SOCKET | 1 << WAIT_EPOLL | 1 << WAIT_POLL,
+		[CAUSE_CLIENT] = 1 << WAIT_SOCKET | 1 << WAIT_EPOLL | 1 << WAIT_POLL,
+		[CAUSE_TIMER] = 1 << WAIT_TIMER,
+		[CAUSE_KLOCK] = 1 << WAIT_KLOCK,
+		[CAUSE_CHILD] = 1 << WAIT_CHILD,
+	};
+
+	switch (c->kind) {
+	case CAUSE_RUN:
+	case CAUSE_RUNQ_SELF:
+	case CAUSE_RUNQ_OTHER:
+	case CAUSE_RUNQ_QUOTA:
+		s->does = STEP_RUNS;
+		return;
+	case CAUSE_IDLE:
+	case CAUSE_QUEUE:
+		return;
+	default:
+		s->does = STEP_WAITS;
+		s->states = states[c->kind];
+	}
+}
+
 static const char *passing(const struct court *k, uint32_t res, bool lock)
 {
 	if (lock)
@@ -173,7 +206,8 @@ static const struct wedge *next_edge(const struct court *k, const struct finding
 		if (e->from != t || e->to == NO_IDX || !k->m->threads[e->to].tracked)
 			continue;
 		for (size_t j = 0; j < f->chain_len; j++)
-			seen |= f->chain[j].thread == e->to || alike(k, f->chain[j].thread, e->to);
+			seen |= f->chain[j].thread == e->to ||
+				chain_alike(k, f->chain[j].thread, e->to);
 		if (!seen)
 			return e;
 	}
@@ -189,6 +223,7 @@ static void hops_add(struct court *k, struct finding *f, uint32_t from, uint32_t
 		if (!e || e->to == to)
 			return;
 		f->chain[f->chain_len - 1].doing = passing(k, e->res, false);
+		f->chain[f->chain_len - 1].does = STEP_WAITS;
 		step_res(k, &f->chain[f->chain_len - 1], e->res);
 		t = e->to;
 		step_thread(k, f, t, share);
@@ -253,7 +288,7 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 		entry = last;
 	/* where the hop before the last is a client-facing thread itself, begin with it */
 	if (top->via != NO_IDX && thread_is_target(k->m, top->via) &&
-	    (entry == last || top->depth == 1 || alike(k, entry, top->via)))
+	    (entry == last || top->depth == 1 || chain_alike(k, entry, top->via)))
 		entry = top->via;
 	if (entry == NO_IDX)
 		return;
@@ -265,12 +300,15 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	if (last != NO_IDX && last != entry) {
 		s = &f->chain[f->chain_len - 1];
 		s->doing = passing(k, top->via_res, top->lock != NO_IDX);
+		s->does = STEP_WAITS;
 		step_res(k, s, top->via_res);
 		step_thread(k, f, last, f->share);
 	}
 	s = &f->chain[f->chain_len - 1];
 	s->doing = ending(k, top);
+	ending_does(s, top);
 	step_res(k, s, top->res);
 	s->cnt = top->cnt;
+	functions_add(k, f);
 	end_step(k, f, c);
 }

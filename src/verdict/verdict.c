@@ -324,6 +324,8 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	size_t cnt = 0;
 
 	court_init(&k, m, w, arena);
+	if (m->stack_sum_cnt)
+		k.s = stacks_make(m, &(struct stacks_opts){.idle = true}, arena);
 	v->seconds = k.window_ns / 1e9;
 	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + 1);
 	v->unseen = ARENA_ARRAY(arena, const char *, 32);

@@ -15,6 +15,7 @@
 
 struct arena;
 struct model;
+struct stacks_result;
 struct waits_result;
 
 enum finding_class {
@@ -48,6 +49,20 @@ struct party {			/* a thread or process blamed or named */
 	const char *comm;	/* "" when none */
 };
 
+enum step_does { STEP_OTHER = 0, STEP_RUNS = 1, STEP_WAITS = 2 };
+enum fns_what { FNS_RUNS = 1, FNS_WAITS = 2, FNS_ENDED = 3 }; /* by whom the wait is ended */
+
+/* Where in the program a step is; told by stacks, of all threads that are alike. */
+struct step_fns {
+	uint8_t what;		/* enum fns_what */
+	struct party who;	/* of FNS_ENDED: who ended most of it, comm "" unknown */
+	double share;		/* of the step's time that has stacks, 0..1 */
+	uint64_t cnt;		/* samples or waits with this function */
+	const char *names[4];	/* the function and its callers, innermost first */
+	const char *modules[4];	/* base names, "" none */
+	uint32_t name_cnt;
+};
+
 struct step {			/* of the chain, from the client-facing thread on */
 	uint32_t thread;	/* model idx, NO_IDX: outside (a client, a remote host, a disk) */
 	struct party who;
@@ -59,6 +74,10 @@ struct step {			/* of the chain, from the client-facing thread on */
 	double share;		/* of the demand that passes through this step, 0..1 */
 	uint64_t per_request_ns;/* 0: no requests were seen */
 	uint64_t cnt;		/* waits */
+	uint32_t res;		/* model idx of resource, NO_IDX */
+	uint8_t does;		/* enum step_does */
+	uint32_t states;	/* of STEP_WAITS without res: 1 << wait class, 0 any */
+	struct step_fns *fns; size_t fn_cnt; /* none where no stack was taken */
 };
 
 struct finding {
@@ -92,7 +111,10 @@ struct verdict {
 	struct change *changes; size_t change_cnt; /* only with a baseline */
 };
 
-/* base/base_waits: a good run to compare with, or NULL both. */
+/*
+ * base/base_waits: a good run to compare with, or NULL both.  The functions of
+ * the steps come from the model's stacks.
+ */
 struct verdict *verdict_make(const struct model *m, const struct waits_result *w,
 			     const struct model *base, const struct waits_result *base_waits,
 			     struct arena *arena);

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "model/model.h"
+#include "stacks/stacks.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
@@ -33,6 +34,7 @@ struct cand {
 struct court {			/* all that a verdict is made from */
 	const struct model *m;
 	const struct waits_result *w;
+	const struct stacks_result *s; /* NULL: no stacks were taken */
 	struct arena *arena;
 	struct cand cand[FIND_CNT];
 	double demand_ns;	/* of the target, with what weigh_* added */
@@ -70,6 +72,10 @@ void explain_loop(struct court *k, struct finding *f, const struct cand *c);
 void explain_rest(struct court *k, struct finding *f, const struct cand *c);
 void explain(struct court *k, struct finding *f, const struct cand *c);
 void chain_build(struct court *k, struct finding *f, const struct cand *c);
+/* Threads that one step of a chain stands for. */
+bool chain_alike(const struct court *k, uint32_t a, uint32_t b);
+/* functions.c: what the stacks tell of the chain's steps */
+void functions_add(struct court *k, struct finding *f);
 const char *thread_label(struct court *k, uint32_t thread);
 const char *ns_text(struct court *k, double ns);
 struct party party_of(const struct model *m, uint32_t thread);

@@ -260,6 +260,7 @@ setTimeout(() => {
 	const mouse = (what, x, y) => canvas.dispatchEvent(new MouseEvent(what,
 		{ clientX: box.left + x, clientY: box.top + y, bubbles: true }));
 	const pixel = (x, y) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data];
+	bar.querySelectorAll('button.mode')[0].click();
 	saw.modes = bar.querySelectorAll('button.mode').length;
 	saw.painted = pixel(30, 9)[3];
 	const input = bar.querySelector('input[type=search]');

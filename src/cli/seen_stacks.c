@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/seen_stacks.h"
+
+#include "base/arena.h"
+#include "model/model.h"
+#include "stacks/stacks.h"
+#include "waits/waits.h"
+
+struct stacks_result *stacks_seen(const struct model *m, const struct waits_result *w, bool idle,
+				  struct arena *arena)
+{
+	uint32_t *home = ARENA_ARRAY(arena, uint32_t, m->thread_cnt + 1);
+
+	for (size_t i = 0; i < m->thread_cnt; i++)
+		home[i] = w->threads[i].home_res;
+	return stacks_make(m, &(struct stacks_opts){.home_res = home, .idle = idle,
+						    .targets = true}, arena);
+}
