@@ -164,7 +164,8 @@ static void fdes_run(struct cfi_maker *m, struct cfi_fn *fns, size_t *ret_fn_cnt
 	*ret_fn_cnt = fn_cnt;
 }
 
-static int maker_read(struct cfi_maker *m, const struct cfi_sections *s, struct err *err)
+static int maker_read(struct cfi_maker *m, struct image *im, const struct cfi_sections *s,
+		      struct err *err)
 {
 	size_t bytes = 0;
 
@@ -177,6 +178,7 @@ static int maker_read(struct cfi_maker *m, const struct cfi_sections *s, struct 
 	}
 	if (m->fdes.cnt == 0 && m->fde_cnt)
 		return err_set(err, -EBADMSG, "none of its %u FDEs can be used", m->fde_cnt);
+	cfi_plt_add(m, im);
 	vec_reserve(&m->rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
 	if (!is_sorted(m))
 		radix_sort(m);
@@ -225,7 +227,7 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 	if (code == 0)
 		code = cfi_find(im, &s, err);
 	if (code == 0)
-		code = maker_read(&m, &s, err);
+		code = maker_read(&m, im, &s, err);
 	if (code < 0)
 		return code;
 	fns = xmalloc(m.fdes.cnt * sizeof(*fns));

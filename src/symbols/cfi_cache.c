@@ -22,7 +22,7 @@
 #include "symbols/siphash.h"
 
 enum {
-	VERSION = 1,
+	VERSION = 2,
 	KEY_LEN = 16,
 	SOURCE_MIN = 256 << 10, /* less is read as fast as a cache file */
 	NAME_MAX_LEN = 2 * IMAGE_BUILD_ID_MAX + 5,
@@ -134,11 +134,14 @@ static bool name_of(const struct image *im, char name[NAME_MAX_LEN])
 static bool source_hash(const struct cfi_cache *c, struct image *im, uint64_t *ret)
 {
 	CLEANUP(cfi_sections_release) struct cfi_sections s = {0};
-	uint64_t parts[2 + 3 * CFI_SECTION_CNT] = {image_base_vaddr(im), image_text_len(im)};
-	size_t cnt = 2, bytes = 0;
+	uint64_t parts[2 + 3 * CFI_PLT_CNT + 3 * CFI_SECTION_CNT];
+	size_t cnt = 2 + 3 * CFI_PLT_CNT, bytes = 0;
 
 	if (cfi_find(im, &s, NULL) < 0)
 		return false;
+	parts[0] = image_base_vaddr(im);
+	parts[1] = image_text_len(im);
+	cfi_plt_facts(im, parts + 2);
 	for (size_t i = 0; i < s.cnt; i++) {
 		parts[cnt++] = siphash(c->key, s.list[i].data, s.list[i].len);
 		parts[cnt++] = s.list[i].vaddr;

@@ -2,8 +2,7 @@
 /*
  * Where call frame information is.  Sections by name; where a file has lost its
  * section headers, the place that .eh_frame_hdr names (only that: its search
- * table is not believed).  Linkers other than GNU's describe no PLT: a few
- * entries of our own do, and lose against any of the file's.
+ * table is not believed).
  */
 #include <elf.h>
 #include <errno.h>

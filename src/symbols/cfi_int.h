@@ -7,6 +7,7 @@
  *
  *	cfi.c       reads all entries, sorts the FDEs, ties the rest together
  *	cfi_find.c  finds the sections
+ *	cfi_plt.c   adds what some linkers leave out
  *	cfi_entry.c headers of CIEs and FDEs
  *	cfi_prog.c  runs the programs in them (DWARF 5, 6.4.2)
  *	cfi_expr.c  knows the few expressions that occur
@@ -116,7 +117,7 @@ struct cfi_entry {
 bool cfi_entry_next(const struct cfi_section *sec, size_t *pos, struct cfi_entry *ret);
 
 /* The sections of im that have entries, at most CFI_SECTION_CNT; 0 or -errno. */
-enum { CFI_SECTION_CNT = 5 };
+enum { CFI_SECTION_CNT = 2 };
 struct cfi_sections {
 	struct cfi_section list[CFI_SECTION_CNT];
 	size_t cnt;
@@ -134,6 +135,12 @@ bool cfi_fde_read(const struct cfi_maker *m, const struct cfi_cie *cie, struct c
 
 /* A pointer in encoding enc that stands at b->at. */
 uint64_t cfi_pointer(const struct cfi_section *sec, struct cfi_bytes *b, uint8_t enc);
+
+/* FDEs of our own for PLTs that no FDE covers; all of the file's were read. */
+void cfi_plt_add(struct cfi_maker *m, struct image *im);
+/* All that these depend on, other than the file's FDEs. */
+enum { CFI_PLT_CNT = 4 };
+void cfi_plt_facts(struct image *im, uint64_t ret[3 * CFI_PLT_CNT]);
 
 /* Where a program's rows go: at pc from start on, below limit; a NULL m drops them. */
 struct cfi_run {

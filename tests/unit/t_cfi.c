@@ -243,6 +243,54 @@ TEST(cfi_order)
 	cfi_release(&t);
 }
 
+/* lld's PLT has no FDE, GNU's has one that is not to be touched. */
+TEST(cfi_plt_without_fde)
+{
+	static const uint8_t plt[48] = {[16] = 0xf3, 0x0f, 0x1e, 0xfa};
+	static const struct {
+		uint64_t fde_pc;
+		size_t code_off;
+		const char *want;
+	} rows[] = {
+		{0x200, 16, "256 rsp+16; 262 rsp+24; 272 rsp+8 plt>=11; 304 none; "
+			    "512 rsp+8; 576 none"},
+		{0x200, 0, "256 rsp+16; 262 rsp+24; 272 rsp+8 plt>=9; 304 none; "
+			   "512 rsp+8; 576 none"},
+		{0x100, 0, "256 rsp+8; 320 none"},
+		{0xc8, 0, "200 rsp+8; 264 none"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct cfi_make c = {0};
+		struct elf_make e = {0};
+		struct cfi_table t = {0};
+		struct err err = {0};
+		struct buf got = {0};
+		struct image *im;
+
+		ROW(i);
+		cfi_make_fde(&c, cfi_make_cie(&c, "zR", 0x1b), rows[i].fde_pc, 64, PROG(""));
+		elf_make_begin(&e);
+		elf_make_segment(&e, PT_LOAD, PF_R | PF_X, CFI_MAKE_TEXT, CFI_MAKE_TEXT_LEN);
+		elf_make_section(&e, ".eh_frame", SHT_PROGBITS, CFI_MAKE_FRAME, c.bytes.data,
+				 c.bytes.len);
+		elf_make_section(&e, ".plt", SHT_PROGBITS, CFI_MAKE_TEXT + 0x100,
+				 plt + rows[i].code_off, 48 - rows[i].code_off)->sh_size = 48;
+		elf_make_end(&e);
+		im = image_open_bytes(e.file.data, e.file.len, &err);
+		EQ_I(cfi_build(im, &t, &err), 0);
+		say(&got, &t);
+		EQ_S(buf_str(&got), rows[i].want);
+		EQ_U(t.fde_cnt, 1);
+		EQ_U(t.bad_cnt, 0);
+		buf_release(&got);
+		cfi_release(&t);
+		image_free(im);
+		elf_make_release(&e);
+		cfi_make_release(&c);
+	}
+}
+
 /* Every byte, changed in turn: a table that passes its check, or an error. */
 TEST(cfi_survives_each_changed_byte)
 {
