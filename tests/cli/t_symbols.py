@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """heldup symbols: names of one small program, in each of the ways in which it can be built."""
 import contextlib
+import glob
 import json
 import lzma
 import os
@@ -354,6 +355,169 @@ def test_symbols_waits_no_longer_for_debuginfod():
             start = time.monotonic()
             heldup("symbols", "-p", str(pid), "--debuginfod", "0s", env=env).ended(OK)
             assert time.monotonic() - start < 2
+
+
+MAP_FILES = ("import mmap,sys,time\nfiles=[open(p,'rb') for p in sys.argv[1:]]\n"
+             "keep=[mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ|mmap.PROT_EXEC) for f in files]\n"
+             "print('x',end='',flush=True)\ntime.sleep(60)\n")
+
+
+def test_symbols_of_real_programs():
+    """Each exported function has the name that binutils gives its address."""
+    files = [os.path.realpath(p) for pattern in (
+        "/usr/sbin/mariadbd", "/usr/lib/postgresql/*/bin/postgres", "/usr/bin/redis-server",
+        "/usr/bin/node", "/usr/lib/jvm/*/lib/server/libjvm.so", "/lib/x86_64-linux-gnu/libc.so.6",
+        "/lib/x86_64-linux-gnu/libcrypto.so.3", "/lib/x86_64-linux-gnu/libstdc++.so.6")
+        for p in glob.glob(pattern)]
+    with running("/usr/bin/python3", "-c", MAP_FILES, *files) as pid:
+        for path in files:
+            want = exported_of(path)
+            with open("/proc/%d/maps" % pid) as f:
+                start = [int(m.split("-")[0], 16) for m in f if m.split()[-1] == path
+                         and "x" in m.split()[1] and m.split()[2] == "00000000"][0]
+            picked = sorted(want)[::max(1, len(want) // 200)][:200]
+            got = names_at(pid, [start + a for a in picked], "--no-debug-files")
+            for off in picked:
+                full = without_clones(got[start + off][1])
+                ok = any(full == w or (full.endswith("...") and w.startswith(full[:-3]))
+                         for w in want[off])
+                assert ok, "%s %#x: %s, not %s" % (path, off, full, want[off])
+
+
+def without_clones(name):
+    """Without what a compiler's copy or part is marked with, which binutils writes otherwise."""
+    return re.sub(r"( \[(clone )?\.[^]]*\])+$", "", name)
+
+
+def exported_of(path):
+    """File offset -> names of the functions that start there, demangled."""
+    head = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+    loads = [[int(x, 16) for x in m] for m in
+             re.findall(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+) 0x\w+ R E", head)]
+    out = subprocess.run(["nm", "-D", "--defined-only", "--without-symbol-versions", path],
+                         capture_output=True, text=True).stdout
+    if os.path.exists(path) and ".symtab" in subprocess.run(
+            ["readelf", "-SW", path], capture_output=True, text=True).stdout:
+        out += subprocess.run(["nm", path], capture_output=True, text=True).stdout
+    words = [line.split() for line in out.split("\n")]
+    words = [w for w in words if len(w) == 3 and w[1] in "TtWwi"]
+    plain = subprocess.run(["c++filt", "-i"], input="\n".join(w[2] for w in words), text=True,
+                           capture_output=True, check=True).stdout.split("\n")
+    found = {}
+    for (addr, _, symbol), name in zip(words, plain):
+        for off, vaddr, size in loads:
+            if vaddr <= int(addr, 16) < vaddr + size:
+                found.setdefault(int(addr, 16) - vaddr + off, set()).update(
+                    (symbol, without_clones(name)))
+    return found
+
+
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return int(f.read().split()[0])
+
+
+def test_symbols_in_other_namespaces():
+    """A pid namespace, where the map has the inner number, and a /tmp of its own."""
+    need_root()
+    with built("-static", "-no-pie") as folder:
+        keep = tempfile.mkdtemp(prefix="heldup-sym-", dir="/var/tmp")
+        try:
+            shutil.move(folder + "/prog", keep + "/prog")
+            script = "mount -t tmpfs none /tmp && exec %s/prog" % keep
+            with running("unshare", "-p", "-f", "-m", "sh", "-c", script) as outer:
+                pid = child_of(outer)
+                with open("/proc/%d/root/tmp/perf-1.map" % pid, "w") as f:
+                    f.write("10000 100 inside\n")
+                jit = report(pid, "10010")
+                assert jit["jit"]["perf_map"] == "/tmp/perf-1.map", jit["jit"]
+                assert jit["addresses"][0]["frames"][0]["fn"] == "inside", jit["addresses"]
+                os.kill(pid, 9)
+        finally:
+            shutil.rmtree(keep)
+
+
+JAVA = r"""
+public class Spin {
+    static double spin(int n) {
+        double x = 0;
+        for (int i = 0; i < n; i++) x += Math.sqrt(i);
+        return x;
+    }
+    public static void main(String[] args) {
+        double x = 0;
+        for (int i = 0; i < 300; i++) x += spin(20000);
+        System.out.print("x");
+        System.out.flush();
+        while (true) x += spin(20000);
+    }
+}
+"""
+
+
+def jit_names_asked(pid, name):
+    """Names before and after the VM was asked, and what is at the address of `name`."""
+    before = report(pid)["jit"]
+    after = report(pid, "--jit")["jit"]
+    with open("/proc/%d/root%s" % (pid, after["perf_map"])) as f:
+        line = [text for text in f if name in text][0]
+    found = report(pid, "%x" % (int(line.split()[0], 16) + 1))["addresses"][0]
+    return before, after, found
+
+
+def test_symbols_asked_of_java():
+    java = shutil.which("java")
+    if not java or not shutil.which("javac"):
+        raise Skip("no JDK is installed")
+    with tempfile.TemporaryDirectory(prefix="heldup-java-", dir="/var/tmp") as folder:
+        os.chmod(folder, 0o755)
+        with open(folder + "/Spin.java", "w") as f:
+            f.write(JAVA)
+        sh("javac", "-d", folder, folder + "/Spin.java")
+        command = [java, "-Xmx64m", "-XX:+UseSerialGC", "-cp", folder, "Spin"]
+        if os.geteuid() == 0:  # of another user, in namespaces of its own
+            script = "mount -t tmpfs none /tmp && chmod 1777 /tmp && exec setpriv " \
+                "--reuid 65534 --regid 65534 --clear-groups " + " ".join(command)
+            command = ["unshare", "-p", "-f", "-m", "sh", "-c", script]
+        with running(*command) as pid:
+            pid = child_of(pid) if os.geteuid() == 0 else pid
+            try:
+                before, after, found = jit_names_asked(pid, "Spin.spin")
+            finally:
+                os.kill(pid, 9)
+            assert before["runtime"] == "Java" and before["named"] == 0, before
+            assert "--jit" in before["improve"], before
+            assert after["named"] > 50 and after["improve"] == "", after
+            assert "Spin.spin" in found["frames"][0]["fn"], found
+
+
+def test_symbols_of_node():
+    node = shutil.which("node")
+    if not node:
+        raise Skip("Node.js is not installed")
+    code = "function burn(){let x=0;for(let i=0;i<1e6;i++)x+=Math.sqrt(i);return x};" \
+        "for(let i=0;i<50;i++)burn();process.stdout.write('x');setInterval(burn,50)"
+    with running(node, "-e", code) as pid:
+        jit = report(pid)["jit"]
+        assert jit["runtime"] == "Node.js" and "--perf-basic-prof" in jit["improve"], jit
+    with running(node, "--perf-basic-prof", "-e", code) as pid:
+        _, after, found = jit_names_asked(pid, "burn")
+        assert after["named"] > 10 and "burn" in found["frames"][0]["fn"], found
+        os.unlink("/tmp/perf-%d.map" % pid)
+
+
+def test_symbols_ask_only_java():
+    """--jit sends no signal to what is no Java VM; a program of another kind would die of it."""
+    with built() as folder, running(folder + "/prog") as pid:
+        heldup("symbols", "-p", str(pid), "--jit").ended(OK)
+        os.kill(pid, 0)
+    with built() as folder:
+        shutil.move(folder + "/prog", folder + "/libjvm.so")
+        with running(folder + "/libjvm.so") as pid:
+            r = heldup("symbols", "-p", str(pid), "--jit").ended(OK)
+            assert "does not take requests" in r.err, r.err
+            with open("/proc/%d/stat" % pid) as f:
+                assert f.read().split()[2] == "S"
 
 
 INLINED = r"""
