@@ -25,6 +25,7 @@ struct record_opts {
 	struct input_opts input;
 	const char *output;
 	bool force;
+	bool no_stacks;
 };
 
 static void print_summary(const struct record_opts *o, const struct capture_stats *s)
@@ -46,6 +47,7 @@ static int open_source(const struct record_opts *o, const char *cmdline, struct 
 		.select = &o->select,
 		.duration_ns = o->window.duration_ns,
 		.cmdline = cmdline,
+		.stacks = !o->no_stacks,
 	};
 
 	return o->input.path ? source_file(o->input.path, ret_src, err)
@@ -117,6 +119,8 @@ static const struct opt record_opt_table[] = {
 	 OPT_AT(struct record_opts, output)},
 	{.type = OPT_FLAG, .long_name = "force", .help = "replace a file that is not a capture",
 	 OPT_AT(struct record_opts, force)},
+	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks: name no functions",
+	 OPT_AT(struct record_opts, no_stacks)},
 	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
 	 .help = "copy a capture, mending one that was cut",
 	 OPT_AT(struct record_opts, input.path)},
