@@ -63,6 +63,9 @@ static void emit_missing(struct live *l)
 		emit_note(&l->emit, NOTE_MISSING_HOOK, l->start_ns, "no %s on this kernel: %s",
 			  l->bpf.missing[i], h ? h->cost : "some times are not told apart");
 	}
+	if (l->opts.stacks && !l->stacks)
+		emit_note(&l->emit, NOTE_MISSING_HOOK, l->start_ns,
+			  "no stacks: this kernel refused the programs that unwind them");
 }
 
 static bool has_ended(uint32_t tgid)

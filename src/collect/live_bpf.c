@@ -221,8 +221,8 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
 	skel->rodata->only_target = opts->only_target != 0;
 	skel->rodata->preempt_off = preempt_off(btf);
-	skel->rodata->with_stacks = opts->stacks;
-	if (!opts->stacks)
+	skel->rodata->with_stacks = b->no_stacks ? STACKS_OFF : opts->stacks;
+	if (!skel->rodata->with_stacks)
 		no_stacks(skel);
 	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);
 	if (cpus > ENDS_BYTES / ENDS_MAX / (int)sizeof(struct wire_end))
@@ -269,6 +269,12 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 		log_debug("without functions in place of socket tracepoints: %s", strerror(-rc));
 		heldup_bpf__destroy(b->skel);
 		return load(b, btf, opts, false, err);
+	}
+	if (rc < 0 && b->skel->rodata->with_stacks) {
+		log_debug("without stacks: %s", strerror(-rc));
+		heldup_bpf__destroy(b->skel);
+		b->no_stacks = true;
+		return load(b, btf, opts, true, err);
 	}
 	if (rc == -EPERM || rc == -EACCES)
 		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");

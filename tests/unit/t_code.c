@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the unwinder in the kernel is told: mappings and tables. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/mappings.h"
+#include "collect/unw_layout.h"
+#include "unit.h"
+
+TEST(mappings_lines)
+{
+	struct mappings m = {0};
+	static const struct {
+		const char *line;
+		int rc;
+	} rows[] = {
+		{"55a0-55b0 r--p 00000000 fe:01 77                 /bin/x", 0},
+		{"55000-57000 r-xp 00001000 fe:01 77                 /bin/x y (deleted)", 1},
+		{"57000-58000 r-xp 00000000 00:00 0 ", 1},
+		{"58000-59000 rwxp 00000000 00:00 0                  [anon:jit]", 1},
+		{"5a000-5b000 r-xp 00000000 00:00 0                  [vdso]", 1},
+		{"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]", 0},
+		{"5a000-5c000 r-xp 00000000 00:00 0 ", -EINVAL}, /* overlaps */
+		{"5d000-5d000 r-xp 00000000 00:00 0 ", -EINVAL},
+		{"5d010-5e000 r-xp 00000000 00:00 0 ", -EINVAL},
+		{"5d000-ffff800000000000 r-xp 00000000 00:00 0 ", -EINVAL},
+		{"5d000-5e000 r-xp zz 00:00 0 ", -EINVAL},
+		{"5d000-5e000 r-x", -EINVAL},
+		{"", -EINVAL},
+		{"5d000-5e000 r-xp 00000000 fe:01 9 /a\\012b", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ROW(i);
+		EQ_I(mappings_add_line(&m, rows[i].line), rows[i].rc);
+	}
+	EQ_U(m.items.cnt, 4);
+	EQ_S(m.items.items[0].path, "/bin/x y");
+	OK(m.items.items[0].deleted && m.items.items[0].kind == MAPPING_FILE);
+	EQ_U(m.items.items[0].off, 0x1000);
+	EQ_U(m.items.items[0].ino, 77);
+	/* two that touch and have no file are one */
+	EQ_I(m.items.items[1].kind, MAPPING_CODE);
+	EQ_U(m.items.items[1].end, 0x59000);
+	EQ_I(m.items.items[2].kind, MAPPING_VDSO);
+	EQ_S(m.items.items[3].path, "/a\nb");
+	mappings_release(&m);
+}
+
+TEST(mappings_are_bounded)
+{
+	struct mappings m = {0};
+	char line[100];
+
+	for (unsigned i = 0; i < MAPPINGS_MAX + 5; i++) {
+		snprintf(line, sizeof(line), "%x-%x r-xp 00000000 fe:01 7 /x", i << 13,
+			 (i << 13) + 4096);
+		mappings_add_line(&m, line);
+	}
+	EQ_U(m.items.cnt, MAPPINGS_MAX);
+	EQ_U(m.cut_cnt, 5);
+	mappings_release(&m);
+}
+
+TEST(mappings_of_this_process)
+{
+	struct mappings m = {0};
+	bool opened = false;
+
+	EQ_I(mappings_read((uint32_t)getpid(), &m), 0);
+	EQ_U(m.odd_cnt, 0);
+	VEC_FOREACH(&m.items, one) {
+		uint64_t here = (uint64_t)(uintptr_t)&mappings_read;
+		int fd;
+
+		if (here < one->start || here >= one->end)
+			continue;
+		fd = mapping_open((uint32_t)getpid(), one);
+		OK(fd >= 0);
+		opened = true;
+		close(fd);
+	}
+	OK(opened);
+	mappings_release(&m);
+	EQ_I(mappings_read(0x7fffffff, &m), -ESRCH);
+}
+
+/* The path now leads elsewhere: not to be opened in place of what is mapped. */
+TEST(mappings_replaced_file)
+{
+	struct mapping m = {.start = 0x1000, .end = 0x2000, .ino = 1, .path = (char *)"/etc/passwd"};
+
+	EQ_I(mapping_open((uint32_t)getpid(), &m), -ENOENT);
+	m.path = (char *)"/dev/null";
+	EQ_I(mapping_open((uint32_t)getpid(), &m), -ENOENT);
+	m.deleted = true;
+	EQ_I(mapping_open((uint32_t)getpid(), &m), -ENOENT);
+}
+
+static unsigned long rand_state = 1;
+
+static unsigned rnd(unsigned below)
+{
+	rand_state = rand_state * 6364136223846793005ul + 1442695040888963407ul;
+	return (unsigned)(rand_state >> 33) % below;
+}
+
+static void check_layout(const struct unw_row *rows, size_t cnt, uint32_t text_len)
+{
+	struct unw_layout l = {0};
+	size_t at = 0;
+
+	EQ_I(unw_layout_make(rows, cnt, NULL, 0, text_len, &l), 0);
+	for (uint32_t off = 0; off < text_len; off++) {
+		struct unw_row got = unw_layout_row(&l, off);
+
+		while (at < cnt && rows[at].pc <= off)
+			at++;
+		if (at ? got.pc != rows[at - 1].pc || got.kind != rows[at - 1].kind
+		       : got.kind != UNW_NONE)
+			FAIL("%u of %u: row of %u", off, text_len, got.pc);
+	}
+	unw_layout_release(&l);
+}
+
+TEST(layout_finds_each_row)
+{
+	static const struct {
+		unsigned cnt, gap_max, first;
+	} shapes[] = {{1, 1, 0}, {1, 1, 5000}, {5000, 1, 0}, {3000, 3, 700}, {2000, 60, 100},
+		      {900, 900, 1}, {60, 40000, 30000}};
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct unw_row *rows = calloc(shapes[i].cnt, sizeof(*rows));
+		uint32_t pc = shapes[i].first;
+
+		ROW(i);
+		OK(rows);
+		for (unsigned k = 0; k < shapes[i].cnt; k++) {
+			rows[k] = (struct unw_row){.pc = pc, .kind = (u8)(1 + k % 4)};
+			pc += 1 + rnd(shapes[i].gap_max);
+		}
+		check_layout(rows, shapes[i].cnt, pc + 100);
+		free(rows);
+	}
+}
+
+TEST(layout_refuses)
+{
+	struct unw_row rows[] = {{.pc = 10, .kind = 1}, {.pc = 10, .kind = 1}, {.pc = 30}};
+	struct unw_layout l = {0};
+
+	EQ_I(unw_layout_make(rows, 0, NULL, 0, 100, &l), -ENODATA);
+	EQ_I(unw_layout_make(rows, 2, NULL, 0, 100, &l), -EINVAL);
+	rows[1].pc = 20;
+	EQ_I(unw_layout_make(rows, 3, NULL, 0, 29, &l), -EINVAL);
+	EQ_I(unw_layout_make(rows, 3, NULL, 1 << 17, 100, &l), -E2BIG);
+	/* the last row may only end the one before */
+	EQ_I(unw_layout_make(rows, 3, NULL, 0, 30, &l), 0);
+	EQ_U(unw_layout_row(&l, 29).pc, 20);
+	unw_layout_release(&l);
+}
+
+TEST(layout_keeps_rules)
+{
+	struct unw_row rows[] = {{.pc = 0, .kind = UNW_EXT, .cfa_off = 299}};
+	struct unw_ext *exts = calloc(300, sizeof(*exts));
+	struct unw_layout l = {0};
+
+	OK(exts);
+	exts[299].cfa_off = 77;
+	EQ_I(unw_layout_make(rows, 1, exts, 300, 4096, &l), 0);
+	EQ_U(l.module.ext_cnt, 300);
+	EQ_I(l.chunks[l.module.ext_chunk + 299 / UNW_CHUNK_EXTS].exts[299 % UNW_CHUNK_EXTS].cfa_off,
+	     77);
+	EQ_U(l.chunk_cnt, l.module.ext_chunk + 2);
+	unw_layout_release(&l);
+	free(exts);
+}
