@@ -36,6 +36,8 @@ struct unw_state {
 	u8 all_regs;
 	u8 end;		/* enum unw_end */
 	u8 own;		/* frames that mean nothing in another process */
+	u32 guessed;	/* pc was found by the frame pointer */
+	u32 pad;
 	u64 slot[2];	/* where two of the return addresses lie, 0 none */
 	u64 slot_pc[2];
 	struct wire_stack rec;
@@ -181,18 +183,22 @@ static __always_inline int unw_next(struct unw_state *st, u64 pc, u64 sp, u64 bp
 	st->sp = sp;
 	st->bp = bp;
 	st->exact = st->all_regs = 0;
+	st->guessed = 0;
 	return 0;
 }
 
 static __always_inline int step_fp(struct unw_state *st)
 {
 	u64 two[2];
+	int end;
 
 	if (st->bp < st->sp || st->bp - st->sp > UNW_FP_MAX || st->bp & 7)
 		return unw_stop(st, UNW_END_NO_RULE);
 	if (bpf_probe_read_user(two, sizeof(two), (void *)st->bp))
 		return unw_stop(st, UNW_END_BAD_READ);
-	return unw_next(st, two[1], st->bp + 16, two[0], st->bp + 8);
+	end = unw_next(st, two[1], st->bp + 16, two[0], st->bp + 8);
+	st->guessed = 1;
+	return end;
 }
 
 static __always_inline bool is_call(u64 code, u32 len)
@@ -367,7 +373,7 @@ __noinline int unw_step(struct unw_state *st)
 	pc = st->exact ? st->pc : st->pc - 1;
 	m = map_of(st, pc);
 	if (!m)
-		return unw_stop(st, UNW_END_NO_MAP);
+		return unw_stop(st, st->guessed ? UNW_END_NO_RULE : UNW_END_NO_MAP);
 	off = pc - m->base;
 	at = st->cnt;
 	if (at >= UNW_USER_MAX)

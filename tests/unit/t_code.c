@@ -93,7 +93,8 @@ TEST(mappings_of_this_process)
 /* The path now leads elsewhere: not to be opened in place of what is mapped. */
 TEST(mappings_replaced_file)
 {
-	struct mapping m = {.start = 0x1000, .end = 0x2000, .ino = 1, .path = (char *)"/etc/passwd"};
+	struct mapping m = {
+		.start = 0x1000, .end = 0x2000, .ino = 1, .path = (char *)"/etc/passwd"};
 
 	EQ_I(mapping_open((uint32_t)getpid(), &m), -ENOENT);
 	m.path = (char *)"/dev/null";
