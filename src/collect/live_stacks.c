@@ -327,6 +327,11 @@ void live_stacks_loss(struct live *l, uint64_t *loss)
 		  (unsigned long long)n[UNWC_STACKS], (unsigned long long)n[UNWC_FRAMES],
 		  (unsigned long long)n[UNWC_REUSED], (unsigned long long)n[UNWC_BUDGET],
 		  (unsigned long long)n[UNWC_DOUBT]);
+	log_debug("stacks: ended %llu %llu %llu %llu %llu %llu %llu",
+		  (unsigned long long)n[UNWC_END], (unsigned long long)n[UNWC_END + 1],
+		  (unsigned long long)n[UNWC_END + 2], (unsigned long long)n[UNWC_END + 3],
+		  (unsigned long long)n[UNWC_END + 4], (unsigned long long)n[UNWC_END + 5],
+		  (unsigned long long)n[UNWC_END + 6]);
 	log_debug("stacks: %u modules, %u tables, %llu rows, %llu KiB, built in %llu us",
 		  code.module_cnt, code.table_cnt, (unsigned long long)code.row_cnt,
 		  (unsigned long long)code.kernel_bytes / 1024,
