@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/seen_stacks.h"
@@ -41,6 +42,7 @@ struct stacks_cmd_opts {
 	struct select_opts select;
 	struct window_opts window;
 	struct input_opts input;
+	struct names_opts names;
 	struct output_opts output;
 	const char *capture_path, *diff_path;
 	const char *exports[EXPORT_CNT];
@@ -91,11 +93,13 @@ static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, s
 static int watch(const struct stacks_cmd_opts *o, struct watching *w, struct err *err)
 {
 	CLEANUP(buf_release) struct buf cmdline = {0};
+	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				  .stacks = 1};
+				  .stacks = 1, .symbols = &symbols};
 	struct source *src;
 	int code;
 
+	names_opts_ask(&o->names, &o->select);
 	watching_cmdline(&cmdline);
 	opts.cmdline = buf_str(&cmdline);
 	code = source_live(&opts, &src, err);
@@ -271,6 +275,7 @@ static const struct opt stacks_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct stacks_cmd_opts, select),
 	OPT_GROUP(window_opt_table, struct stacks_cmd_opts, window),
 	OPT_GROUP(input_opt_table, struct stacks_cmd_opts, input),
+	OPT_GROUP(names_opt_table, struct stacks_cmd_opts, names),
 	{.type = OPT_CHOICE, .long_name = "mode", .metavar = "MODE", .choices = mode_names,
 	 .help = "on, off or waker: one view; or all", .def = "all",
 	 OPT_AT(struct stacks_cmd_opts, mode)},

@@ -24,10 +24,10 @@
 struct buf;
 struct err;
 
-#define PERFMAP_BYTES_MAX (UINT64_C(512) << 20)
+#define PERFMAP_BYTES_MAX (UINT64_C(128) << 20)
 
 enum {
-	PERFMAP_ENTRY_MAX = 2 << 20,
+	PERFMAP_ENTRY_MAX = 1 << 20,
 	PERFMAP_LINE_MAX = 4096, /* a longer name is cut */
 	PERFMAP_BACK_MAX = 256,	 /* entries looked back at for one that reaches further */
 };

@@ -23,11 +23,13 @@
 #define BYTES_DEFAULT (UINT64_C(64) << 20)
 #define STRINGS_MAX (1u << 19) /* distinct names and files handed out */
 #define JIT_RETRY_NS NS_PER_SEC
+#define JIT_RETRY_SHARE 20 /* and at least so many times as long as reading it took */
 
 struct jit {
 	uint32_t tgid;
 	struct perfmap map;
-	uint64_t tried_ns; /* 0: never */
+	uint64_t next_ns; /* when it may be read again; 0: never read */
+	uint64_t used_seq;
 };
 
 struct symbols {
@@ -213,20 +215,43 @@ static uint64_t bytes_in_use(const struct symbols *s)
 	return bytes;
 }
 
-/* Gives back the tables that were not used for longest, but never those of keep. */
-static void make_room(struct symbols *s, const struct module *keep)
+static struct module *oldest_module(struct symbols *s)
+{
+	struct module *oldest = NULL;
+
+	VEC_FOREACH(&s->modules, m) {
+		if ((*m)->used_seq != s->seq && (*m)->is_loaded && (*m)->tab.entries.cnt &&
+		    (!oldest || (*m)->used_seq < oldest->used_seq))
+			oldest = *m;
+	}
+	return oldest;
+}
+
+static struct jit *oldest_jit(struct symbols *s)
+{
+	struct jit *oldest = NULL;
+
+	VEC_FOREACH(&s->jits, j) {
+		if (j->used_seq != s->seq && j->map.entries.cnt &&
+		    (!oldest || j->used_seq < oldest->used_seq))
+			oldest = j;
+	}
+	return oldest;
+}
+
+/* Gives back the tables that were not used for longest, but never those just used. */
+static void make_room(struct symbols *s)
 {
 	while (bytes_in_use(s) > s->opts.max_bytes) {
-		struct module *oldest = NULL;
+		struct module *m = oldest_module(s);
+		struct jit *j = oldest_jit(s);
 
-		VEC_FOREACH(&s->modules, m) {
-			if (*m != keep && (*m)->is_loaded && (*m)->tab.entries.cnt &&
-			    (!oldest || (*m)->used_seq < oldest->used_seq))
-				oldest = *m;
-		}
-		if (!oldest)
+		if (m && (!j || m->used_seq < j->used_seq))
+			module_unload(m);
+		else if (j)
+			perfmap_release(&j->map);
+		else
 			return;
-		module_unload(oldest);
 		s->stats.evicted_cnt++;
 	}
 }
@@ -256,7 +281,7 @@ static void ensure_loaded(struct symbols *s, struct module *m)
 	s->stats.debuginfod_cnt += result.debuginfod_had;
 	s->stats.debuginfod_late_cnt += result.debuginfod_late;
 	s->stats.refused_cnt += m->problem != NULL;
-	make_room(s, m);
+	make_room(s);
 }
 
 int symbols_module_info(struct symbols *s, uint32_t module, struct symbols_module_info *ret_info)
@@ -424,30 +449,41 @@ void symbols_jit_forget(struct symbols *s, uint32_t tgid)
 }
 
 /* The entry, after a look whether there is more in the file when there is none. */
-static const struct perfmap_entry *jit_find(struct jit *j, uint64_t addr)
+static const struct perfmap_entry *jit_find(struct symbols *s, struct jit *j, uint64_t addr)
 {
 	const struct perfmap_entry *e = perfmap_find(&j->map, addr);
-	uint64_t now_ns;
+	uint64_t start_ns, took_ns;
 
+	j->used_seq = ++s->seq;
 	if (e)
 		return e;
-	now_ns = clock_mono_ns();
-	if (j->tried_ns && now_ns - j->tried_ns < JIT_RETRY_NS)
+	start_ns = clock_mono_ns();
+	if (start_ns < j->next_ns)
 		return NULL;
-	j->tried_ns = now_ns;
 	perfmap_load(&j->map, j->tgid, NULL, NULL);
+	took_ns = clock_mono_ns() - start_ns;
+	j->next_ns = start_ns + (took_ns * JIT_RETRY_SHARE > JIT_RETRY_NS
+					 ? took_ns * JIT_RETRY_SHARE : JIT_RETRY_NS);
+	make_room(s);
 	return perfmap_find(&j->map, addr);
+}
+
+/* Addresses without a name share one short name, or each would be a function of its own. */
+static void name_unknown(struct symbols *s, struct symbol_name *name, const char *mapping)
+{
+	name_by_number(s, name, "%s+0x%" PRIx64, mapping, name->start);
+	name->frames[0].fn = keep(s, mapping, strlen(mapping));
 }
 
 void symbols_jit_name(struct symbols *s, uint32_t tgid, uint64_t addr, const char *mapping,
 		      struct symbol_name *ret_name)
 {
 	struct jit *j = jit_of(s, tgid);
-	const struct perfmap_entry *e = j ? jit_find(j, addr) : NULL;
+	const struct perfmap_entry *e = j ? jit_find(s, j, addr) : NULL;
 
 	*ret_name = (struct symbol_name){.frame_cnt = 1, .start = addr};
 	if (!e) {
-		name_by_number(s, ret_name, "%s+0x%" PRIx64, mapping ? mapping : "[anon]", addr);
+		name_unknown(s, ret_name, mapping ? mapping : "[anon]");
 		return;
 	}
 	ret_name->start = e->start;

@@ -115,8 +115,9 @@ void symbols_name(struct symbols *s, uint32_t module, uint64_t pc_off, bool is_r
  * The same for an address of process tgid that lies in no file, from
  * /tmp/perf-PID.map in the process' own namespaces (perfmap.h).  The map is
  * read at the first question and again when an address is missing and the file
- * has grown, at most once a second.  Without an answer the name is
- * "[anon]+0xADDRESS" or, with mapping, its name.
+ * has grown, at most once a second.  Without an answer the name is mapping's
+ * ("[anon]" for NULL), so that such addresses fold together, in full
+ * "[anon]+0xADDRESS".
  */
 void symbols_jit_name(struct symbols *s, uint32_t tgid, uint64_t addr, const char *mapping,
 		      struct symbol_name *ret_name);

@@ -50,6 +50,10 @@ static int table_load(struct image *im, const char *name, struct table *ret_tabl
 	strings = image_section(im, sec->link);
 	if (strings->type != SHT_STRTAB || sec->entsize != sizeof(Elf64_Sym))
 		return -EINVAL;
+	/* nobody packs these, so one that is packed would grow out of a small file */
+	if (sec->size > SYMTAB_BYTES_MAX || strings->size > SYMTAB_STRINGS_MAX ||
+	    ((sec->flags | strings->flags) & SHF_COMPRESSED))
+		return -E2BIG;
 	ret = image_data(im, sec, &data, &len, NULL);
 	if (ret < 0)
 		return ret == -ENODATA ? -ENOENT : ret;
@@ -126,7 +130,7 @@ static int add_strings(struct symtab *t, const struct image_section *sec, const 
 		return -ENOSPC;
 	t->tables[t->table_cnt++] = (struct symtab_strings){
 		.source = source,
-		.fd = sec->flags & SHF_COMPRESSED ? -1 : fd,
+		.fd = fd,
 		.off = sec->off,
 		.len = from->strings_len,
 		.data = from->strings,

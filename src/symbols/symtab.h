@@ -27,6 +27,8 @@ struct buf;
 struct image;
 
 enum {
+	SYMTAB_BYTES_MAX = 128 << 20,	 /* of one table as it is in the file */
+	SYMTAB_STRINGS_MAX = 256 << 20, /* of its names */
 	SYMTAB_MAX = 4 << 20,	 /* symbols of one file; more are left out and counted */
 	SYMTAB_TABLE_MAX = 6,	 /* tables of one file */
 	SYMTAB_NEST_MAX = 32,	 /* entries looked back at for one that reaches further */

@@ -61,8 +61,8 @@ def built(*flags):
 
 
 @contextlib.contextmanager
-def running(path, *args):
-    p = subprocess.Popen([path, *args], stdout=subprocess.PIPE)
+def running(path, *args, cwd=None):
+    p = subprocess.Popen([path, *args], stdout=subprocess.PIPE, cwd=cwd)
     try:
         assert p.stdout.read(1) == b"x", "it does not start"
         yield p.pid
@@ -500,7 +500,8 @@ def test_symbols_of_node():
     with running(node, "-e", code) as pid:
         jit = report(pid)["jit"]
         assert jit["runtime"] == "Node.js" and "--perf-basic-prof" in jit["improve"], jit
-    with running(node, "--perf-basic-prof", "-e", code) as pid:
+    with tempfile.TemporaryDirectory() as folder, \
+            running(node, "--perf-basic-prof", "-e", code, cwd=folder) as pid:
         _, after, found = jit_names_asked(pid, "burn")
         assert after["named"] > 10 and "burn" in found["frames"][0]["fn"], found
         os.unlink("/tmp/perf-%d.map" % pid)

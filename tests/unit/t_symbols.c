@@ -263,7 +263,8 @@ TEST(perfmap_of_a_process)
 
 	EQ_I(perfmap_path(self, path, sizeof(path)), 0);
 	symbols_jit_name(s, self, 0x1234, "[heap]", &n);
-	EQ_S(n.frames[0].fn, "[heap]+0x1234");
+	EQ_S(n.frames[0].fn, "[heap]");
+	EQ_S(n.frames[0].full, "[heap]+0x1234");
 	symbols_jit_forget(s, self);
 	FILE *f = fopen(path, "we");
 	OK(f);
@@ -277,7 +278,7 @@ TEST(perfmap_of_a_process)
 	if (geteuid() == 0) { /* another user's file is not believed */
 		EQ_I(fchown(fileno(f), 65534, 65534), 0);
 		symbols_jit_name(s, self, 0x1234, NULL, &n);
-		EQ_S(n.frames[0].fn, "[anon]+0x1234");
+		EQ_S(n.frames[0].full, "[anon]+0x1234");
 	}
 	fclose(f);
 	unlink(path);
