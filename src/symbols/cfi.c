@@ -145,7 +145,7 @@ static void fdes_run(struct cfi_maker *m, struct cfi_fn *fns, size_t *ret_fn_cnt
 	uint32_t done = 0; /* where the function before ended */
 	size_t next, fn_cnt = 0;
 
-	for (size_t i = 0; i < m->fdes.cnt; i = next) {
+	for (size_t i = 0; i < m->fdes.cnt && !m->full; i = next) {
 		const struct cfi_fde *fde = &m->fdes.items[i];
 		uint32_t limit = fde->pc + fde->len;
 

@@ -20,9 +20,9 @@ struct err;
 struct image;
 
 enum {
-	CFI_SECTION_MAX = 128 << 20, /* bytes of .eh_frame; Chromium has 32 MiB when not split */
+	CFI_SECTION_MAX = 64 << 20, /* bytes of .eh_frame; libLLVM 14 has 4.8 MiB */
 	CFI_FDE_MAX = 4 << 20,
-	CFI_ROW_MAX = 16 << 20,
+	CFI_ROW_MAX = 8 << 20,
 	CFI_EXT_MAX = 1 << 16, /* cfa_off of a row is the index */
 };
 

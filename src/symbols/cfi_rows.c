@@ -91,7 +91,7 @@ static bool ext_make(const struct cfi_state *st, bool signal, struct unw_ext *x)
 /* Few are distinct, and the newest is the likeliest. */
 static bool ext_index(struct cfi_maker *m, const struct unw_ext *x, uint16_t *ret_idx)
 {
-	enum { LOOK_BACK = 256 };
+	enum { LOOK_BACK = 64 }; /* node has 44 in all */
 	size_t stop = m->exts.cnt > LOOK_BACK ? m->exts.cnt - LOOK_BACK : 0;
 
 	for (size_t i = m->exts.cnt; i > stop; i--)

@@ -64,7 +64,7 @@ for t in gdb.selected_inferior().threads():
     t.switch()
     f, pcs, n = gdb.newest_frame(), [], 0
     while f and n < 1024:
-        if f.type() != gdb.INLINE_FRAME:
+        if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             pcs.append('%#x' % f.pc())
         n += 1
         try:
@@ -78,7 +78,8 @@ for t in gdb.selected_inferior().threads():
 def gdb(pid):
     """{tid: [pc]}"""
     text = run(['gdb', '-q', '-nx', '-batch', '-iex', 'set debuginfod enabled off',
-                '-iex', 'set auto-load off', '-p', str(pid), '-ex', 'python\n' + GDB])
+                '-iex', 'set auto-load off',
+                '-iex', 'set backtrace past-main on', '-iex', 'set backtrace past-entry on', '-p', str(pid), '-ex', 'python\n' + GDB])
     return {int(m.group(1)): [int(x, 16) for x in m.group(2).split()]
             for m in re.finditer(r'^STACK (\d+) (.*)$', text, re.M)}
 

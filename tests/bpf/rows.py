@@ -63,7 +63,7 @@ def readelf(path):
             pending = (int(entry.group(3), 16), cies.get(int(entry.group(2), 16), set()) | {'last'})
         elif words[:1] == ['LOC']:
             head = words[1:]
-        elif head and len(words) == len(head) + 1:
+        elif head and len(words) == len(head) + 1 and words[1] != 'ZERO':
             loc, rule = int(words[0], 16), rule_of(dict(zip(head, words[1:])))
             if end is None:
                 cies[cie] = rule
