@@ -10,9 +10,12 @@ struct stacks_result *stacks_seen(const struct model *m, const struct waits_resu
 				  struct arena *arena)
 {
 	uint32_t *home = ARENA_ARRAY(arena, uint32_t, m->thread_cnt + 1);
+	uint8_t *resting = ARENA_ARRAY(arena, uint8_t, m->thread_cnt + 1);
 
-	for (size_t i = 0; i < m->thread_cnt; i++)
+	for (size_t i = 0; i < m->thread_cnt; i++) {
 		home[i] = w->threads[i].home_res;
-	return stacks_make(m, &(struct stacks_opts){.home_res = home, .idle = idle,
-						    .targets = true}, arena);
+		resting[i] = w->threads[i].role == ROLE_T_IDLE;
+	}
+	return stacks_make(m, &(struct stacks_opts){.home_res = home, .idle_threads = resting,
+						    .idle = idle, .targets = true}, arena);
 }

@@ -148,6 +148,8 @@ static void put_spot_head(struct pen *p, const struct stacks_view *v, const stru
 	if (s->st >= ST_WAIT)
 		buf_adds(&b, "waits for ");
 	buf_adds(&b, fn_name(v->r, s->res_fn));
+	if (s->res_cnt > 1)
+		buf_printf(&b, " and %u more", s->res_cnt - 1);
 	pen_cut(p, PEN_KEY, p->columns - p->col, buf_str(&b));
 	pen_nl(p);
 }

@@ -22,6 +22,7 @@ struct group {
 	uint32_t thread, res;
 	uint8_t st;
 	uint64_t total_ns, seen_ns;
+	uint64_t ended_ns;	/* of waits whose waker's stack is known */
 };
 
 struct maker {
@@ -73,8 +74,11 @@ static bool is_left_out(const struct maker *k, uint32_t thread)
 
 static bool is_idle(const struct maker *k, uint32_t thread, uint32_t res, unsigned st)
 {
-	return k->opts && k->opts->home_res && st >= ST_WAIT && res != NO_IDX &&
-	       k->opts->home_res[thread] == res;
+	if (!k->opts || st < ST_WAIT)
+		return false;
+	if (k->opts->idle_threads && k->opts->idle_threads[thread])
+		return true;
+	return k->opts->home_res && res != NO_IDX && k->opts->home_res[thread] == res;
 }
 
 /* How long all of each group took, whether or not a stack was taken. */
@@ -115,17 +119,24 @@ static void groups_seen(struct maker *k)
 {
 	for (size_t i = 0; i < k->m->stack_sum_cnt; i++) {
 		const struct stack_sum *s = &k->m->stack_sums[i];
+		struct group *g;
 
-		if (has_frames(k->m, s->stack) && !is_left_out(k, s->thread))
-			group_get(k, group_thread(k, s), s->res, s->st)->seen_ns += weight_of(s);
+		if (is_left_out(k, s->thread))
+			continue;
+		g = group_get(k, group_thread(k, s), s->res, s->st);
+		g->seen_ns += has_frames(k->m, s->stack) ? weight_of(s) : 0;
+		g->ended_ns += has_frames(k->m, s->waker_stack) ? s->ns : 0;
 	}
-	VEC_FOREACH(&k->groups, g)
-		if (g->total_ns < g->seen_ns && (g->st != ST_RUN || k->m->meta.sample_ns))
-			g->total_ns = g->seen_ns; /* a thread without sums, or clocks apart */
+	VEC_FOREACH(&k->groups, g) {
+		uint64_t most = g->seen_ns > g->ended_ns ? g->seen_ns : g->ended_ns;
+
+		if (g->total_ns < most && (g->st != ST_RUN || k->m->meta.sample_ns))
+			g->total_ns = most; /* a thread without sums, or clocks apart */
+	}
 }
 
 static struct stack_row row_of(const struct maker *k, const struct stack_sum *s,
-			       const struct group *g)
+			       const struct group *g, uint64_t seen_ns)
 {
 	uint64_t weight = weight_of(s);
 
@@ -133,8 +144,8 @@ static struct stack_row row_of(const struct maker *k, const struct stack_sum *s,
 		.mode = s->st == ST_RUN ? STACKS_ON : STACKS_OFF, .st = s->st, .ctx = s->ctx,
 		.idle = is_idle(k, s->thread, s->res, s->st), .thread = s->thread, .res = s->res,
 		.waker = s->waker, .stack = s->stack, .waker_stack = s->waker_stack,
-		.ns = g->seen_ns ? (uint64_t)((double)weight / (double)g->seen_ns *
-					      (double)g->total_ns) : 0,
+		.ns = seen_ns ? (uint64_t)((double)weight / (double)seen_ns *
+					   (double)g->total_ns) : 0,
 		.seen_ns = s->ns, .cnt = s->cnt,
 	};
 }
@@ -158,35 +169,43 @@ static void add_waker_row(struct maker *k, struct stack_row row)
 {
 	struct stacks_sum *sum = &k->r->sums[STACKS_WAKER];
 
-	if (!has_frames(k->m, row.waker_stack))
-		return;
 	row.mode = STACKS_WAKER;
+	if (!has_frames(k->m, row.stack))
+		row.stack = NO_IDX;
 	sum->covered_ns += row.seen_ns;
 	sum->scaled_ns += row.ns;
 	sum->cnt += row.cnt;
 	vec_push(&k->rows, row);
 }
 
+static void add_row(struct maker *k, const struct stack_row *row)
+{
+	struct stacks_sum *sum = &k->r->sums[row->mode];
+
+	sum->covered_ns += row->seen_ns;
+	sum->scaled_ns += row->ns;
+	sum->cnt += row->cnt;
+	count_cut(k, row);
+	vec_push(&k->rows, *row);
+}
+
 static void rows_make(struct maker *k)
 {
 	for (size_t i = 0; i < k->m->stack_sum_cnt; i++) {
 		const struct stack_sum *s = &k->m->stack_sums[i];
+		const struct group *g;
 		struct stack_row row;
-		struct stacks_sum *sum;
 
-		if (!has_frames(k->m, s->stack) || is_left_out(k, s->thread))
+		if (is_left_out(k, s->thread) ||
+		    (is_idle(k, s->thread, s->res, s->st) && !k->opts->idle))
 			continue;
-		row = row_of(k, s, group_get(k, group_thread(k, s), s->res, s->st));
-		if (row.idle && !k->opts->idle)
-			continue;
-		sum = &k->r->sums[row.mode];
-		sum->covered_ns += s->ns;
-		sum->scaled_ns += row.ns;
-		sum->cnt += s->cnt;
-		count_cut(k, &row);
-		vec_push(&k->rows, row);
-		if (row.mode == STACKS_OFF)
-			add_waker_row(k, row);
+		g = group_get(k, group_thread(k, s), s->res, s->st);
+		if (has_frames(k->m, s->stack)) {
+			row = row_of(k, s, g, g->seen_ns);
+			add_row(k, &row);
+		}
+		if (s->st >= ST_WAIT && has_frames(k->m, s->waker_stack))
+			add_waker_row(k, row_of(k, s, g, g->ended_ns));
 	}
 }
 

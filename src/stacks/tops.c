@@ -109,7 +109,7 @@ static uint32_t res_fn(const struct stacks_result *r, const struct stack_row *ro
 
 static uint64_t spot_key(const struct spot *s)
 {
-	uint64_t a = (uint64_t)s->res_fn << 32 | (s->fn_cnt ? s->fns[0] : NO_IDX);
+	uint64_t a = (uint64_t)s->thread_fn << 32 | (s->fn_cnt ? s->fns[0] : NO_IDX);
 	uint64_t b = (uint64_t)s->waker_fn << 32 | (s->waker_fn_cnt ? s->waker_fns[0] : NO_IDX);
 
 	return hash_u64(a ^ hash_u64(b + 1)) + s->st;
@@ -121,7 +121,7 @@ static struct spot spot_of(const struct stacks_result *r, const struct stack_row
 		.res_fn = res_fn(r, row), .st = row->st, .thread_fn = r->threads[row->thread],
 		.waker = NO_IDX, .waker_fn = NO_IDX,
 		.ns = row->ns, .cnt = row->cnt, .seen_ns = row->seen_ns,
-		.top_ns = row->ns,
+		.top_ns = row->ns, .res_cnt = 1,
 	};
 
 	s.fn_cnt = site_callers(r, row->stack, s.fns, SPOT_CALLERS);
@@ -142,6 +142,7 @@ static void spot_merge(struct spot *into, const struct spot *add)
 	sum.ns = into->ns + add->ns;
 	sum.cnt = into->cnt + add->cnt;
 	sum.seen_ns = into->seen_ns + add->seen_ns;
+	sum.res_cnt = into->res_cnt;
 	*into = sum;
 }
 
@@ -160,19 +161,23 @@ struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct are
 			size_t *ret_cnt)
 {
 	VEC(struct spot) spots = {0};
-	struct hmap by_key = {0};
+	struct hmap by_key = {0}, by_res = {0};
 	struct spot *out;
 
 	for (size_t i = r->first_row[mode]; i < r->first_row[mode + 1]; i++) {
 		struct spot s = spot_of(r, &r->rows[i]);
-		uint64_t *slot = hmap_slot(&by_key, spot_key(&s));
+		uint64_t *slot = hmap_slot(&by_key, spot_key(&s)), *seen;
 
-		if (*slot) {
-			spot_merge(&spots.items[*slot - 1], &s);
+		if (*slot == 0) {
+			vec_push(&spots, s);
+			*slot = spots.cnt;
+			hmap_put(&by_res, *slot << 32 | s.res_fn, 1);
 			continue;
 		}
-		vec_push(&spots, s);
-		*slot = spots.cnt;
+		spot_merge(&spots.items[*slot - 1], &s);
+		seen = hmap_slot(&by_res, *slot << 32 | s.res_fn);
+		spots.items[*slot - 1].res_cnt += *seen == 0;
+		*seen = 1;
 	}
 	vec_sort(&spots, cmp_spot);
 	out = ARENA_ARRAY(arena, struct spot, spots.cnt + 1);
@@ -181,5 +186,6 @@ struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct are
 	*ret_cnt = spots.cnt;
 	vec_release(&spots);
 	hmap_release(&by_key);
+	hmap_release(&by_res);
 	return out;
 }

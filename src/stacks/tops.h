@@ -3,8 +3,8 @@
 #define STACKS_TOPS_H
 /*
  * The rows as short tables: functions by the time in them, and spots, which
- * are what was waited for together with where in the program, and who ended
- * it where.  Results live in the caller's arena, largest first.
+ * are where in the program threads of one name wait in one state, for what,
+ * and who ended it where.  Results live in the caller's arena, largest first.
  */
 #include "stacks/stacks.h"
 
@@ -20,7 +20,8 @@ struct top_fn *tops_make(const struct stacks_result *r, unsigned mode, struct ar
 enum { SPOT_CALLERS = 4 };
 
 struct spot {
-	uint32_t res_fn;	/* what was waited for: idx in fns */
+	uint32_t res_fn;	/* what the heaviest row waited for: idx in fns */
+	uint32_t res_cnt;	/* distinct ones */
 	uint8_t st;
 	uint32_t thread_fn;	/* of the heaviest row: its thread's name */
 	uint32_t fns[SPOT_CALLERS]; /* the site and its callers, of the heaviest row */

@@ -26,7 +26,7 @@ static bool keep_row(const struct stack_row *row, void *ctx)
 {
 	const struct wanted *w = ctx;
 
-	if (row->stack == NO_IDX ||
+	if ((row->stack == NO_IDX && row->mode != STACKS_WAKER) ||
 	    (row->thread != w->step->thread &&
 	     !chain_alike(w->k, row->thread, w->step->thread)))
 		return false;
