@@ -78,7 +78,8 @@ static void fold(struct point *items, size_t *cnt)
 {
 	size_t out = 0;
 
-	qsort(items, *cnt, sizeof(*items), by_name);
+	if (*cnt > 1)
+		qsort(items, *cnt, sizeof(*items), by_name);
 	for (size_t i = 0; i < *cnt; i++) {
 		if (out && strcmp(items[out - 1].name, items[i].name) == 0 &&
 		    strcmp(items[out - 1].path, items[i].path) == 0)

@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -72,13 +73,13 @@ def running(path, *args, cwd=None):
         p.stdout.close()
 
 
-def report(pid, *args):
-    r = heldup("symbols", "-p", str(pid), "--json", *args).ended(OK)
+def report(pid, *args, env=None):
+    r = heldup("symbols", "-p", str(pid), "--json", *args, env=env).ended(OK)
     return json.loads(r.out)["processes"][0]
 
 
-def row(pid, *args, name="prog"):
-    return [m for m in report(pid, *args)["mappings"] if os.path.basename(m["path"]) == name][0]
+def row(pid, *args, name="prog", env=None):
+    return [m for m in report(pid, *args, env=env)["mappings"] if os.path.basename(m["path"]) == name][0]
 
 
 def base_of(pid, path):
@@ -103,9 +104,9 @@ def functions(path):
     return found
 
 
-def names_at(pid, addrs, *args):
+def names_at(pid, addrs, *args, env=None):
     """{address: (short, full, offset)} of the function itself."""
-    found = report(pid, *args, *["%x" % a for a in addrs])["addresses"]
+    found = report(pid, *args, *["%x" % a for a in addrs], env=env)["addresses"]
     assert len(found) == len(addrs)
     return {int(a["address"], 16): (a["frames"][-1]["fn"], a["frames"][-1]["full"], a["off"])
             for a in found}
@@ -117,10 +118,10 @@ WANT = {"_ZL5quieti": ("quiet", "quiet(int)"), "_Z8exportedi": ("exported", "exp
         "main": ("main", "main")}
 
 
-def check_names(pid, nm, base, *args, only=None):
+def check_names(pid, nm, base, *args, only=None, env=None):
     want = {base + nm[s][0] + off: WANT[s] + (off,) for s in WANT for off in (0, 2)
             if only is None or s in only}
-    got = names_at(pid, sorted(want), *args)
+    got = names_at(pid, sorted(want), *args, env=env)
     for addr, (fn, full, off) in want.items():
         assert got[addr] == (fn, full, off), "at %#x: %s, not %s" % (addr, got[addr], (fn, full, off))
 
@@ -337,7 +338,6 @@ def test_symbols_on_the_command_line():
 
 def test_symbols_waits_no_longer_for_debuginfod():
     """A server that takes the question and never answers."""
-    import socket
     with socket.socket() as s, built() as folder, tempfile.TemporaryDirectory() as cache:
         split(folder)
         s.bind(("127.0.0.1", 0))
@@ -597,3 +597,35 @@ def test_symbols_survive_damaged_debug_information():
                     addr = marked + base_of(pid, folder + "/lines")
                     frames = report(pid, "%x" % addr)["addresses"][0]["frames"]
                     assert frames[-1]["fn"] == "outer", (name, byte, frames)
+
+
+def test_symbols_from_debuginfod():
+    """A server on loopback; what it sent is found later without it."""
+    server = shutil.which("debuginfod")
+    if not server:
+        raise Skip("debuginfod is not installed")
+    with built() as folder, tempfile.TemporaryDirectory() as own:
+        nm = split(folder)
+        os.mkdir(own + "/files")
+        os.rename(folder + "/prog.debug", own + "/files/prog.debug")
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % port,
+               "DEBUGINFOD_CACHE_PATH": own + "/cache"}
+        with running(folder + "/prog") as pid:
+            p = subprocess.Popen([server, "-F", own + "/files", "-d", own + "/db", "-p", str(port)],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                end = time.monotonic() + 15
+                while row(pid, env=env)["source"] != "debuginfod":
+                    assert time.monotonic() < end, row(pid, env=env)
+                    shutil.rmtree(own + "/cache", ignore_errors=True)
+                    time.sleep(0.3)
+            finally:
+                p.kill()
+                p.wait()
+            r = row(pid, "--debuginfod", "300ms", env=env)
+            assert r["source"] == "debuginfod" and r["lines"] is False, r
+            check_names(pid, nm, base_of(pid, folder + "/prog"), "--debuginfod", "1s", env=env)
+            assert row(pid, "--debuginfod", "0s", env=env)["source"] != "debuginfod"
