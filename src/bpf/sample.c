@@ -16,7 +16,7 @@ int hu_sample(void *ctx)
 
 	if (!with_stacks || !cur->pid || !bpf_map_lookup_elem(&hu_procs, &tgid))
 		return 0;
-	id = stack_walk(ctx, cur, NULL, 0, now);
+	id = stack_walk(ctx, cur, NULL, false, now);
 	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
 	if (!w) {
 		count_loss(HU_LOSS_SAMPLES);

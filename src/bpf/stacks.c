@@ -5,18 +5,21 @@
  * A walk costs some microseconds, a switch a few hundred nanoseconds: so a
  * thread is walked at most once in WALK_GAP_NS, a CPU WALKS_PER_SEC times a
  * second.  Between two walks a wait gets the id of an earlier one where its
- * fingerprint is the same: system call, pc, sp, rbp and two of the return
- * addresses up the stack.  That is checked by a walk every CHECK_NS; a
- * fingerprint that was wrong DOUBT_MAX times is not used again.  What gets no
- * id is counted: stacks are a sample of the waits.
+ * fingerprint is the same: system call, pc, sp, rbp and a return address up
+ * the stack, now and then a second one further up.  That is checked by a walk
+ * every CHECK_NS, CHECKS_PER_SEC times a second on a CPU; a fingerprint that
+ * was wrong DOUBT_MAX times is not used again.  What gets no id is counted:
+ * stacks are a sample of the waits.
  *
  * The id is given at the first sight of a stack, when its frames go out; after
  * that only the id travels.
  */
 #define WALK_GAP_NS (10 * 1000 * NSEC_PER_USEC)
 #define CHECK_NS (200 * 1000 * NSEC_PER_USEC)
-#define WALKS_PER_SEC 2000
+#define WALKS_PER_SEC 1000
 #define WALKS_BURST 64
+#define CHECKS_PER_SEC 64
+#define CHECK_GAP_NS (1000 * 1000 * NSEC_PER_USEC / CHECKS_PER_SEC)
 #define DOUBT_MAX 2
 
 enum stack_why { STACK_WAIT = 0, STACK_WAKER = 1, STACK_SAMPLE = 2 };
@@ -195,14 +198,14 @@ static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct 
 }
 
 /* k: what the next stack with this fingerprint will be taken for. */
-static __always_inline void remember(struct thr_stack *k, const struct unw_state *st, u64 key,
-				     u64 sp, u64 now)
+static __always_inline void remember(struct thr_stack *k, const struct unw_state *st, u64 sp,
+				     u64 now)
 {
-	k->key = key;
 	k->check_ns = now + CHECK_NS;
 	k->slot[0] = st->slot[0] ? st->slot[0] - sp : 0;
 	k->slot[1] = st->slot[1] ? st->slot[1] - sp : 0;
-	k->sum = st->slot_pc[0] ^ st->slot_pc[1] << 1;
+	k->pc[0] = st->slot_pc[0];
+	k->pc[1] = st->slot_pc[1];
 }
 
 static __always_inline struct unw_state *scratch_take(struct unw_cpu *c, u32 *ret_idx)
@@ -218,8 +221,11 @@ static __always_inline struct unw_state *scratch_take(struct unw_cpu *c, u32 *re
 	return NULL;
 }
 
-/* Walks the current task.  k is filled in where it is not NULL.  Returns the id, 0 none. */
-static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k, u64 key,
+/*
+ * Walks the current task.  k is filled in where it is not NULL; same: it was
+ * that of the present fingerprint before.  Returns the id, 0 none.
+ */
+static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k, bool same,
 				 u64 now)
 {
 	u32 zero = 0, idx = 0, id, user;
@@ -242,13 +248,13 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_
 	sp = st->first_sp;
 	id = stack_finish(ctx, st, cur, c, now);
 	if (k && id) {
-		if (k->key == key && k->user != user && k->id) {
+		if (!same) {
+			k->doubt = 0;
+		} else if (k->user != user) {
 			k->doubt++;
 			count_walk(c, UNWC_DOUBT);
-		} else if (k->key != key) {
-			k->doubt = 0;
 		}
-		remember(k, st, key, sp, now);
+		remember(k, st, sp, now);
 		k->user = user;
 		k->id = id;
 	}
@@ -257,16 +263,32 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_
 	return id;
 }
 
-/* Is what lies at the two remembered places of the stack still the same? */
-static __always_inline bool slots_agree(const struct thr_stack *k, u64 sp)
+/*
+ * Do the remembered return addresses still lie there?  The upper one, mostly
+ * not in the cache, is looked at one time in eight.
+ */
+static __always_inline bool slots_agree(const struct thr_stack *k, u64 sp, u64 now)
 {
-	u64 a = 0, b = 0;
+	u64 pc;
 
-	if (k->slot[0] && !read_user(&a, sp + k->slot[0]))
+	if (k->slot[0] && (!read_user(&pc, sp + k->slot[0]) || pc != k->pc[0]))
 		return false;
-	if (k->slot[1] && !read_user(&b, sp + k->slot[1]))
-		return false;
-	return (a ^ b << 1) == k->sum;
+	if (now >> 6 & 7 || !k->slot[1])
+		return true;
+	return read_user(&pc, sp + k->slot[1]) && pc == k->pc[1];
+}
+
+/* May it be used without a walk? */
+static __always_inline bool is_fresh(struct thr_stack *k, struct unw_cpu *c, u64 now)
+{
+	if (now < k->check_ns)
+		return true;
+	if (now < c->check_ns) {
+		k->check_ns = now + CHECK_NS;
+		return true;
+	}
+	c->check_ns = now + CHECK_GAP_NS;
+	return false;
 }
 
 /*
@@ -275,7 +297,8 @@ static __always_inline bool slots_agree(const struct thr_stack *k, u64 sp)
  */
 static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why, u64 now)
 {
-	u32 zero = 0, i, at;
+	u32 zero = 0, i, at = 0;
+	bool same = false;
 	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
 	struct thr_stack *k = NULL;
 	u64 key = 0, pc = 0, sp = 0, bp = 0;
@@ -285,7 +308,7 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 		return 0;
 	why &= 1;
 	if (with_stacks == STACKS_EACH)
-		return stack_walk(ctx, cur, NULL, 0, now);
+		return stack_walk(ctx, cur, NULL, false, now);
 	if (has_user(cur)) {
 		struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
 
@@ -296,10 +319,11 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 		key ^= (u64)(why ? WAIT_CLASS_CNT : t->cls) << 56;
 		at = t->stacks.turn & (THR_STACKS - 1);
 		for (i = 0; i < THR_STACKS; i++)
-			at = t->stacks.known[i].key == key ? i : at;
-		k = &t->stacks.known[at & (THR_STACKS - 1)];
-		if (k->key == key && k->doubt < DOUBT_MAX && now < k->check_ns &&
-		    slots_agree(k, sp)) {
+			at = t->stacks.keys[i] == key ? i : at;
+		at &= THR_STACKS - 1;
+		k = &t->stacks.known[at];
+		same = t->stacks.keys[at] == key && k->id && slots_agree(k, sp, now);
+		if (same && k->doubt < DOUBT_MAX && is_fresh(k, c, now)) {
 			count_walk(c, UNWC_REUSED);
 			return k->id;
 		}
@@ -309,7 +333,10 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 		return 0;
 	}
 	t->stacks.next_ns[why] = now + WALK_GAP_NS;
-	if (k && k->key != key)
+	if (k && !same) {
+		t->stacks.keys[at & (THR_STACKS - 1)] = key;
+		k->id = 0;
 		t->stacks.turn++;
-	return stack_walk(ctx, cur, k, key, now);
+	}
+	return stack_walk(ctx, cur, k, same, now);
 }

@@ -51,17 +51,17 @@ enum thr_state {
 
 /* Where a thread was found, by what can be told of its stack without walking it. */
 struct thr_stacks {
+	u64 keys[THR_STACKS];
 	u64 next_ns[2]; /* no other walk before this: for its waits, for those it wakes */
-	u32 turn;	/* which of known is replaced next */
+	u32 turn;	/* which is replaced next */
 	u32 pad;
 	struct thr_stack {
-		u64 key;
-		u64 check_ns; /* walk again after this: does key still mean id? */
-		u64 sum;      /* of two return addresses, at sp + slot[] */
+		u64 check_ns; /* walk again after this: does its key still mean id? */
+		u64 pc[2];    /* two of its return addresses, at sp + slot[] */
 		u32 slot[2];
 		u32 user;     /* hash of the user frames */
 		u32 id;
-		u32 doubt;    /* times that key meant another stack */
+		u32 doubt;    /* times that the key meant another stack */
 		u32 pad;
 	} known[THR_STACKS];
 };

@@ -120,6 +120,7 @@ enum unw_count {
 /* Of one CPU. */
 struct unw_cpu {
 	u64 refill_ns;
+	u64 check_ns;	/* no fingerprint is checked before */
 	u32 tokens;
 	u32 busy[UNW_SCRATCH_CNT];
 	u64 cnt[UNWC_CNT];
