@@ -25,6 +25,8 @@ struct tinfo {			/* index as model threads */
 	bool answers;		/* ended a turn, or woke a tracked thread */
 	bool on_stack;		/* being explained */
 	uint32_t server_read_cnt, server_most_cnt; /* reads, those from one socket */
+	uint32_t fed_cnt;	/* turns it began on sockets that another thread polls */
+	bool polls;		/* waited for a set or a list of files */
 	uint32_t home_cls;	/* enum wait_class of its home wait, WAIT_CLASS_CNT none */
 	uint32_t open_max;	/* requests open in it at one time */
 	uint64_t open_home_ns, open_away_ns; /* waits with one open, at home and elsewhere */

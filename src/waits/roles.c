@@ -81,6 +81,8 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 	       place_of(e, w->res) == e->r->threads[w->thread].home_res;
 }
 
+#define FED_MIN 2
+
 static void mark_reader(struct engine *e, uint32_t t)
 {
 	if (t != NO_IDX)
@@ -107,6 +109,47 @@ static void server_sock_seen(struct engine *e, struct hmap *seen, uint32_t t, ui
 	if (*slot > ti->server_most_cnt)
 		ti->server_most_cnt = *slot;
 	ti->reads = true;
+}
+
+/* Sockets that ended a wait for a set or list: which thread was told. */
+static void pollers_find(struct engine *e, struct hmap *ret_pollers)
+{
+	for (size_t i = 0; i < e->m->wait_cnt; i++) {
+		const struct wait *w = &e->m->waits[i];
+
+		if (w->cls != WAIT_EPOLL && w->cls != WAIT_POLL)
+			continue;
+		e->tinfo[w->thread].polls = true;
+		if (res_is_server(e->m, w->first_io))
+			hmap_put(ret_pollers, w->first_io, w->thread);
+	}
+}
+
+static void feeders_count(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct hmap pollers = { 0 };
+
+	pollers_find(e, &pollers);
+	for (size_t i = 0; i < m->turn_cnt; i++) {
+		uint32_t t = model_thread_by_tid(m, m->turns[i].first_tid);
+		uint32_t res = model_res_by_id(m, m->turns[i].res);
+		uint64_t poller;
+
+		if (t == NO_IDX || m->turns[i].role != ROLE_SERVER)
+			continue;
+		e->tinfo[t].fed_cnt += hmap_get(&pollers, res, &poller) && poller != t;
+	}
+	hmap_release(&pollers);
+}
+
+/*
+ * Its requests come through another thread's loop: a worker that never rests
+ * looks like a loop.  Once may be a socket that was given away when it was new.
+ */
+static bool is_fed(const struct tinfo *ti)
+{
+	return !ti->polls && ti->fed_cnt >= FED_MIN;
 }
 
 static void readers_of_turns(struct engine *e, struct hmap *seen)
@@ -152,6 +195,7 @@ static void readers_mark(struct engine *e)
 			mark_reader(e, w->thread);
 	}
 	readers_of_turns(e, &seen);
+	feeders_count(e);
 	for (size_t i = 0; i < m->pair_cnt; i++) {
 		const struct pair *p = &m->pairs[i];
 
@@ -284,7 +328,8 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 		return ROLE_T_NONE;
 	if (ti->reads) {
 		bool loops = ti->home_cls == WAIT_EPOLL || ti->home_cls == WAIT_POLL ||
-			     ti->home_cls == WAIT_IOURING || ti->home_cls == WAIT_CLASS_CNT;
+			     ti->home_cls == WAIT_IOURING ||
+			     (ti->home_cls == WAIT_CLASS_CNT && !is_fed(ti));
 
 		/*
 		 * Else one socket nearly always: a thread of its own for that client.
