@@ -63,13 +63,14 @@ class Nothing:
 class Heldup:
     name = 'heldup'
     tools = ()
+    options = ()
 
     def __init__(self, path):
         self.path = path
 
     def begin(self, workload, seconds):
-        self.proc = workload.lab.spawn([self.path, 'why', *workload.selection(), '-d',
-                                        '%gs' % (seconds + 4), '--json'])
+        self.proc = workload.lab.spawn([self.path, 'why', *workload.selection(),
+                                        *self.options, '-d', '%gs' % (seconds + 4), '--json'])
         self.wait_attached()
         self.cpu0, self.t0 = cpu_seconds(self.proc.pid), time.monotonic()
 
