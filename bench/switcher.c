@@ -2,13 +2,14 @@
 /*
  * Makes context switches at a fixed rate, for measuring what watching costs.
  *
- *	switcher --rate N --threads N --rings N [--pipe]
+ *	switcher --rate N --threads N --rings N [--pipe] [--depth N]
  *
  * The threads form rings.  In each ring a token goes round: every hop wakes
  * the next thread, by futex or by pipe, and the sender blocks for its own
  * next turn.  The holder of a token that is ahead of its rate sleeps five
  * milliseconds.  So the switches spread evenly over all threads.  Once a
- * second it prints the hops done in it.  Runs until it is killed.
+ * second it prints the hops done in it.  With --depth so many functions more
+ * lie under each thread's loop.  Runs until it is killed.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -25,6 +26,7 @@
 
 #define THREADS_MAX 20000
 #define STACK_BYTES 65536
+#define DEPTH_MAX 100	/* times the largest frame below: it fits into a stack */
 
 struct ring {
 	uint64_t start_ns;
@@ -39,7 +41,7 @@ struct seat {
 	int pipe_fds[2];
 };
 
-static int use_pipe;
+static int use_pipe, depth;
 static _Atomic uint64_t total_hops;
 
 static void die(const char *what)
@@ -108,6 +110,46 @@ static void *sit(void *arg)
 	return NULL;
 }
 
+/*
+ * A thread goes down through several functions with frames of several sizes,
+ * as a server's do: the same rule again and again would be too easy.
+ */
+static void *go_down(struct seat *seat, int left);
+
+#define DOWN(name, bytes)                                                  \
+	static __attribute__((noinline)) void *name(struct seat *seat, int left) \
+	{                                                                  \
+		volatile char room[bytes];                                 \
+		void *ret;                                                 \
+                                                                           \
+		room[0] = (char)left;                                      \
+		ret = go_down(seat, left);                                 \
+		room[bytes - 1] = room[0]; /* and no jump instead of the call */ \
+		return ret;                                                \
+	}
+DOWN(down_a, 16)
+DOWN(down_b, 80)
+DOWN(down_c, 40)
+DOWN(down_d, 200)
+DOWN(down_e, 8)
+DOWN(down_f, 120)
+DOWN(down_g, 300)
+DOWN(down_h, 64)
+
+static inline __attribute__((always_inline)) void *go_down(struct seat *seat, int left)
+{
+	static void *(*const down[])(struct seat *, int) = {
+		down_a, down_b, down_c, down_d, down_e, down_f, down_g, down_h,
+	};
+
+	return left ? down[left % 8](seat, left - 1) : sit(seat);
+}
+
+static void *start(void *arg)
+{
+	return go_down(arg, depth);
+}
+
 static void start_ring(struct ring *ring, int seat_cnt, double hops_per_s)
 {
 	struct seat *seats = calloc((size_t)seat_cnt, sizeof(*seats));
@@ -127,7 +169,7 @@ static void start_ring(struct ring *ring, int seat_cnt, double hops_per_s)
 			die("pipe");
 	}
 	for (int i = 0; i < seat_cnt; i++) {
-		errno = pthread_create(&thread, &attr, sit, &seats[i]);
+		errno = pthread_create(&thread, &attr, start, &seats[i]);
 		if (errno)
 			die("pthread_create");
 	}
@@ -141,6 +183,7 @@ int main(int argc, char **argv)
 		{ "threads", required_argument, NULL, 't' },
 		{ "rings", required_argument, NULL, 'n' },
 		{ "pipe", no_argument, NULL, 'p' },
+		{ "depth", required_argument, NULL, 'd' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int rate = 20000, thread_cnt = 8, ring_cnt = 2, opt;
@@ -152,11 +195,15 @@ int main(int argc, char **argv)
 		case 't': thread_cnt = atoi(optarg); break;
 		case 'n': ring_cnt = atoi(optarg); break;
 		case 'p': use_pipe = 1; break;
+		case 'd': depth = atoi(optarg); break;
 		default: return 2;
 		}
 	}
-	if (rate < 1 || ring_cnt < 1 || thread_cnt < 2 * ring_cnt || thread_cnt > THREADS_MAX) {
-		fprintf(stderr, "switcher: needs a rate and two threads for each ring\n");
+	if (rate < 1 || ring_cnt < 1 || thread_cnt < 2 * ring_cnt || thread_cnt > THREADS_MAX ||
+	    depth < 0 || depth > DEPTH_MAX) {
+		fprintf(stderr,
+			"switcher: needs a rate, two threads for each ring, depth up to %d\n",
+			DEPTH_MAX);
 		return 2;
 	}
 	for (int i = 0; i < ring_cnt; i++) {
