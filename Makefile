@@ -216,6 +216,7 @@ eval: all
 bench: all load
 	$(Q)tools/deps bench
 	$(Q)bench/run
+	$(Q)bench/stacks
 
 fuzz: fuzzers
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run

@@ -128,10 +128,13 @@ class Peer:
     def end(self):
         cpu1, t1 = cpu_seconds(self.proc.pid), time.monotonic()
         rss = peak_rss_mib(self.proc.pid)
-        self.proc.stop()
+        self.finish()
         if cpu1 is None:
             raise LabError('%s ended early: %s' % (self.name, self.proc.text()[-300:]))
         return {'cpu_percent': 100 * (cpu1 - self.cpu0) / (t1 - self.t0), 'rss_mib': rss}
+
+    def finish(self):
+        self.proc.stop()
 
 
 class Bpftrace(Peer):
@@ -140,11 +143,12 @@ class Bpftrace(Peer):
     name = 'bpftrace, 16 metrics by system call'
     tools = ('bpftrace', 'unshare')
     attach_s = 4.0
+    script = 'sixteen.bt'
 
     def argv(self, workload):
-        with open(os.path.join(HERE, 'sixteen.bt')) as f:
+        with open(os.path.join(HERE, self.script)) as f:
             text = f.read().replace('/FILTER/', '/%s/' % workload.bpftrace_filter())
-        script = workload.lab.write('sixteen.bt', text)
+        script = workload.lab.write(self.script, text)
         return ['unshare', '-m', 'sh', '-c', '[ -e /sys/kernel/debug/tracing/events ] ||'
                 ' mount -t debugfs none /sys/kernel/debug; exec bpftrace ' + script]
 
