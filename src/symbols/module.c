@@ -121,6 +121,7 @@ static void __attribute__((format(printf, 2, 3))) tell(struct module *m, const c
 /* What stays open until symtab_finish. */
 struct loading {
 	struct module *m;
+	int fd; /* where names are read from later, -1: they are copied */
 	struct image *im, *packed, *debug;
 	uint8_t *packed_bytes;
 	struct symtab_text text;
@@ -229,22 +230,22 @@ static void add_all(struct loading *l, const struct module_load_opts *opts,
 		    struct module_load_result *result)
 {
 	struct module *m = l->m;
-	bool has_symtab = add_table(l, l->im, m->fd, ".symtab", SYMBOL_SYMTAB);
+	bool has_symtab = add_table(l, l->im, l->fd, ".symtab", SYMBOL_SYMTAB);
 
 	m->has_lines = has_info(l->im);
 	if (!has_symtab)
 		has_symtab = add_packed(l);
-	if (m->source != SYMBOL_SYMTAB || !m->has_lines)
+	if (!opts->copy && (m->source != SYMBOL_SYMTAB || !m->has_lines))
 		find_debug(l, has_symtab, opts, result);
-	add_table(l, l->im, m->fd, ".dynsym", SYMBOL_DYNSYM);
-	symtab_add_plt(&m->tab, l->im, m->fd, &l->text);
+	add_table(l, l->im, l->fd, ".dynsym", SYMBOL_DYNSYM);
+	symtab_add_plt(&m->tab, l->im, l->fd, &l->text);
 	add_bounds(l);
 }
 
 void module_load(struct module *m, const struct module_load_opts *opts,
 		 struct module_load_result *ret_result)
 {
-	struct loading l = {.m = m};
+	struct loading l = {.m = m, .fd = opts->copy ? -1 : m->fd};
 	struct err err = {0};
 
 	*ret_result = (struct module_load_result){0};
@@ -269,6 +270,15 @@ void module_load(struct module *m, const struct module_load_opts *opts,
 	image_free(l.packed);
 	image_free(l.debug);
 	free(l.packed_bytes);
+	if (opts->copy && m->fd >= 0) {
+		close(m->fd);
+		m->fd = -1;
+	}
+}
+
+bool module_can_reload(const struct module *m)
+{
+	return m->fd >= 0 || m->bytes;
 }
 
 void module_unload(struct module *m)

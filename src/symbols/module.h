@@ -56,6 +56,7 @@ struct module {
 
 struct module_load_opts {
 	bool no_debug_files;
+	bool copy; /* the names too: the file is closed then, and no debug file is kept open */
 	struct debuginfod *debuginfod; /* NULL: not asked */
 	uint64_t deadline_ns;	       /* for debuginfod */
 };
@@ -75,6 +76,9 @@ struct module *module_new_bytes(const char *path, const void *data, size_t len, 
 void module_load(struct module *m, const struct module_load_opts *opts,
 		 struct module_load_result *ret_result);
 void module_unload(struct module *m);
+
+/* False when what it was read from is closed. */
+bool module_can_reload(const struct module *m);
 
 void module_free(struct module *m);
 

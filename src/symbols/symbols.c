@@ -21,6 +21,7 @@
 #include "symbols/perfmap.h"
 
 #define BYTES_DEFAULT (UINT64_C(64) << 20)
+#define FILES_DEFAULT 400 /* of the usual 1,024 descriptors; a debug file takes a second one */
 #define STRINGS_MAX (1u << 19) /* distinct names and files handed out */
 #define JIT_RETRY_NS NS_PER_SEC
 #define JIT_RETRY_SHARE 20 /* and at least so many times as long as reading it took */
@@ -44,6 +45,7 @@ struct symbols {
 	uint64_t debuginfod_left_ns;
 	struct lines *lines; /* NULL: not looked for, or not built in */
 	struct lines_answer answer; /* used again for each name */
+	uint32_t file_cnt; /* modules whose file is open */
 	uint64_t seq;
 	struct symbols_stats stats;
 	struct buf raw, fn, full; /* used again for each name */
@@ -57,6 +59,8 @@ struct symbols *symbols_new(const struct symbols_opts *opts)
 		s->opts = *opts;
 	if (!s->opts.max_bytes)
 		s->opts.max_bytes = BYTES_DEFAULT;
+	if (!s->opts.max_files)
+		s->opts.max_files = FILES_DEFAULT;
 	s->debuginfod_left_ns = s->opts.debuginfod_ms * NS_PER_MS;
 	s->strings.max_cnt = STRINGS_MAX;
 	if (s->opts.lines_ms)
@@ -123,6 +127,16 @@ static uint32_t add_module(struct symbols *s, struct module *m)
 	return (uint32_t)s->modules.cnt;
 }
 
+/* Now or never: its file is closed. */
+static void load_copy(struct symbols *s, struct module *m)
+{
+	const struct module_load_opts opts = {.copy = true};
+	struct module_load_result result;
+
+	module_load(m, &opts, &result);
+	s->stats.refused_cnt += m->problem != NULL;
+}
+
 int symbols_module(struct symbols *s, const char *path, int fd, const char *root, uint32_t *ret_id,
 		   struct err *err)
 {
@@ -136,7 +150,7 @@ int symbols_module(struct symbols *s, const char *path, int fd, const char *root
 	key = module_key_of(&st);
 	if (hmap_get(&s->by_key, hash_of_file(&key), &id)) {
 		known = module_of(s, (uint32_t)id);
-		if (known->fd >= 0) {
+		if (!known->bytes) {
 			*ret_id = (uint32_t)id;
 			return 0;
 		}
@@ -156,6 +170,10 @@ int symbols_module(struct symbols *s, const char *path, int fd, const char *root
 		return 0;
 	}
 	*ret_id = add_module(s, m);
+	if (s->file_cnt < s->opts.max_files)
+		s->file_cnt++;
+	else
+		load_copy(s, m);
 	hmap_put(&s->by_key, hash_of_file(&key), *ret_id);
 	if (m->build_id_len)
 		hmap_put(&s->by_key, hash_of_build(m), *ret_id);
@@ -219,10 +237,12 @@ static struct module *oldest_module(struct symbols *s)
 {
 	struct module *oldest = NULL;
 
-	VEC_FOREACH(&s->modules, m) {
-		if ((*m)->used_seq != s->seq && (*m)->is_loaded && (*m)->tab.entries.cnt &&
-		    (!oldest || (*m)->used_seq < oldest->used_seq))
-			oldest = *m;
+	VEC_FOREACH(&s->modules, each) {
+		struct module *m = *each;
+
+		if (m->used_seq != s->seq && m->tab.entries.cnt && module_can_reload(m) &&
+		    (!oldest || m->used_seq < oldest->used_seq))
+			oldest = m;
 	}
 	return oldest;
 }

@@ -46,6 +46,7 @@ struct symbols_opts {		/* a zero field means its default */
 	uint64_t max_bytes;	/* of all tables; default 64 MiB */
 	uint32_t debuginfod_ms; /* waiting for debuginfod in all; 0: never asked */
 	uint32_t lines_ms;	/* finding lines and inlined functions in all; 0: not looked for */
+	uint32_t max_files;	/* kept open; default 400, of more the names are copied */
 	bool no_debug_files;	/* look for no separate debug files */
 };
 
