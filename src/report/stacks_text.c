@@ -288,17 +288,20 @@ static void put_diff(struct pen *p, const struct stacks_view *v, unsigned mode, 
 	struct moved *moved = ARENA_ARRAY(v->arena, struct moved, d->row_cnt + 1);
 	CLEANUP(buf_release) struct buf head = {0};
 	char t[FMT_MAX], u[FMT_MAX];
+	size_t cnt = 0;
 
 	for (size_t i = 0; i < d->row_cnt; i++)
-		moved[i] = (struct moved){d->rows[i].fn, (double)d->rows[i].self_ns[0] / was_s,
-					  (double)d->rows[i].self_ns[1] / is_s};
-	qsort(moved, d->row_cnt, sizeof(*moved), cmp_moved);
+		if (d->rows[i].self_ns[0] || d->rows[i].self_ns[1])
+			moved[cnt++] = (struct moved){d->rows[i].fn,
+						      (double)d->rows[i].self_ns[0] / was_s,
+						      (double)d->rows[i].self_ns[1] / is_s};
+	qsort(moved, cnt, sizeof(*moved), cmp_moved);
 	buf_printf(&head, "%s a second, was %s",
 		   fmt_ns(t, (uint64_t)((double)d->total_ns[1] / is_s)),
 		   fmt_ns(u, (uint64_t)((double)d->total_ns[0] / was_s)));
 	put_head(p, mode == STACKS_ON ? "ON CPU" : mode == STACKS_OFF ? "OFF CPU" : "ENDED BY",
 		 buf_str(&head));
-	if (!d->row_cnt)
+	if (!cnt)
 		return;
 	pen_right(p, PEN_DIM, 12, "change");
 	pen_right(p, PEN_DIM, 23, "now");
@@ -306,8 +309,8 @@ static void put_diff(struct pen *p, const struct stacks_view *v, unsigned mode, 
 	pen_to(p, 36);
 	pen_text(p, PEN_DIM, "function, per second watched");
 	pen_nl(p);
-	put_moved(p, moved, d->row_cnt, d, rows);
-	put_more(p, d->row_cnt > rows ? d->row_cnt - rows : 0);
+	put_moved(p, moved, cnt, d, rows);
+	put_more(p, cnt > rows ? cnt - rows : 0);
 }
 
 static unsigned mode_cnt(unsigned modes)
