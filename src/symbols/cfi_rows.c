@@ -106,12 +106,14 @@ static bool ext_index(struct cfi_maker *m, const struct unw_ext *x, uint16_t *re
 	return true;
 }
 
+static bool same_rule(const struct unw_row *a, const struct unw_row *b)
+{
+	return a->cfa_off == b->cfa_off && a->rbp_off == b->rbp_off && a->kind == b->kind;
+}
+
 static void row_push(struct cfi_maker *m, const struct unw_row *row)
 {
-	struct unw_row *last = m->rows.cnt ? &m->rows.items[m->rows.cnt - 1] : NULL;
-
-	if (last && last->cfa_off == row->cfa_off && last->rbp_off == row->rbp_off &&
-	    last->kind == row->kind)
+	if (m->rows.cnt && same_rule(vec_last(&m->rows), row))
 		return;
 	if (m->rows.cnt >= CFI_ROW_MAX) {
 		m->full = true;
