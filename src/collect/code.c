@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/emit.h"
+#include "symbols/symbols.h"
 
 #define IDLE_MAX 6 /* the pause between two scans is doubled so many times */
 #define PROCS_MAX 65536
@@ -249,6 +250,8 @@ void code_forget(struct code *c, uint32_t tgid)
 	if (!hmap_get(&c->proc_idx, tgid, &idx))
 		return;
 	c->procs.items[idx - 1] = (struct code_proc){.tgid = tgid};
+	if (c->syms)
+		symbols_jit_forget(c->syms, tgid);
 }
 
 void code_stats(const struct code *c, struct code_stats *ret)

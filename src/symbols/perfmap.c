@@ -11,10 +11,13 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "symbols/inroot.h"
+
+#define AGE_SLACK_NS (2 * NS_PER_SEC) /* whole seconds, and two clocks */
 
 enum { CHUNK = 1 << 18, TAIL = 4096, STATUS_MAX = 64 * 1024 };
 
@@ -65,20 +68,49 @@ int perfmap_path(uint32_t tgid, char *out, size_t out_len)
 	return ret;
 }
 
-/* -EPERM for a file that somebody else could have put there. */
-static int owner_check(int fd, const struct ids *ids, const char *path, struct err *err)
+/* When the process started, by the clock that dates files; 0 unknown. */
+static uint64_t started_real_ns(uint32_t tgid)
 {
+	CLEANUP(buf_release) struct buf text = {0};
+	char path[32];
+	const char *at;
+	unsigned long long ticks;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
+	if (file_read(path, STATUS_MAX, &text, NULL) < 0)
+		return 0;
+	at = strrchr(buf_str(&text), ')');
+	for (int field = 2; at && field < 22; field++) /* starttime is the 22nd */
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, " %llu", &ticks) != 1)
+		return 0;
+	return clock_real_ns() - clock_boot_ns() +
+	       ticks * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/*
+ * -EPERM for a file that somebody else could have put there, -ESTALE for one
+ * that an earlier process of the same number left.
+ */
+static int file_check(int fd, uint32_t tgid, const struct ids *ids, const char *path,
+		      struct err *err)
+{
+	uint64_t started_ns = started_real_ns(tgid);
+	bool own = false;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return -errno;
-	for (size_t i = 0; i < 4; i++) {
-		if (st.st_uid == ids->uids[i] || st.st_uid == 0)
-			return 0;
-	}
-	return err_set(err, -EPERM,
-		       "%s belongs to user %u and not to the process' user %u: not read", path,
-		       (unsigned)st.st_uid, ids->uids[1]);
+		return err_errno(err, -errno, "%s", path);
+	for (size_t i = 0; i < 4; i++)
+		own |= st.st_uid == ids->uids[i] || st.st_uid == 0;
+	if (!own)
+		return err_set(err, -EPERM,
+			       "%s belongs to user %u and not to the process' user %u: not read",
+			       path, (unsigned)st.st_uid, ids->uids[1]);
+	if ((uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + AGE_SLACK_NS < started_ns)
+		return err_set(err, -ESTALE,
+			       "%s is older than the process: not read", path);
+	return 0;
 }
 
 int perfmap_load(struct perfmap *m, uint32_t tgid, bool *ret_changed, struct err *err)
@@ -94,7 +126,7 @@ int perfmap_load(struct perfmap *m, uint32_t tgid, bool *ret_changed, struct err
 	fd = inroot_open_of(tgid, path);
 	if (fd < 0)
 		return err_errno(err, fd, "%s", path);
-	ret = owner_check(fd, &ids, path, err);
+	ret = file_check(fd, tgid, &ids, path, err);
 	return ret < 0 ? ret : perfmap_load_fd(m, fd, ret_changed, err);
 }
 

@@ -5,7 +5,8 @@
  * Names of code made at run time, from the file /tmp/perf-PID.map that Java,
  * Node.js, Python and others write: lines "START SIZE name", numbers in hex.
  * PID and /tmp are those of the process' own namespaces.  The file is only
- * taken when it is a regular one that belongs to the process' user or to root.
+ * taken when it is a regular one that belongs to the process' user or to root
+ * and was written since the process started.
  *
  *	struct perfmap m = {0};
  *	perfmap_load, perfmap_find ... perfmap_load again when it grew
@@ -54,7 +55,8 @@ struct perfmap {
 /*
  * Opens the map of process tgid, or reads what was added to it since; from the
  * start when it was written anew.  *ret_changed (may be NULL): there was more.
- * -ENOENT there is none, -EPERM it is another user's, -ESRCH no such process;
+ * -ENOENT there is none, -EPERM it is another user's, -ESTALE of an earlier
+ * process with this number, -ESRCH no such process;
  * what was read before stays.
  */
 int perfmap_load(struct perfmap *m, uint32_t tgid, bool *ret_changed, struct err *err);

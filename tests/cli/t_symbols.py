@@ -293,6 +293,10 @@ def test_symbols_of_code_made_at_run_time():
             # somebody else's file is not believed, and no link leads out of the root
             os.chown(path, 65534, 65534)
             assert report(pid)["jit"]["named"] == 0 and "belongs to" in report(pid)["jit"]["problem"]
+            os.chown(path, 0, 0)
+            os.utime(path, (1000, 1000))  # of an earlier process with this number
+            jit = report(pid)["jit"]
+            assert jit["named"] == 0 and "older than the process" in jit["problem"], jit
             os.unlink(path)
             outside = folder + "/outside.map"
             with open(outside, "w") as f:
