@@ -38,9 +38,9 @@ struct hu_walks_map {
 	__type(value, struct unw_state);
 } hu_walks SEC(".maps");
 
+/* Preallocated: older kernels let a clock's program use no other. */
 struct hu_maps_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, UNW_SET_MAX);
 	__type(key, u32);
 	__type(value, struct unw_proc);
@@ -57,7 +57,7 @@ u32 stack_ids = 0; /* given out so far */
 
 static __always_inline void count_walk(struct unw_cpu *c, u32 what)
 {
-	c->cnt[what & (UNWC_CNT - 1)]++;
+	c->cnt[MASKED(what, UNWC_CNT - 1)]++;
 }
 
 /* Tells user space, once, that the mappings of tgid are unknown or have changed. */
@@ -240,7 +240,7 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_
 		count_walk(c, UNWC_NESTED);
 		return 0;
 	}
-	__builtin_memset(st, 0, offsetof(struct unw_state, rec));
+	__builtin_memset(st, 0, offsetof(struct unw_state, sig));
 	st->end = UNW_END_OUTERMOST;
 	if (has_user(cur))
 		walk_user(st, cur, now);
@@ -320,7 +320,7 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 		at = t->stacks.turn & (THR_STACKS - 1);
 		for (i = 0; i < THR_STACKS; i++)
 			at = t->stacks.keys[i] == key ? i : at;
-		at &= THR_STACKS - 1;
+		at = MASKED(at, THR_STACKS - 1);
 		k = &t->stacks.known[at];
 		same = t->stacks.keys[at] == key && k->id && slots_agree(k, sp, now);
 		if (same && k->doubt < DOUBT_MAX && is_fresh(k, c, now)) {
@@ -334,7 +334,7 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 	}
 	t->stacks.next_ns[why] = now + WALK_GAP_NS;
 	if (k && !same) {
-		t->stacks.keys[at & (THR_STACKS - 1)] = key;
+		t->stacks.keys[MASKED(at, THR_STACKS - 1)] = key;
 		k->id = 0;
 		t->stacks.turn++;
 	}

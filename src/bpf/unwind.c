@@ -24,6 +24,13 @@
 
 enum { REG_RBX = 3, REG_RBP = 6, REG_RSP = 7, REG_CNT = 16 };
 
+/* What the kernel saved before it called the handler of a signal; sp is at its ucontext. */
+struct sigframe {
+	u64 head[5];
+	u64 r8_15[8];
+	u64 rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+};
+
 struct unw_state {
 	u64 pc, sp, bp;
 	u64 hash;
@@ -40,6 +47,7 @@ struct unw_state {
 	u32 pad;
 	u64 slot[2];	/* where two of the return addresses lie, 0 none */
 	u64 slot_pc[2];
+	struct sigframe sig; /* here, for a program's own stack is small */
 	struct wire_stack rec;
 };
 
@@ -79,6 +87,14 @@ struct hu_sets_map {
 	__array(values, struct unw_set_map);
 } hu_sets SEC(".maps");
 
+/* x & mask, which the compiler may not find needless: verifiers know less of x than it does. */
+#define MASKED(x, mask)                                                     \
+	({                                                                  \
+		u64 masked_ = (x);                                          \
+		asm volatile("%0 &= %1" : "+r"(masked_) : "i"(mask));       \
+		masked_;                                                    \
+	})
+
 /* Index of the mapping that holds pc, UNW_NO_MAP if none does.  Without a branch per step. */
 static __always_inline u32 map_find(const struct unw_set *set, u64 pc)
 {
@@ -87,10 +103,10 @@ static __always_inline u32 map_find(const struct unw_set *set, u64 pc)
 
 #pragma unroll
 	for (half = UNW_MAPS_MAX / 2; half; half /= 2) {
-		less = (s64)(set->maps[(at + half) & (UNW_MAPS_MAX - 1)].start - pc - 1) >> 63;
+		less = (s64)(set->maps[MASKED(at + half, UNW_MAPS_MAX - 1)].start - pc - 1) >> 63;
 		at += half & less;
 	}
-	return at;
+	return MASKED(at, UNW_MAPS_MAX - 1);
 }
 
 static __always_inline bool map_holds(const struct unw_map *m, u64 pc)
@@ -100,7 +116,7 @@ static __always_inline bool map_holds(const struct unw_map *m, u64 pc)
 
 static __always_inline struct unw_map *map_of(struct unw_state *st, u64 pc)
 {
-	u32 zero = 0, id = st->set, at = st->map & (UNW_MAPS_MAX - 1);
+	u32 zero = 0, id = st->set, at = MASKED(st->map, UNW_MAPS_MAX - 1);
 	void *inner = bpf_map_lookup_elem(&hu_sets, &id);
 	struct unw_set *set;
 
@@ -111,7 +127,7 @@ static __always_inline struct unw_map *map_of(struct unw_state *st, u64 pc)
 		return NULL;
 	if (map_holds(&set->maps[at], pc))
 		return &set->maps[at];
-	at = map_find(set, pc) & (UNW_MAPS_MAX - 1);
+	at = map_find(set, pc);
 	st->map = at;
 	return map_holds(&set->maps[at], pc) ? &set->maps[at] : NULL;
 }
@@ -126,6 +142,7 @@ static __always_inline void row_find(const struct unw_module *mod, void *table, 
 				     struct unw_row *ret)
 {
 	u32 page = off >> (mod->page_shift & 31), entry, at, n, i;
+	const struct unw_row *row;
 	struct unw_chunk *c;
 	s64 less;
 
@@ -134,7 +151,7 @@ static __always_inline void row_find(const struct unw_module *mod, void *table, 
 	c = chunk_of(table, page / UNW_CHUNK_PAGES);
 	if (!c)
 		return;
-	entry = c->pages[page & (UNW_CHUNK_PAGES - 1)];
+	entry = c->pages[MASKED(page, UNW_CHUNK_PAGES - 1)];
 	at = entry & UNW_SLOT_MASK;
 	n = entry >> (32 - UNW_PAGE_ROWS_BITS);
 	c = chunk_of(table, mod->row_chunk + at / UNW_CHUNK_ROWS);
@@ -143,12 +160,13 @@ static __always_inline void row_find(const struct unw_module *mod, void *table, 
 	for (i = 0; i < UNW_ROW_STEPS && n > 1; i++) {
 		u32 half = n / 2;
 
-		less = ((s64)c->rows[(at + half) & (UNW_CHUNK_ROWS - 1)].pc - off - 1) >> 63;
+		less = ((s64)c->rows[MASKED(at + half, UNW_CHUNK_ROWS - 1)].pc - off - 1) >> 63;
 		at += half & less;
 		n -= half;
 	}
-	if (c->rows[at & (UNW_CHUNK_ROWS - 1)].pc <= off)
-		*ret = c->rows[at & (UNW_CHUNK_ROWS - 1)];
+	row = &c->rows[MASKED(at, UNW_CHUNK_ROWS - 1)];
+	if (row->pc <= off)
+		*ret = *row;
 }
 
 static __always_inline bool read_user(u64 *ret, u64 addr)
@@ -252,31 +270,24 @@ static __always_inline int step_row(struct unw_state *st, const struct unw_row *
 	return unw_next(st, two[1], cfa, bp, cfa - 8);
 }
 
-/* What the kernel saved before it called the handler of a signal; sp is at its ucontext. */
-struct sigframe {
-	u64 head[5];
-	u64 r8_15[8];
-	u64 rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
-};
-
 static __always_inline int step_signal(struct unw_state *st)
 {
-	struct sigframe f;
+	struct sigframe *f = &st->sig;
 
-	if (bpf_probe_read_user(&f, sizeof(f), (void *)st->sp))
+	if (bpf_probe_read_user(f, sizeof(*f), (void *)st->sp))
 		return unw_stop(st, UNW_END_BAD_READ);
-	if (!f.rip || f.rip >= USER_END)
+	if (!f->rip || f->rip >= USER_END)
 		return unw_stop(st, UNW_END_BAD_PC);
-	__builtin_memcpy(&st->regs[8], f.r8_15, sizeof(f.r8_15));
-	st->regs[0] = f.rax;
-	st->regs[1] = f.rdx;
-	st->regs[2] = f.rcx;
-	st->regs[REG_RBX] = f.rbx;
-	st->regs[4] = f.rsi;
-	st->regs[5] = f.rdi;
-	st->pc = f.rip;
-	st->sp = f.rsp; /* another stack, maybe below this one */
-	st->bp = f.rbp;
+	__builtin_memcpy(&st->regs[8], f->r8_15, sizeof(f->r8_15));
+	st->regs[0] = f->rax;
+	st->regs[1] = f->rdx;
+	st->regs[2] = f->rcx;
+	st->regs[REG_RBX] = f->rbx;
+	st->regs[4] = f->rsi;
+	st->regs[5] = f->rdi;
+	st->pc = f->rip;
+	st->sp = f->rsp; /* another stack, maybe below this one */
+	st->bp = f->rbp;
 	st->exact = st->all_regs = 1;
 	return 0;
 }
@@ -288,7 +299,7 @@ static __always_inline bool ext_reg(const struct unw_state *st, u8 base, s32 off
 	u64 at = cfa;
 
 	if (base == UNW_B_REG) {
-		*ret = st->regs[off & (REG_CNT - 1)];
+		*ret = st->regs[MASKED(off, REG_CNT - 1)];
 		*ret_slot = 0;
 		return st->all_regs;
 	}
@@ -311,7 +322,7 @@ static __always_inline int step_ext(struct unw_state *st, const struct unw_ext *
 	else if (x->cfa_reg == REG_RBP)
 		cfa = st->bp;
 	else if (st->all_regs)
-		cfa = st->regs[x->cfa_reg & (REG_CNT - 1)];
+		cfa = st->regs[MASKED(x->cfa_reg, REG_CNT - 1)];
 	else
 		return unw_stop(st, UNW_END_NO_RULE);
 	cfa += x->cfa_off;
@@ -356,7 +367,7 @@ static __always_inline int step_module(struct unw_state *st, u32 id, u64 off)
 		x = row.cfa_off;
 		c = x < mod->ext_cnt ? chunk_of(table, mod->ext_chunk + x / UNW_CHUNK_EXTS) : NULL;
 		if (c)
-			return step_ext(st, &c->exts[x & (UNW_CHUNK_EXTS - 1)], off);
+			return step_ext(st, &c->exts[MASKED(x, UNW_CHUNK_EXTS - 1)], off);
 	}
 	return step_guess(st);
 }

@@ -16,8 +16,9 @@
  * nothing new.
  *
  * Bounds: UNW_MODULE_MAX modules with tables, CODE_CHUNK_MAX chunks of all
- * tables, UNW_SET_MAX sets, MAPPINGS_MAX mappings of a process.  What is over
- * them is walked by frame pointers, counted in code_stats and told in a note.
+ * tables, 20 s of making them, UNW_SET_MAX sets, MAPPINGS_MAX mappings of a
+ * process.  What is over them is walked by frame pointers, counted in
+ * code_stats and told in a note.
  */
 #include <stdint.h>
 

@@ -19,6 +19,7 @@
 #include "symbols/image.h"
 #include "symbols/symbols.h"
 
+#define BUILD_MAX_NS (20 * NS_PER_SEC) /* on all tables of a watch */
 #define MODULES_MAX 65536 /* files, those that are no modules included */
 
 static void image_close(struct image **im)
@@ -92,8 +93,12 @@ static void table_make(struct code *c, struct code_module *mod, struct image *im
 	CLEANUP(unw_layout_release) struct unw_layout l = {0};
 	struct cfi_table *t = &mod->table;
 	struct err err = {0};
-	int rc = cfi_cached(c->cache, im, t, &err);
+	int rc = -ETIME;
 
+	if (c->stats.build_ns > BUILD_MAX_NS)
+		c->full = true;
+	else
+		rc = cfi_cached(c->cache, im, t, &err);
 	if (rc == 0)
 		rc = unw_layout_make(t->rows, t->row_cnt, t->exts, t->ext_cnt, t->text_len, &l);
 	if (rc == 0)
