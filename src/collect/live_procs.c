@@ -92,6 +92,8 @@ static void task_lives(struct live *l, struct live_proc *p, const struct wire_ta
 		proc_names_of_parent(l, p, w->ppid);
 		p = live_proc(l, w->tgid);
 	}
+	if (w->op == TASK_EXEC)
+		live_stacks_exec(l, w->tgid);
 	if (!p->named || w->op == TASK_EXEC)
 		proc_names(l, p);
 	p->gone = false;

@@ -137,6 +137,14 @@ void live_stacks_asked(struct live *l, const struct wire_maps *w)
 		code_ask(l->stacks->code, w->tgid);
 }
 
+void live_stacks_exec(struct live *l, uint32_t tgid)
+{
+	if (!l->stacks)
+		return;
+	code_forget(l->stacks->code, tgid);
+	symbols_jit_forget(l->stacks->syms, tgid);
+}
+
 void live_stacks_step(struct live *l, uint64_t now)
 {
 	if (!l->stacks)

@@ -27,6 +27,8 @@ uint64_t live_sample_ns(const struct live *l);
 /* Learns the code of processes before their first stack. */
 void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt);
 void live_stacks_asked(struct live *l, const struct wire_maps *w);
+/* An exec: another program's code, to be read as soon as it is asked for. */
+void live_stacks_exec(struct live *l, uint32_t tgid);
 void live_stacks_step(struct live *l, uint64_t now);
 void live_stacks_tick(struct live *l, uint64_t now, bool last);
 void live_stack(struct live *l, const struct wire_stack *w, size_t size);
