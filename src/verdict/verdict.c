@@ -139,6 +139,8 @@ static bool deadlock_add(struct court *k, struct verdict *v)
 		uint32_t r = best->res[i];
 
 		*s = (struct step){.thread = best->thread[i],
+				   .res = r,
+				   .does = STEP_WAITS,
 				   .like_cnt = 1,
 				   .share = 1,
 				   .who = party_of(k->m, best->thread[i]),
@@ -150,6 +152,7 @@ static bool deadlock_add(struct court *k, struct verdict *v)
 		    r != NO_IDX ? k->m->res[r].name : "a lock",
 		    thread_label(k, best->thread[(i + 1) % best->len]));
 	}
+	functions_add(k, f);
 	refute(k, f, "one of the waits has a time limit and ends by itself");
 	return true;
 }
