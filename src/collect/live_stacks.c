@@ -226,6 +226,8 @@ void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 		l->bpf.bad_cnt++;
 		return;
 	}
+	if (!w->user_cnt && !w->kernel_cnt) /* not even where it stood was known: no stack */
+		return;
 	if (s->ids.cnt >= IDS_MAX)
 		hmap_clear(&s->ids);
 	hmap_put(&s->ids, w->id, stack_event(l, w));
