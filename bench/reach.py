@@ -12,6 +12,7 @@ import struct
 import subprocess
 import threading
 
+import watchers
 from kit import host
 from kit.lab import LabError
 
@@ -215,12 +216,12 @@ class Watched:
 
 def of_heldup(workload, starts, top, seconds):
     """A run of its own with heldup's usual sampling of stacks, each event printed."""
-    watch = workload.lab.spawn([os.path.join(top, 'build', 'tests', 'watch'), seconds + 2, 0,
-                                workload.server.pid], env={'WATCH_STACKS': '1'})
+    watch = watchers.Watch(os.path.join(top, 'build', 'tests', 'watch'), '1')
+    watch.begin(workload, seconds)
     members = Members(workload.server.pid)
     members.start()
     workload.run(seconds)
     members.done.set()
     members.join()
-    watch.popen.wait(60)
-    return Watched(watch.text(), starts, members)
+    watch.end()
+    return Watched(watch.proc.text(), starts, members)

@@ -192,7 +192,8 @@ walked at most once in 10 ms, a CPU 2,000 times a second.'''),
     ('Its peers on the same work', [('peers', Loss.HEAD)], '''\
 Loss is against the mean of the two unwatched runs beside it. perf only samples running threads.
 With `--call-graph dwarf` it copies 8 KiB of stack at each sample and unwinds later; the others
-follow frame pointers, which these servers do not have.'''),
+follow frame pointers, which Debian's postgres and mariadbd have, and redis-server, nginx and the C
+library do not.'''),
     ('How many stacks are whole', [('reach', REACH)], '''\
 A stack is whole if its last frame is main, the start of the thread, or what the C library has above
 these. One judge for all: eu-stack says at which addresses these frames stand in the servers'

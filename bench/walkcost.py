@@ -59,21 +59,6 @@ def stack_counts(pid):
     return [sum(column) for column in zip(*(v['value']['cnt'] for v in per_cpu))]
 
 
-class Watch(watchers.Heldup):
-    """build/tests/watch: `heldup why` cannot be asked to walk at each wait."""
-
-    def __init__(self, stacks):
-        self.stacks = stacks
-
-    def begin(self, workload, seconds):
-        self.proc = workload.lab.spawn([WATCH, seconds + 4, 0, workload.server.pid],
-                                       env={'WATCH_STACKS': self.stacks})
-        self.wait_attached()
-
-    def end(self):
-        self.proc.popen.wait(60)
-
-
 class Cost:
     """Of one run, with stats on."""
 
@@ -118,7 +103,7 @@ class Walk:
         with Stats():
             for turn in range(rounds):
                 for stacks in ('0', EACH) if turn % 2 == 0 else (EACH, '0'):
-                    cost = Cost(workload, Watch(stacks), seconds, stacks == EACH)
+                    cost = Cost(workload, watchers.Watch(WATCH, stacks), seconds, stacks == EACH)
                     (each if stacks == EACH else off).append(cost)
         base = report.median([c.ns_per_work for c in off])
         per_walk = [(c.ns_per_work - base) / c.walks_per_work for c in each

@@ -108,6 +108,22 @@ class Heldup:
             raise LabError('heldup printed no JSON: ' + self.proc.text()[-300:])
 
 
+class Watch(Heldup):
+    """build/tests/watch: it prints each event, and can be asked to walk at each wait."""
+
+    def __init__(self, path, stacks):
+        super().__init__(path)
+        self.stacks = stacks	# enum stacks_mode
+
+    def begin(self, workload, seconds):
+        self.proc = workload.lab.spawn([self.path, seconds + 4, 0, workload.server.pid],
+                                       env={'WATCH_STACKS': self.stacks})
+        self.wait_attached()
+
+    def end(self):
+        self.proc.popen.wait(60)
+
+
 class Peer:
     """A tool that runs until it is interrupted."""
 
