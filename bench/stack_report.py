@@ -8,6 +8,7 @@ import tablecost
 import walkcost
 
 AIM_EXTRA_PERCENT = 1.0
+OTHERS, QUIET = 3, 0.15		# column of Rounds.head(), and what is quiet, in cores
 
 
 class Rounds:
@@ -168,12 +169,14 @@ class Kept:
                 for row in one['rows']]
 
     def origins(self):
-        """How and where, each said once."""
+        """{machine: [command]}, each said once."""
         seen = {}
         for section in self.sections.values():
             for one in section.values():
-                seen.setdefault((one['command'], one['machine']))
-        return list(seen)
+                commands = seen.setdefault(one['machine'], [])
+                if one['command'] not in commands:
+                    commands.append(one['command'])
+        return seen
 
 
 # (title, [(section, head)], text)
@@ -217,8 +220,11 @@ server of maria-rw: the time from the call to the end, less the window.'''),
 
 def document(kept):
     parts = ['# What stacks cost', '']
-    for command, machine in kept.origins():
-        parts += ['Measured by `%s` on %s.' % (command, machine), '']
+    for machine, commands in kept.origins().items():
+        parts += ['Measured on %s, by' % machine, '', *('    ' + c for c in commands), '']
+    if any(float(row[OTHERS]) > QUIET for name in ('extra', 'peers') for row in kept.rows(name)):
+        parts += ['The machine was shared with other work in some of the runs (see others, cores): '
+                  'their losses are rough.', '']
     for title, tables, text in SECTIONS:
         shown = [report.table(head, kept.rows(name)) for name, head in tables if kept.rows(name)]
         if shown:
