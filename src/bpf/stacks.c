@@ -247,7 +247,9 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_
 	user = st->hash;
 	sp = st->first_sp;
 	id = stack_finish(ctx, st, cur, c, now);
-	if (k && id) {
+	if (k && st->end == UNW_END_NO_MAP) { /* the next may know the mapping */
+		k->id = 0;
+	} else if (k && id) {
 		if (!same) {
 			k->doubt = 0;
 		} else if (k->user != user) {
