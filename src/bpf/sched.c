@@ -400,7 +400,8 @@ int hu_switch(u64 *ctx)
 		switch_out(prev, t, state, now, r);
 		if (t->flags & WAITF_UNINT)
 			note_kstack(ctx, t);
-		if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS)
+		if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
+		    stack_due(t, STACK_WAIT, t->res, now))
 			t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
 		if (state & KSTATE_DEAD)
 			thread_gone(prev, t, now);
@@ -445,7 +446,8 @@ int hu_waking(u64 *ctx)
 	t->waker_tid = w.tid;
 	t->waker_tgid = w.tgid;
 	t->waker_ctx = w.ctx;
-	if (with_stacks && (w.ctx == WAKER_TASK || w.flags & WAITF_PEER_CTX))
+	if (with_stacks && (w.ctx == WAKER_TASK || w.flags & WAITF_PEER_CTX) &&
+	    (since(t->off_ns, now) > DUE_GAP_NS || stack_due(t, STACK_WAKER, t->res, now)))
 		t->waker_stack = waker_stack(ctx, now);
 	t->flags |= w.flags;
 	t->wake_ns = now;

@@ -15,6 +15,8 @@
  * that only the id travels.
  */
 #define WALK_GAP_NS (10 * 1000 * NSEC_PER_USEC)
+#define DUE_GAP_NS (1000 * NSEC_PER_USEC)  /* between two stacks of waits for one resource */
+#define DUE_OTHER_NS (250 * NSEC_PER_USEC) /* ... for another */
 #define CHECK_NS (200 * 1000 * NSEC_PER_USEC)
 #define WALKS_PER_SEC 1000
 #define WALKS_BURST 64
@@ -291,6 +293,25 @@ static __always_inline bool is_fresh(struct thr_stack *k, struct unw_cpu *c, u64
 	}
 	c->check_ns = now + CHECK_GAP_NS;
 	return false;
+}
+
+/*
+ * Is it time for another stack of t?  Looking a stack up touches ten cold
+ * lines, its own and those of the task's stack, so of many waits for one
+ * resource a thousand a second carry one.  A wait for something else, which
+ * may be the long one, does not have to stand behind them.
+ */
+static __always_inline bool stack_due(struct thr *t, u32 why, u64 res, u64 now)
+{
+	struct thr_stacks *s = &t->stacks;
+	u64 due = s->due_ns[why & 1];
+
+	if (with_stacks != STACKS_EACH && now < due &&
+	    (s->due_res[why & 1] == res || now + DUE_GAP_NS - DUE_OTHER_NS < due))
+		return false;
+	s->due_ns[why & 1] = now + DUE_GAP_NS;
+	s->due_res[why & 1] = res;
+	return true;
 }
 
 /*

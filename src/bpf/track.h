@@ -51,6 +51,8 @@ enum thr_state {
 
 /* Where a thread was found, by what can be told of its stack without walking it. */
 struct thr_stacks {
+	u64 due_ns[2]; /* by STACK_WAIT and STACK_WAKER: the next stack of the same resource */
+	u64 due_res[2];
 	u64 keys[THR_STACKS];
 	u64 next_ns[2]; /* no other walk before this: for its waits, for those it wakes */
 	u32 turn;	/* which is replaced next */

@@ -223,6 +223,16 @@ static int stacks_check(struct stacks_cmd_opts *o, int argc, char **argv, struct
 	return 0;
 }
 
+/* One of the files is standard output: the tables would be in its way. */
+static bool takes_stdout(const struct page_file *files)
+{
+	bool takes = false;
+
+	for (unsigned k = 0; k <= EXPORT_CNT; k++)
+		takes |= files[k].to_stdout;
+	return takes;
+}
+
 static int stacks_answer(struct cli *cli, struct page_file *files, struct err *err)
 {
 	const struct stacks_cmd_opts *o = cli->opts;
@@ -240,7 +250,8 @@ static int stacks_answer(struct cli *cli, struct page_file *files, struct err *e
 		return code;
 	view.r = seen.stacks;
 	view.base = base.stacks;
-	print_view(o, &view);
+	if (!takes_stdout(files))
+		print_view(o, &view);
 	for (unsigned k = 0; k <= EXPORT_CNT && code >= 0; k++)
 		code = export_one(k, &view, &files[k], err);
 	return code;

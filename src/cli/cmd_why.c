@@ -242,7 +242,8 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		NULL, &cli->arena};
 	if (run.model->stack_sum_cnt && page_file_wanted(page))
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
-	print_answer(o, &a);
+	if (!page->to_stdout)
+		print_answer(o, &a);
 	if (late < 0)
 		return err_prefix(err, "the watching ended early, the answer covers what was seen");
 	return page_write(page, &a, err);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@ int page_file_open(struct page_file *f, const char *path, struct err *err)
 	*f = (struct page_file){.path = path, .fd = -1};
 	if (!path)
 		return 0;
+	if (strcmp(path, "-") == 0) {
+		f->to_stdout = true;
+		f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+		return f->fd < 0 ? err_errno(err, -errno, "write to standard output") : 0;
+	}
 	f->created = stat(path, &st) < 0;
 	f->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (f->fd < 0)
@@ -35,7 +41,7 @@ int page_file_write(struct page_file *f, const struct buf *bytes, struct err *er
 
 	if (f->fd < 0)
 		return 0;
-	if (ftruncate(f->fd, 0) < 0 && errno != EINVAL)
+	if (!f->to_stdout && ftruncate(f->fd, 0) < 0 && errno != EINVAL)
 		return err_errno(err, -errno, "write '%s'", f->path);
 	code = file_write_all(f->fd, buf_str(bytes), bytes->len);
 	if (code < 0)

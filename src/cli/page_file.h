@@ -17,6 +17,7 @@ struct page_file {
 	const char *path;	/* NULL: none was asked for, all calls do nothing */
 	int fd;
 	bool created;
+	bool to_stdout;		/* path "-": then nothing else may be printed there */
 };
 
 int page_file_open(struct page_file *f, const char *path, struct err *err);

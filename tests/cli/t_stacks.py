@@ -105,6 +105,13 @@ def test_stacks_folded_has_all_the_time():
                          r"futex_wait_\[k\];futex big lock 600000000$", one, re.M), one
 
 
+def test_stacks_folded_to_standard_output():
+    with Scene() as s:
+        out = heldup("stacks", "-i", s.path("a.cap"), "--folded", "-").ended(OK).out
+        assert out == s.export("folded").decode(), out[:200]
+        assert not os.path.exists("-")
+
+
 def varint(data, at):
     value = shift = 0
     while True:
