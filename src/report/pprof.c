@@ -87,17 +87,18 @@ static uint64_t fn_id(struct writer *w, const char *name, const char *file)
 {
 	uint64_t name_id = strtab_add(&w->strs, name), file_id = strtab_add(&w->strs, file);
 	CLEANUP(buf_release) struct buf b = {0};
-	uint64_t *slot = hmap_slot(&w->fns, name_id << 32 | file_id);
+	uint64_t *slot = hmap_slot(&w->fns, name_id << 32 | file_id), id;
 
-	if (*slot)
-		return *slot;
-	*slot = w->fns.cnt;
-	put_u64(&b, FN_ID, *slot);
+	id = *slot;
+	if (id)
+		return id;
+	id = *slot = w->fns.cnt;
+	put_u64(&b, FN_ID, id);
 	put_u64(&b, FN_NAME, name_id);
 	put_u64(&b, FN_SYSTEM_NAME, name_id);
 	put_u64(&b, FN_FILE, file_id);
 	put_bytes(w->out, P_FUNCTION, buf_str(&b), b.len);
-	return *slot;
+	return id;
 }
 
 static void put_line(struct writer *w, struct buf *loc, const char *name, const char *file,
@@ -128,14 +129,15 @@ static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool cal
 	const struct module *mod = model_module(w->r->m, frame);
 	uint64_t off = FRAME_OFF(frame) - (called && FRAME_OFF(frame));
 	uint32_t own = FRAME_MODULE(frame) ? 0 : tgid; /* whose address it is */
-	uint64_t key = hash_u64(frame ^ hash_u64((uint64_t)own * 2 + called)), *slot;
+	uint64_t key = hash_u64(frame ^ hash_u64((uint64_t)own * 2 + called)), *slot, id;
 	CLEANUP(buf_release) struct buf b = {0};
 
 	slot = hmap_slot(&w->locs, key);
-	if (*slot)
-		return *slot;
-	*slot = w->locs.cnt;
-	put_u64(&b, LOC_ID, *slot);
+	id = *slot;
+	if (id)
+		return id;
+	id = *slot = w->locs.cnt;
+	put_u64(&b, LOC_ID, id);
 	if (mod) {
 		size_t at = (size_t)(mod - w->r->m->modules);
 
@@ -148,22 +150,23 @@ static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool cal
 	put_u64(&b, LOC_ADDRESS, off);
 	put_lines(w, &b, frame, tgid, fallback);
 	put_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
-	return *slot;
+	return id;
 }
 
 /* A place that is no function: its own location without an address. */
 static uint64_t note_id(struct writer *w, uint32_t fn)
 {
-	uint64_t *slot = hmap_slot(&w->locs, hash_u64(UINT64_C(1) << 63 | fn));
+	uint64_t *slot = hmap_slot(&w->locs, hash_u64(UINT64_C(1) << 63 | fn)), id;
 	CLEANUP(buf_release) struct buf b = {0};
 
-	if (*slot)
-		return *slot;
-	*slot = w->locs.cnt;
-	put_u64(&b, LOC_ID, *slot);
+	id = *slot;
+	if (id)
+		return id;
+	id = *slot = w->locs.cnt;
+	put_u64(&b, LOC_ID, id);
 	put_line(w, &b, w->r->fns[fn].name, "", 0);
 	put_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
-	return *slot;
+	return id;
 }
 
 static const char *fallback_name(struct writer *w, uint64_t frame, char *out, size_t len)
