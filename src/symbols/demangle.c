@@ -178,7 +178,7 @@ static struct span rust_self(struct span in)
 			if (skip > in.len - i)
 				break;
 			i += skip - 1;
-		} else if (in.len - i > 4 && strncmp(in.at + i, " as ", 4) == 0) {
+		} else if (i >= start && in.len - i > 4 && strncmp(in.at + i, " as ", 4) == 0) {
 			end = i;
 			break;
 		} else if (in.len - i > 5 && strncmp(in.at + i, " for ", 5) == 0) {

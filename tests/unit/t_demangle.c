@@ -72,6 +72,7 @@ TEST(demangle_shortens_rust)
 		 "core::fmt::num::u32::fmt"},
 		{"<&T as core::fmt::Display>::fmt", "T::fmt"},
 		{"<<A as B>::C as D>::e", "A::C::e"},
+		{"<A for as B>::c", "as B::c"}, /* the blank of one word is not that of the next */
 		{"a::b::{{closure}}", "a::b::{{closure}}"},
 		{"<F as core::ops::FnOnce<(A, B)>>::call_once", "F::call_once"},
 		{"<unclosed", "<unclosed"},
