@@ -366,11 +366,12 @@ static void publish_sums(struct model *m)
 
 		if (thread == NO_IDX || s->stack == NO_IDX)
 			continue;
-		sums[cnt++] = (struct stack_sum){
+		sums[cnt] = (struct stack_sum){
 			.thread = thread, .res = NO_IDX, .stack = s->stack, .waker = NO_IDX,
 			.waker_stack = NO_IDX, .st = ST_RUN, .cnt = s->cnt,
 			.ns = s->cnt * (m->meta.sample_ns < NS_PER_SEC ? m->meta.sample_ns : 0),
 		};
+		cnt++;
 	}
 	qsort(sums, cnt, sizeof(*sums), cmp_sum);
 	m->stack_sums = sums;
