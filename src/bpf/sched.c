@@ -401,7 +401,7 @@ int hu_switch(u64 *ctx)
 		if (t->flags & WAITF_UNINT)
 			note_kstack(ctx, t);
 		if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
-		    stack_due(t, STACK_WAIT, t->res, now))
+		    !(state & KSTATE_DEAD) && stack_due(t, STACK_WAIT, t->res, now))
 			t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
 		if (state & KSTATE_DEAD)
 			thread_gone(prev, t, now);
@@ -561,12 +561,12 @@ int hu_exit(u64 *ctx)
 		bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), p->comm);
 		bpf_map_update_elem(&hu_dead, &tgid, &name, BPF_ANY);
 	}
-	if (!thr_of(p))
-		return 0;
-	send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());
+	/* its threads may all have found the limit reached, and it is listed nevertheless */
 	if (p->signal->live.counter == 0) {
 		bpf_map_delete_elem(&hu_procs, &tgid);
 		maps_forget(tgid);
 	}
+	if (thr_of(p))
+		send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());
 	return 0;
 }

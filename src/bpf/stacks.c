@@ -134,8 +134,11 @@ static __always_inline void walk_user(struct unw_state *st, struct task_struct *
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
 	u32 tgid = cur->tgid;
 	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &tgid);
-	u64 vm = cur->mm->exec_vm;
+	u64 vm;
 
+	if (!cur->mm) /* on its way out, its memory is gone */
+		return;
+	vm = cur->mm->exec_vm;
 	st->end = UNW_END_NO_MAP;
 	if (!userregs_read(regs, &st->pc, &st->sp, &st->bp))
 		return;
