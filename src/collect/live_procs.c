@@ -126,6 +126,8 @@ void live_task(struct live *l, const struct wire_task *w)
 	if (w->op == TASK_EXIT) {
 		hmap_del(&l->tids, w->hdr.tid);
 		p->gone |= w->hdr.tid == w->tgid;
+		if (w->hdr.tid == w->tgid)
+			live_stacks_exit(l, w->tgid);
 	} else {
 		task_lives(l, p, w, &ev);
 		live_stacks_sleeper(l, w);

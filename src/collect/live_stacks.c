@@ -145,6 +145,15 @@ void live_stacks_exec(struct live *l, uint32_t tgid)
 	symbols_jit_forget(l->stacks->syms, tgid);
 }
 
+void live_stacks_exit(struct live *l, uint32_t tgid)
+{
+	if (!l->stacks)
+		return;
+	/* the kernel side deleted it, but what was read of it may have been put after that */
+	bpf_map_delete_elem(bpf_map__fd(l->bpf.skel->maps.hu_maps), &tgid);
+	live_stacks_exec(l, tgid);
+}
+
 void live_stacks_step(struct live *l, uint64_t now)
 {
 	if (!l->stacks)
@@ -210,8 +219,11 @@ static uint32_t put_stack(struct live *l, const struct wire_stack *w)
 /* The id of a stack by its hash; its event goes out at the first sight. */
 static uint32_t stack_event(struct live *l, const struct wire_stack *w)
 {
-	uint64_t *slot = hmap_slot(&l->stacks->hashes, w->hash);
+	uint64_t *slot = hmap_find(&l->stacks->hashes, w->hash);
 
+	if (!slot && l->stacks->last_id >= EVENT_STACK_MAX)
+		return 0;
+	slot = hmap_slot(&l->stacks->hashes, w->hash);
 	if (!*slot)
 		*slot = put_stack(l, w);
 	return (uint32_t)*slot;
@@ -286,7 +298,7 @@ uint32_t live_stack_id(struct live *l, uint32_t id)
 
 	if (!id || !l->stacks)
 		return 0;
-	if (!hmap_get(&l->stacks->ids, id, &known))
+	if (!hmap_get(&l->stacks->ids, id, &known) || !known)
 		l->stacks->lost_cnt++;
 	return (uint32_t)known;
 }

@@ -29,6 +29,8 @@ void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt);
 void live_stacks_asked(struct live *l, const struct wire_maps *w);
 /* An exec: another program's code, to be read as soon as it is asked for. */
 void live_stacks_exec(struct live *l, uint32_t tgid);
+/* The process ended. */
+void live_stacks_exit(struct live *l, uint32_t tgid);
 void live_stacks_step(struct live *l, uint64_t now);
 void live_stacks_tick(struct live *l, uint64_t now, bool last);
 void live_stack(struct live *l, const struct wire_stack *w, size_t size);
