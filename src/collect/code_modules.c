@@ -48,7 +48,8 @@ bool code_base(const struct code_module *mod, const struct mapping *m, uint64_t 
 		if (m->off < (s->off & ~UINT64_C(4095)) || m->off >= s->off + s->len)
 			continue;
 		*ret_base = m->start - m->off + s->off - s->vaddr + mod->base_vaddr;
-		return true;
+		/* text is below 4 GiB: more would run into the number of the module */
+		return m->end - *ret_base <= UINT32_MAX;
 	}
 	return false;
 }

@@ -37,6 +37,7 @@ enum {
 	ANSWER_MAX = 512,	/* of what it says only the start is shown */
 	STEP_MS = 20,		/* between looks for the socket */
 	CHILD_FILES = 64,
+	CHILD_LIFE_S = 60,
 };
 
 struct target {
@@ -181,10 +182,11 @@ static void child(const struct target *t, int out)
 	struct rlimit files = {CHILD_FILES, CHILD_FILES};
 	int code;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(CHILD_LIFE_S); /* whoever asked has given up by then */
 	signal(SIGPIPE, SIG_IGN);
 	setrlimit(RLIMIT_NOFILE, &files);
 	code = become(t);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
 	if (code == 0)
 		code = ask(t, out);
 	_exit(-code);
