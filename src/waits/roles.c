@@ -308,9 +308,10 @@ static void open_waits_sum(struct engine *e)
 static bool serves_one(const struct engine *e, uint32_t t)
 {
 	const struct tinfo *ti = &e->tinfo[t];
-	const struct proc *p = &e->m->procs[e->m->threads[t].proc];
+	uint32_t proc = e->m->threads[t].proc;
+	const struct proc *p = &e->m->procs[proc == NO_IDX ? 0 : proc];
 
-	return ti->open_max <= 1 && ti->open_away_ns > 4 * ti->open_home_ns &&
+	return proc != NO_IDX && ti->open_max <= 1 && ti->open_away_ns > 4 * ti->open_home_ns &&
 	       p->unread_ns * 10 < p->open_ns;
 }
 
