@@ -25,6 +25,7 @@ enum { /* DW_EH_PE_* */
 	PE_OMIT = 0xff,
 };
 
+#define AUGMENTATION_MAX 16
 #define HDR_LEN 12 /* version, three encodings, .eh_frame's offset, count */
 
 struct bytes {
@@ -80,6 +81,9 @@ static uint8_t cie_encoding(const struct bytes *b, size_t off)
 	if (end > b->len)
 		return PE_OMIT;
 	augmentation = (const char *)b->data + at;
+	/* "zPLRSB" is the longest; each FDE may name this CIE anew */
+	if (end - at > AUGMENTATION_MAX && !memchr(augmentation, '\0', AUGMENTATION_MAX))
+		return PE_OMIT;
 	at += strnlen(augmentation, end - at) + 1;
 	if (at > end || augmentation[0] == '\0')
 		return at > end ? PE_OMIT : PE_ABS8;

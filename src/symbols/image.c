@@ -258,12 +258,14 @@ static bool notes_scan(struct image *im, const uint8_t *p, size_t len, size_t al
 	return false;
 }
 
-static bool notes_read(struct image *im, uint64_t off, uint64_t len)
+/* *left: how much of all notes may still be read; many may lie at one place. */
+static bool notes_read(struct image *im, uint64_t off, uint64_t len, uint64_t *left)
 {
 	CLEANUP_FREE uint8_t *p = NULL;
 
-	if (len > NOTES_MAX)
+	if (len > *left)
 		return false;
+	*left -= len;
 	p = read_new(im, off, len, NULL);
 	return p && (notes_scan(im, p, len, 4) || notes_scan(im, p, len, 8));
 }
@@ -271,13 +273,15 @@ static bool notes_read(struct image *im, uint64_t off, uint64_t len)
 /* Sections first: in a debug file the segments' offsets lead nowhere. */
 static void build_id_find(struct image *im)
 {
+	uint64_t left = NOTES_MAX;
+
 	for (size_t i = 0; i < im->section_cnt; i++)
 		if (im->sections[i].type == SHT_NOTE &&
-		    notes_read(im, im->sections[i].off, im->sections[i].size))
+		    notes_read(im, im->sections[i].off, im->sections[i].size, &left))
 			return;
 	for (size_t i = 0; i < im->segment_cnt; i++)
 		if (im->segments[i].type == PT_NOTE &&
-		    notes_read(im, im->segments[i].off, im->segments[i].filesz))
+		    notes_read(im, im->segments[i].off, im->segments[i].filesz, &left))
 			return;
 }
 

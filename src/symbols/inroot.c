@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -26,14 +28,17 @@ static int resolve(int dir_fd, const char *path, uint64_t flags)
 int inroot_open_below(int dir_fd, const char *path)
 {
 	CLEANUP_CLOSE int found = resolve(dir_fd, path, O_PATH);
+	struct statfs fs;
 	struct stat st;
 	char self[32];
 	int fd;
 
 	if (found < 0)
 		return found;
-	if (fstat(found, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fstat(found, &st) < 0 || !S_ISREG(st.st_mode) || fstatfs(found, &fs) < 0)
 		return -EINVAL;
+	if ((uint32_t)fs.f_type == FUSE_SUPER_MAGIC) /* whoever serves it may never answer */
+		return -ENOTSUP;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", found);
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;

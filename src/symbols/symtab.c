@@ -15,6 +15,9 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "symbols/image.h"
+#include "symbols/symbols.h"
+
+enum { NAME_SCAN_MAX = 4 * SYMBOLS_NAME_MAX + 1 }; /* a longer name is none */
 
 enum { /* of rank, from the strongest */
 	RANK_NO_TYPE = 1 << 7,
@@ -72,10 +75,12 @@ static int table_load(struct image *im, const char *name, struct table *ret_tabl
 	return 0;
 }
 
-/* The symbol's name when it ends within the table, else "". */
+/* The symbol's name when it ends within the table and some length, else "". */
 static const char *name_at(const struct table *t, uint32_t off)
 {
-	if (off >= t->strings_len || !memchr(t->strings + off, '\0', t->strings_len - off))
+	size_t left = off < t->strings_len ? t->strings_len - off : 0;
+
+	if (!left || !memchr(t->strings + off, '\0', left < NAME_SCAN_MAX ? left : NAME_SCAN_MAX))
 		return "";
 	return t->strings + off;
 }
