@@ -294,6 +294,16 @@ void module_unload(struct module *m)
 	m->has_lines = m->lines_in_debug = m->is_loaded = false;
 }
 
+void module_close(struct module *m, const char *problem)
+{
+	module_unload(m);
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	m->is_loaded = true;
+	m->problem = xstrdup(problem);
+}
+
 void module_free(struct module *m)
 {
 	if (!m)

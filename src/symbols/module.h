@@ -77,6 +77,9 @@ void module_load(struct module *m, const struct module_load_opts *opts,
 		 struct module_load_result *ret_result);
 void module_unload(struct module *m);
 
+/* Without tables from now on, for this reason: its addresses have no names. */
+void module_close(struct module *m, const char *problem);
+
 /* False when what it was read from is closed. */
 bool module_can_reload(const struct module *m);
 

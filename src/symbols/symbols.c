@@ -46,6 +46,7 @@ struct symbols {
 	struct lines *lines; /* NULL: not looked for, or not built in */
 	struct lines_answer answer; /* used again for each name */
 	uint32_t file_cnt; /* modules whose file is open */
+	uint64_t copied_bytes; /* tables of the others, which stay */
 	uint64_t seq;
 	struct symbols_stats stats;
 	struct buf raw, fn, full; /* used again for each name */
@@ -127,13 +128,22 @@ static uint32_t add_module(struct symbols *s, struct module *m)
 	return (uint32_t)s->modules.cnt;
 }
 
+#define COPY_MAX (8u << 20) /* of one module over max_files */
+
 /* Now or never: its file is closed. */
 static void load_copy(struct symbols *s, struct module *m)
 {
 	const struct module_load_opts opts = {.copy = true};
 	struct module_load_result result;
 
-	module_load(m, &opts, &result);
+	if (s->copied_bytes < s->opts.max_bytes)
+		module_load(m, &opts, &result);
+	else
+		module_close(m, "names left out: too many files");
+	/* nothing of a copy can be given back later */
+	if (symtab_bytes(&m->tab) > COPY_MAX)
+		module_close(m, "names left out: too many files, and its table is large");
+	s->copied_bytes += symtab_bytes(&m->tab);
 	s->stats.refused_cnt += m->problem != NULL;
 }
 
@@ -262,7 +272,7 @@ static struct jit *oldest_jit(struct symbols *s)
 /* Gives back the tables that were not used for longest, but never those just used. */
 static void make_room(struct symbols *s)
 {
-	while (bytes_in_use(s) > s->opts.max_bytes) {
+	while (bytes_in_use(s) > s->opts.max_bytes + s->copied_bytes) {
 		struct module *m = oldest_module(s);
 		struct jit *j = oldest_jit(s);
 
