@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -253,6 +254,17 @@ static struct live *live_new(const struct watch_opts *opts)
 	return l;
 }
 
+/* Each watched file and process may take a descriptor: as many as we may have. */
+static void files_raise(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= files.rlim_max)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int source_live(const struct watch_opts *opts, struct source **ret_src, struct err *err)
 {
 	static const struct source_ops ops = {
@@ -264,6 +276,7 @@ int source_live(const struct watch_opts *opts, struct source **ret_src, struct e
 	int rc;
 
 	rc = target_resolve(opts->select, &l->target, err);
+	files_raise(); /* after a command to be watched was forked: it keeps its own limit */
 	if (rc == 0)
 		rc = live_bpf_open(&l->bpf, &l->opts, err);
 	if (rc == 0)

@@ -28,6 +28,7 @@
 #include "symbols/symbols.h"
 #include "wire/stacks.h"
 
+#define SCANS_PER_COMMIT 64 /* until then each holds a descriptor open */
 #define DEFAULT_SAMPLE_HZ 99
 #define NAMES_NS (40 * NS_PER_MS) /* per tick */
 #define NAMES_LAST_NS (5 * NS_PER_SEC)
@@ -126,8 +127,11 @@ void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 {
 	if (!l->stacks)
 		return;
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		code_scan(l->stacks->code, tgids[i], clock_mono_ns());
+		if (i % SCANS_PER_COMMIT == SCANS_PER_COMMIT - 1)
+			code_commit(l->stacks->code);
+	}
 	code_commit(l->stacks->code);
 }
 
