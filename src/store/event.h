@@ -57,6 +57,9 @@ enum event_kind {
 	EV_STACK = 25,
 	EV_FRAME = 26,
 	EV_SAMPLE = 27,
+	EV_CALLS = 28, /* these three: store/event_calls.h */
+	EV_CALL_NAME = 29,
+	EV_WINDOW = 30,
 	EV_KIND_CNT
 };
 

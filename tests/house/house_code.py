@@ -4,21 +4,21 @@ import re
 
 # Who may include whom, beside itself.  A missing folder here is an error, so
 # that a new one gets its place.
+EVENTS = {"store/event.h", "store/event_calls.h"}
 BELOW = {
     "base": set(),
     "wire": {"base"},
     "bpf": {"wire"},
     "store": {"base", "wire"},
-    "model": {"base", "wire", "store/event.h"},
+    "model": {"base", "wire"} | EVENTS,
     "symbols": {"base", "wire"},
     "collect": {"base", "wire", "store", "model", "symbols"},
-    "waits": {"base", "model", "store/event.h"},
-    "stacks": {"base", "model", "store/event.h"},
-    "functions": {"base", "model", "store/event.h"},
-    "requests": {"base", "model", "store/event.h"},
+    "waits": {"base", "model"} | EVENTS,
+    "stacks": {"base", "model"} | EVENTS,
+    "functions": {"base", "model"} | EVENTS,
+    "requests": {"base", "model"} | EVENTS,
 }
-BELOW["verdict"] = {"base", "model", "store/event.h", "waits", "stacks", "functions",
-                    "requests"}
+BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["cli"] = BELOW["ui"] | {"ui", "symbols", "http"}

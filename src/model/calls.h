@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MODEL_CALLS_H
+#define MODEL_CALLS_H
+/*
+ * The part of the model that tells of system calls: a window of them, by
+ * thread, and what the calls are named.  Filled by model_add and
+ * model_finish; read it after model_finish.
+ *
+ * Bounded: at most model_opts.max_calls are kept, the newest win; those left
+ * out are counted in model_calls.dropped_cnt.  40 bytes a call at most.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/event_calls.h"
+
+struct model;
+
+struct call {			/* sorted by thread, then begin_ns; 32 bytes */
+	uint64_t begin_ns, dur_ns;
+	uint32_t thread;	/* idx in model threads */
+	uint32_t stack;		/* idx in model stacks, NO_IDX: not taken */
+	uint16_t nr, cpu;
+	uint8_t result, kind;	/* enum call_result, enum res_kind */
+	uint8_t flags, pad;	/* enum call_flags */
+};
+
+struct call_run { uint32_t first, cnt; }; /* of one thread in calls[] */
+
+struct model_calls {
+	struct call *calls; size_t cnt;
+	struct call_run *runs;	/* by model thread idx, thread_cnt of them */
+	uint64_t begin_ns, end_ns; /* the window; both 0: there is none */
+	uint64_t lost_cnt, skipped_cnt, dropped_cnt;
+	uint32_t flags;		/* enum window_flags */
+	const char *reason;	/* "" none */
+	uint32_t nr_cnt;	/* one more than the largest nr */
+};
+
+/* "read", "futex", ...; "call-N" for a number that was never named. */
+const char *model_call_name(const struct model *m, unsigned nr);
+
+#endif /* MODEL_CALLS_H */
