@@ -23,8 +23,8 @@ enum call_result {
 
 enum call_flags {
 	CALLF_BLOCKED = 1 << 0,	/* the thread gave up its CPU inside the call */
-	CALLF_SWITCHED = 1 << 1,/* it was off its CPU between the call before and this one */
-	CALLF_BEFORE = 1 << 2,	/* began before the window; begin_ns may be its begin or the window's */
+	CALLF_SWITCHED = 1 << 1,/* it left its CPU between the call before and this one */
+	CALLF_BEFORE = 1 << 2,	/* began before the window: begin_ns is its begin if known */
 	CALLF_KEY = 1 << 3,	/* kind tells of a descriptor's file; else kind is RES_NONE */
 };
 

@@ -15,7 +15,7 @@ BELOW = {
     "collect": {"base", "wire", "store", "model", "symbols"},
     "waits": {"base", "model"} | EVENTS,
     "stacks": {"base", "model"} | EVENTS,
-    "functions": {"base", "model"} | EVENTS,
+    "functions": {"base", "model", "stacks"} | EVENTS,
     "requests": {"base", "model"} | EVENTS,
 }
 BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
