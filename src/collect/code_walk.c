@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "collect/code_int.h"
 #include "collect/procfs.h"
 #include "symbols/unwind.h"
@@ -25,19 +26,9 @@ struct walker {
 static struct code_place *place_at(struct code *c, uint64_t pc)
 {
 	const struct mapping *maps = c->walked.items.items;
-	size_t from = 0, to = c->walked.items.cnt;
+	size_t at = SORTED_PREFIX(maps, c->walked.items.cnt, it, it->end <= pc);
 
-	while (from < to) {
-		size_t mid = (from + to) / 2;
-
-		if (maps[mid].end <= pc)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from >= c->walked.items.cnt || maps[from].start > pc)
-		return NULL;
-	return &c->places[from];
+	return at < c->walked.items.cnt && maps[at].start <= pc ? &c->places[at] : NULL;
 }
 
 static bool find(void *ctx, uint64_t pc, struct unwind_place *ret)

@@ -13,7 +13,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 #define KSYMS_MAX 1000000u
@@ -65,9 +67,9 @@ static int by_addr(const void *a, const void *b)
 {
 	const struct ksym *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->name_off < y->name_off ? -1 : x->name_off > y->name_off;
+	CMP(x->addr, y->addr);
+	CMP(x->name_off, y->name_off);
+	return 0;
 }
 
 /* "ffffffff81000000 T name\t[module]" */
@@ -144,18 +146,11 @@ const char *ksyms_name(struct ksyms *ks, uint64_t addr)
 		return asked_name(ks, addr);
 	if (!ks->is_read)
 		read_all(ks);
-	size_t low = 0, high = ks->syms.cnt;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (ks->syms.items[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0)
+	size_t after = SORTED_PREFIX(ks->syms.items, ks->syms.cnt, it, it->addr <= addr);
+	if (after == 0)
 		return "";
 	/* of several names for one address the first in the file */
-	size_t i = low - 1;
+	size_t i = after - 1;
 	while (i > 0 && ks->syms.items[i - 1].addr == ks->syms.items[i].addr)
 		i--;
 	return buf_str(&ks->names) + ks->syms.items[i].name_off;

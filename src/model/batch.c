@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "model/priv.h"
 
 struct keyed {
@@ -45,8 +46,7 @@ static int cmp_keyed(const void *pa, const void *pb)
 {
 	const struct keyed *a = pa, *b = pb;
 
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
+	CMP(a->key, b->key);
 	return a->idx < b->idx ? -1 : 1;
 }
 

@@ -8,13 +8,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cmp.h"
 #include "model/priv.h"
-
-#define CMP(a, b)                              \
-	do {                                   \
-		if ((a) != (b))                \
-			return (a) < (b) ? -1 : 1; \
-	} while (0)
 
 static uint64_t key_of(uint64_t a, uint64_t b)
 {

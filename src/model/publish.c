@@ -8,13 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/cmp.h"
 #include "model/priv.h"
-
-#define CMP(a, b)                              \
-	do {                                   \
-		if ((a) != (b))                \
-			return (a) < (b) ? -1 : 1; \
-	} while (0)
 
 #define PUB_ARRAY(p, type, cnt) ARENA_ARRAY(&(p)->pub, type, (cnt) + 1)
 

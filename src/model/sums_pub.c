@@ -8,13 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "model/priv.h"
-
-#define CMP(a, b)                              \
-	do {                                   \
-		if ((a) != (b))                \
-			return (a) < (b) ? -1 : 1; \
-	} while (0)
 
 static int cmp_pair(const void *pa, const void *pb)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/cmp.h"
 #include "report/answer.h"
 #include "waits/waits.h"
 
@@ -16,9 +17,9 @@ static int by_busy(const void *a, const void *b)
 {
 	const struct busy *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->idx < y->idx ? -1 : x->idx > y->idx;
+	CMP(y->ns, x->ns);
+	CMP(x->idx, y->idx);
+	return 0;
 }
 
 static uint64_t busy_ns(const struct answer *a, uint32_t idx)
@@ -133,8 +134,7 @@ static int by_ns(const void *a, const void *b)
 {
 	const struct state_part *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
+	CMP(y->ns, x->ns);
 	return x->state - y->state;
 }
 

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/fmt.h"
 #include "report/facts.h"
 #include "report/pen.h"
@@ -254,7 +255,9 @@ static int cmp_moved(const void *pa, const void *pb)
 	double da = a->is > a->was ? a->is - a->was : a->was - a->is;
 	double db = b->is > b->was ? b->is - b->was : b->was - b->is;
 
-	return da > db ? -1 : da < db ? 1 : a->fn < b->fn ? -1 : a->fn > b->fn;
+	CMP(db, da);
+	CMP(a->fn, b->fn);
+	return 0;
 }
 
 static double seconds_of(const struct stacks_result *r)

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/stack.h"
@@ -233,12 +234,6 @@ static void groups_close(struct maker *k)
 	k->r->sums[STACKS_WAKER].total_ns = k->r->sums[STACKS_OFF].total_ns;
 	k->r->sums[STACKS_WAKER].idle_ns = k->r->sums[STACKS_OFF].idle_ns;
 }
-
-#define CMP(a, b)                              \
-	do {                                   \
-		if ((a) != (b))                \
-			return (a) < (b) ? -1 : 1; \
-	} while (0)
 
 static int cmp_row(const void *pa, const void *pb)
 {

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -14,11 +15,10 @@ static int cmp_top(const void *pa, const void *pb)
 {
 	const struct top_fn *a = pa, *b = pb;
 
-	if (a->self_ns != b->self_ns)
-		return a->self_ns > b->self_ns ? -1 : 1;
-	if (a->total_ns != b->total_ns)
-		return a->total_ns > b->total_ns ? -1 : 1;
-	return a->fn < b->fn ? -1 : a->fn > b->fn;
+	CMP(b->self_ns, a->self_ns);
+	CMP(b->total_ns, a->total_ns);
+	CMP(a->fn, b->fn);
+	return 0;
 }
 
 /* The stack whose functions a mode's table shows. */
@@ -150,11 +150,10 @@ static int cmp_spot(const void *pa, const void *pb)
 {
 	const struct spot *a = pa, *b = pb;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->res_fn != b->res_fn)
-		return a->res_fn < b->res_fn ? -1 : 1;
-	return a->fns[0] < b->fns[0] ? -1 : a->fns[0] > b->fns[0];
+	CMP(b->ns, a->ns);
+	CMP(a->res_fn, b->res_fn);
+	CMP(a->fns[0], b->fns[0]);
+	return 0;
 }
 
 struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct arena *arena,

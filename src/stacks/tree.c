@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "stacks/fns.h"
@@ -92,9 +93,9 @@ static int cmp_order(const void *pa, const void *pb)
 {
 	const struct order *a = pa, *b = pb;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
+	CMP(b->ns, a->ns);
+	CMP(a->at, b->at);
+	return 0;
 }
 
 struct todo { uint32_t at, depth; };

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "symbols/cfi_int.h"
 #include "symbols/image.h"
 
@@ -250,32 +251,17 @@ void cfi_release(struct cfi_table *t)
 
 const struct unw_row *cfi_row(const struct cfi_table *t, uint32_t pc)
 {
-	size_t lo = 0, hi = t->row_cnt;
+	size_t after = SORTED_PREFIX(t->rows, t->row_cnt, it, it->pc <= pc);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->rows[mid].pc <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &t->rows[lo - 1] : NULL;
+	return after ? &t->rows[after - 1] : NULL;
 }
 
 const struct cfi_fn *cfi_fn(const struct cfi_table *t, uint32_t pc)
 {
-	size_t lo = 0, hi = t->fn_cnt;
+	size_t after = SORTED_PREFIX(t->fns, t->fn_cnt, it, it->pc <= pc);
+	const struct cfi_fn *fn = after ? &t->fns[after - 1] : NULL;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->fns[mid].pc <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && pc - t->fns[lo - 1].pc < t->fns[lo - 1].len ? &t->fns[lo - 1] : NULL;
+	return fn && pc - fn->pc < fn->len ? fn : NULL;
 }
 
 static bool row_ok(const struct cfi_table *t, const struct unw_row *row)

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/vec.h"
@@ -249,9 +250,9 @@ static int entry_older(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	if (x->used.tv_sec != y->used.tv_sec)
-		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-	return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
+	CMP(x->used.tv_sec, y->used.tv_sec);
+	CMP(x->used.tv_nsec, y->used.tv_nsec);
+	return 0;
 }
 
 /* Makes room for bytes more; what is no entry of ours is left alone. */

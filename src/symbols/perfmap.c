@@ -12,9 +12,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/cmp.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "symbols/inroot.h"
 
 #define AGE_SLACK_NS (2 * NS_PER_SEC) /* whole seconds, and two clocks */
@@ -188,9 +190,9 @@ static int by_start(const void *a, const void *b)
 {
 	const struct perfmap_entry *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	CMP(x->start, y->start);
+	CMP(x->seq, y->seq);
+	return 0;
 }
 
 /* Takes in whole lines of [m->read_bytes, size); what follows the last newline waits. */
@@ -285,18 +287,10 @@ int perfmap_load_fd(struct perfmap *m, int fd, bool *ret_changed, struct err *er
 const struct perfmap_entry *perfmap_find(const struct perfmap *m, uint64_t addr)
 {
 	const struct perfmap_entry *best = NULL;
-	size_t low = 0, high = m->entries.cnt;
+	size_t after = SORTED_PREFIX(m->entries.items, m->entries.cnt, it, it->start <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->entries.items[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t back = 0; low > 0 && back < PERFMAP_BACK_MAX; back++, low--) {
-		const struct perfmap_entry *e = &m->entries.items[low - 1];
+	for (size_t back = 0; after > 0 && back < PERFMAP_BACK_MAX; back++, after--) {
+		const struct perfmap_entry *e = &m->entries.items[after - 1];
 
 		if (addr - e->start < e->len && (!best || e->seq > best->seq))
 			best = e;

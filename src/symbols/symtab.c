@@ -13,7 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/cmp.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "symbols/image.h"
 #include "symbols/symbols.h"
 
@@ -278,13 +280,11 @@ static int by_pc(const void *a, const void *b)
 {
 	const struct symtab_entry *x = a, *y = b;
 
-	if (x->pc != y->pc)
-		return x->pc < y->pc ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	CMP(x->pc, y->pc);
+	CMP(x->rank, y->rank);
+	CMP(x->table, y->table);
+	CMP(x->name, y->name);
+	return 0;
 }
 
 static uint64_t end_of(const struct symtab_entry *e)
@@ -384,18 +384,10 @@ void symtab_finish(struct symtab *t)
 
 const struct symtab_entry *symtab_find(const struct symtab *t, uint32_t pc)
 {
-	size_t low = 0, high = t->entries.cnt;
+	size_t after = SORTED_PREFIX(t->entries.items, t->entries.cnt, it, it->pc <= pc);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->entries.items[mid].pc <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t back = 0; low > 0 && back < SYMTAB_NEST_MAX; back++, low--) {
-		const struct symtab_entry *e = &t->entries.items[low - 1];
+	for (size_t back = 0; after > 0 && back < SYMTAB_NEST_MAX; back++, after--) {
+		const struct symtab_entry *e = &t->entries.items[after - 1];
 
 		if (pc < end_of(e))
 			return e;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "ui/view_build.h"
 
 enum { DEPTH_MAX = 32, BACK_MAX = 16 };
@@ -28,17 +29,9 @@ static const struct wait *wait_before(const struct view_ctx *c, uint32_t thread,
 {
 	const struct thread *t = &c->m->threads[thread];
 	const struct wait *waits = c->m->waits + t->first_wait;
-	uint32_t lo = 0, hi = t->wait_len;
+	size_t after = SORTED_PREFIX(waits, t->wait_len, it, it->off_ns < to);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (waits[mid].off_ns < to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (uint32_t i = lo; i > 0 && lo - i < BACK_MAX; i--) {
+	for (size_t i = after; i > 0 && after - i < BACK_MAX; i--) {
 		const struct wait *w = &waits[i - 1];
 
 		if (w->end_ns <= from)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cmp.h"
 #include "ui/view_build.h"
 
 const char *view_task_comm(struct view_ctx *c, uint32_t tid)
@@ -123,13 +124,11 @@ static int cmp_pair(const void *pa, const void *pb)
 {
 	const struct view_pair *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->res != b->res)
-		return a->res < b->res ? -1 : 1;
-	if (a->cls != b->cls)
-		return a->cls < b->cls ? -1 : 1;
-	return a->ns > b->ns ? -1 : a->ns < b->ns;
+	CMP(a->thread, b->thread);
+	CMP(a->res, b->res);
+	CMP(a->cls, b->cls);
+	CMP(b->ns, a->ns);
+	return 0;
 }
 
 /* A run of pairs of one thread, resource and class, the longest first. */

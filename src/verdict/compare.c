@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cmp.h"
 #include "verdict/weigh.h"
 
 #define NONE_BEFORE 0.01
@@ -35,8 +36,7 @@ static int by_score(const void *pa, const void *pb)
 	const struct change *a = pa, *b = pb;
 	double x = a->score < 0 ? -a->score : a->score, y = b->score < 0 ? -b->score : b->score;
 
-	if (x != y)
-		return x < y ? 1 : -1;
+	CMP(y, x);
 	return strcmp(a->what, b->what);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cmp.h"
 #include "verdict/weigh.h"
 
 /* A finding must explain this much to be the verdict: less, and mending it is hardly felt. */
@@ -70,8 +71,7 @@ static int by_ns(const void *pa, const void *pb)
 {
 	const struct cand *const *a = pa, *const *b = pb;
 
-	if ((*a)->ns != (*b)->ns)
-		return (*a)->ns < (*b)->ns ? 1 : -1;
+	CMP((*b)->ns, (*a)->ns);
 	return (*a)->cls - (*b)->cls;
 }
 

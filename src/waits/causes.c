@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -137,15 +138,12 @@ static int by_ns(const void *pa, const void *pb)
 {
 	const struct cause *a = pa, *b = pb;
 
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->via != b->via)
-		return a->via < b->via ? -1 : 1;
-	return a->res < b->res ? -1 : a->res > b->res;
+	CMP(b->ns, a->ns);
+	CMP(a->kind, b->kind);
+	CMP(a->thread, b->thread);
+	CMP(a->via, b->via);
+	CMP(a->res, b->res);
+	return 0;
 }
 
 void causes_finish(const struct causes *c, struct engine *e)

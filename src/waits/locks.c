@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -191,20 +192,19 @@ static int by_lock_off(const void *pa, const void *pb)
 {
 	const struct lock_wait *a = pa, *b = pb;
 
-	if (a->lock != b->lock)
-		return a->lock < b->lock ? -1 : 1;
-	if (a->off_ns != b->off_ns)
-		return a->off_ns < b->off_ns ? -1 : 1;
-	return a->wait < b->wait ? -1 : a->wait > b->wait;
+	CMP(a->lock, b->lock);
+	CMP(a->off_ns, b->off_ns);
+	CMP(a->wait, b->wait);
+	return 0;
 }
 
 static int by_end(const void *pa, const void *pb)
 {
 	const struct lock_wait *a = pa, *b = pb;
 
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns ? -1 : 1;
-	return a->wait < b->wait ? -1 : a->wait > b->wait;
+	CMP(a->end_ns, b->end_ns);
+	CMP(a->wait, b->wait);
+	return 0;
 }
 
 static uint64_t union_ns(const struct lock_wait *lw, size_t cnt)
@@ -302,10 +302,8 @@ static int by_thread_at(const void *pa, const void *pb)
 {
 	const struct grab *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
+	CMP(a->thread, b->thread);
+	CMP(a->at_ns, b->at_ns);
 	return a->kind - b->kind;
 }
 

@@ -11,7 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/cmp.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "model/model.h"
 
@@ -329,17 +331,7 @@ static uint64_t not_ready_ns(struct calc *c, uint32_t file)
 /* First member of the set; they lie together. */
 static size_t first_member(const struct model *m, uint32_t set)
 {
-	size_t lo = 0, hi = m->member_cnt;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (m->members[mid].set < set)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_PREFIX(m->members, m->member_cnt, it, it->set < set);
 }
 
 /* tid 0: several threads wait in the set. */
@@ -425,9 +417,9 @@ static int cmp_set_wait(const void *pa, const void *pb)
 {
 	const struct set_wait *a = pa, *b = pb;
 
-	if (a->set != b->set)
-		return a->set < b->set ? -1 : 1;
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
+	CMP(a->set, b->set);
+	CMP(a->thread, b->thread);
+	return 0;
 }
 
 /* epoll: per set; poll and select: per thread, since the set is the call's own. */
@@ -473,11 +465,10 @@ static int cmp_user(const void *pa, const void *pb)
 {
 	const struct disk_use *a = pa, *b = pb;
 
-	if (a->dev != b->dev)
-		return a->dev < b->dev ? -1 : 1;
-	if (a->tgid != b->tgid)
-		return a->tgid < b->tgid ? -1 : 1;
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
+	CMP(a->dev, b->dev);
+	CMP(a->tgid, b->tgid);
+	CMP(a->tid, b->tid);
+	return 0;
 }
 
 static bool same_user(const struct disk_use *a, const struct disk_use *b)
@@ -564,13 +555,11 @@ static int cmp_row(const void *pa, const void *pb)
 {
 	const struct metric_row *a = pa, *b = pb;
 
-	if (a->order != b->order)
-		return a->order < b->order ? -1 : 1;
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return a->resource_id < b->resource_id ? -1 : a->resource_id > b->resource_id;
+	CMP(a->order, b->order);
+	CMP(b->value, a->value);
+	CMP(a->tid, b->tid);
+	CMP(a->resource_id, b->resource_id);
+	return 0;
 }
 
 struct metrics_result metrics_tick(struct metrics *s, const struct model *m, struct arena *arena)

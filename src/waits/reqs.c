@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -115,9 +116,9 @@ static int by_demand(const void *pa, const void *pb)
 {
 	const struct wreq *a = pa, *b = pb;
 
-	if (a->demand_ns != b->demand_ns)
-		return a->demand_ns < b->demand_ns ? 1 : -1;
-	return a->proc < b->proc ? -1 : a->proc > b->proc;
+	CMP(b->demand_ns, a->demand_ns);
+	CMP(a->proc, b->proc);
+	return 0;
 }
 
 void reqs_sum(struct engine *e)
@@ -145,23 +146,19 @@ static int edge_by_key(const void *pa, const void *pb)
 {
 	const struct wedge *a = pa, *b = pb;
 
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	if (a->res != b->res)
-		return a->res < b->res ? -1 : 1;
-	if (a->cls != b->cls)
-		return a->cls < b->cls ? -1 : 1;
-	return a->ctx < b->ctx ? -1 : a->ctx > b->ctx;
+	CMP(a->from, b->from);
+	CMP(a->to, b->to);
+	CMP(a->res, b->res);
+	CMP(a->cls, b->cls);
+	CMP(a->ctx, b->ctx);
+	return 0;
 }
 
 static int edge_by_ns(const void *pa, const void *pb)
 {
 	const struct wedge *a = pa, *b = pb;
 
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
+	CMP(b->ns, a->ns);
 	return edge_by_key(pa, pb);
 }
 

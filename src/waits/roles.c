@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
@@ -212,11 +213,10 @@ static int by_thread_res(const void *pa, const void *pb)
 {
 	const struct home *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->cls != b->cls)
-		return a->cls < b->cls ? -1 : 1;
-	return a->res < b->res ? -1 : a->res > b->res;
+	CMP(a->thread, b->thread);
+	CMP(a->cls, b->cls);
+	CMP(a->res, b->res);
+	return 0;
 }
 
 /* Candidates: where a thread with nothing open waits for something to be handed over. */

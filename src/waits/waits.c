@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "waits/engine.h"
 
 #define DEFAULT_VISITS 4000000
@@ -12,17 +13,10 @@
 uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a)
 {
 	const struct thread *th = &m->threads[t];
-	uint32_t lo = th->first_wait, hi = th->first_wait + th->wait_len;
+	const struct wait *waits = m->waits + th->first_wait;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->waits[mid].end_ns > a)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return th->first_wait +
+	       (uint32_t)SORTED_PREFIX(waits, th->wait_len, it, it->end_ns <= a);
 }
 
 static uint64_t overlap(uint64_t a, uint64_t b, uint64_t c, uint64_t d)

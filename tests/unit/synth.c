@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "base/clock.h"
+#include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -89,9 +90,9 @@ static int cmp_ts(const void *pa, const void *pb)
 
 	if ((a->kind == EV_META) != (b->kind == EV_META))
 		return a->kind == EV_META ? -1 : 1;
-	if (a->ts_ns != b->ts_ns)
-		return a->ts_ns < b->ts_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
+	CMP(a->ts_ns, b->ts_ns);
+	CMP(a, b);
+	return 0;
 }
 
 static int play_strs(struct synth *s, struct event_sink *sink)
