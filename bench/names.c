@@ -8,30 +8,14 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "timing.h"
 #include "symbols/symbols.h"
 
 enum { ROUNDS = 15, NAMES = 2000 };
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* From open to the tables; the object is the caller's. */
 static struct symbols *load(const char *path, bool evicted, double *ret_ms,
@@ -63,8 +47,7 @@ static double median(const char *path, bool evicted)
 
 	for (int i = 0; i < ROUNDS; i++)
 		symbols_free(load(path, evicted, &ms[i], &info));
-	qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
-	return ms[ROUNDS / 2];
+	return median_of(ms, ROUNDS);
 }
 
 /* Microseconds for one name, over addresses all through the first 16 MiB. */

@@ -10,29 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/err.h"
+#include "timing.h"
 #include "symbols/cfi.h"
 #include "symbols/cfi_cache.h"
 #include "symbols/image.h"
 
 enum { ROUNDS = 15 };
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* One build from open to close; the table is the caller's. */
 static int build(const char *path, struct cfi_cache *cache, struct cfi_table *ret, struct err *err)
@@ -73,8 +58,7 @@ static double median(const char *path, struct cfi_cache *cache, bool evicted)
 		ms[i] = now_ms() - ms[i];
 		cfi_release(&t);
 	}
-	qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
-	return ms[ROUNDS / 2];
+	return median_of(ms, ROUNDS);
 }
 
 static int measure(const char *path, struct cfi_cache *cache)
