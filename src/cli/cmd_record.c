@@ -75,7 +75,6 @@ static int record(const struct record_opts *o, struct capture **cap, struct sour
 	struct watching w = {.verb = o->input.path ? NULL : "recording",
 			     .ctrl_c = "end and complete the file",
 			     .duration_ns = o->window.duration_ns};
-	struct err late = {0};
 	int code = capture_create(o->output, &opts, cap, err);
 
 	if (code < 0)
@@ -86,10 +85,8 @@ static int record(const struct record_opts *o, struct capture **cap, struct sour
 		return code;
 	w.sinks[0] = capture_sink(*cap);
 	code = watching_pump(&w, *src, err);
-	if (capture_finish(*cap, &late) < 0) {
-		*err = late; /* a full disk ends the source too: this is the reason */
-		return late.code;
-	}
+	if (capture_finish(*cap, err) < 0)
+		return err->code; /* a full disk ends the source too: this is the reason */
 	print_summary(o, capture_stats(*cap));
 	return code < 0 ? err_prefix(err, "the watching ended early") : 0;
 }

@@ -90,48 +90,28 @@ static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, s
 	return 0;
 }
 
-static int watch(const struct stacks_cmd_opts *o, struct watching *w, struct err *err)
-{
-	CLEANUP(buf_release) struct buf cmdline = {0};
-	const struct symbols_opts symbols = names_opts_symbols(&o->names);
-	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				  .stacks = 1, .symbols = &symbols};
-	struct source *src;
-	int code;
-
-	names_opts_ask(&o->names, &o->select);
-	watching_cmdline(&cmdline);
-	opts.cmdline = buf_str(&cmdline);
-	code = source_live(&opts, &src, err);
-	if (code < 0)
-		return code;
-	code = watching_pump(w, src, err);
-	source_free(src);
-	return code;
-}
-
-static int read_live(struct cli *cli, struct seen *ret_seen, struct err *err)
+/* A failure after the first tick still leaves something to show: *ret_late is then set. */
+static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, struct err *err)
 {
 	const struct stacks_cmd_opts *o = cli->opts;
+	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
-	struct capture *cap = NULL;
-	int code = 0;
+	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
+				  .stacks = 1, .symbols = &symbols};
+	struct capture *cap;
+	int code = watching_capture(o->capture_path, &cap, err);
 
-	if (o->capture_path)
-		code = capture_create(o->capture_path, NULL, &cap, err);
 	if (code < 0)
 		return code;
+	names_opts_ask(&o->names, &o->select);
 	ret_seen->model = model_new(&stacks_model);
 	w.sinks[0] = model_sink(ret_seen->model);
-	if (cap)
-		w.sinks[1] = capture_sink(cap);
-	code = watch(o, &w, err);
-	if (cap && code == 0)
-		code = capture_finish(cap, err);
+	code = watching_live(&w, &opts, cap, err);
 	capture_free(cap);
-	if (code < 0)
+	if (code < 0 && !w.tick_cnt)
 		return code;
+	*ret_late = code;
 	seen_make(cli, ret_seen);
 	return 0;
 }
@@ -213,14 +193,7 @@ static int stacks_check(struct stacks_cmd_opts *o, int argc, char **argv, struct
 		return err_usage(err, "--diff has its second file twice: leave -i out");
 	if (argc)
 		o->input.path = argv[0];
-	if (!o->input.path)
-		return select_check(&o->select, err);
-	if (o->capture_path)
-		return err_usage(err, "-o keeps what is watched, and -i watches nothing");
-	if (!select_is_empty(&o->select))
-		return err_usage(err, "-i reads a capture, which has its own selection: "
-				      "leave the other one out");
-	return 0;
+	return watching_check(&o->select, o->input.path, o->capture_path, err);
 }
 
 /* One of the files is standard output: the tables would be in its way. */
@@ -239,19 +212,21 @@ static int stacks_answer(struct cli *cli, struct page_file *files, struct err *e
 	CLEANUP(seen_release) struct seen seen = {0};
 	CLEANUP(seen_release) struct seen base = {0};
 	struct stacks_view view = {.modes = modes_of(o), .arena = &cli->arena};
-	int code = 0;
+	int late = 0, code = 0;
 
 	if (o->diff_path)
 		code = read_file(cli, o->diff_path, &base, err);
 	if (code == 0)
 		code = o->input.path ? read_file(cli, o->input.path, &seen, err)
-				     : read_live(cli, &seen, err);
+				     : read_live(cli, &seen, &late, err);
 	if (code < 0)
 		return code;
 	view.r = seen.stacks;
 	view.base = base.stacks;
 	if (!takes_stdout(files))
 		print_view(o, &view);
+	if (late < 0)
+		return err_prefix(err, "the watching ended early, this covers what was seen");
 	for (unsigned k = 0; k <= EXPORT_CNT && code >= 0; k++)
 		code = export_one(k, &view, &files[k], err);
 	return code;

@@ -114,53 +114,23 @@ static void say_early_end(const struct why_opts *o, const struct model *m)
 		log_warn("stopped after %s; this is what was seen until then", fmt_ns(t, seen));
 }
 
-/* Watches into m and, where one is kept, the capture; an error stays in err. */
-static int watch(const struct why_opts *o, struct watching *w, struct capture *cap,
-		 struct err *err)
-{
-	CLEANUP(buf_release) struct buf cmdline = {0};
-	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				  .stacks = !o->no_stacks};
-	struct err late = {0};
-	struct source *src;
-	int code;
-
-	watching_cmdline(&cmdline);
-	opts.cmdline = buf_str(&cmdline);
-	code = source_live(&opts, &src, err);
-	if (code < 0)
-		return code;
-	code = watching_pump(w, src, err);
-	source_free(src);
-	if (cap && capture_finish(cap, &late) < 0) {
-		*err = late; /* a full disk ends the source too: this is the reason */
-		return late.code;
-	}
-	return code;
-}
-
 /* A failure after the first tick still leaves something to answer from: *ret_late is then set. */
 static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
-	struct capture *cap = NULL;
+	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
+				  .stacks = !o->no_stacks};
+	struct capture *cap;
 	struct model *m;
-	int code = 0;
+	int code = watching_capture(o->capture_path, &cap, err);
 
-	if (o->capture_path)
-		code = capture_create(o->capture_path, NULL, &cap, err);
-	if (code == -EEXIST)
-		return err_set(err, code, "'%s' exists and is not a heldup capture: "
-			       "give another name", o->capture_path);
 	if (code < 0)
 		return code;
 	m = model_new(&why_model);
 	w.sinks[0] = model_sink(m);
-	if (cap)
-		w.sinks[1] = capture_sink(cap);
-	code = watch(o, &w, cap, err);
+	code = watching_live(&w, &opts, cap, err);
 	capture_free(cap);
 	if (code < 0 && !w.tick_cnt) {
 		model_free(m);
@@ -204,21 +174,6 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 	fwrite(buf_str(&out), 1, out.len, stdout);
 }
 
-static int why_check(const struct why_opts *o, struct err *err)
-{
-	if (o->capture_path && strcmp(o->capture_path, "-") == 0)
-		return err_usage(err, "standard output takes the answer: give -o a file");
-	if (!o->input.path)
-		return select_check(&o->select, err);
-	if (o->capture_path)
-		return err_usage(err, "-o keeps what is watched: heldup record -i copies "
-				      "a capture");
-	if (!select_is_empty(&o->select))
-		return err_usage(err, "-i reads a capture, which has its own selection: "
-				      "leave the other one out");
-	return 0;
-}
-
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
@@ -254,7 +209,7 @@ static int why_run(struct cli *cli, int argc, char **argv)
 	const struct why_opts *o = cli->opts;
 	struct page_file page = {.fd = -1};
 	struct err err = {0};
-	int code = why_check(o, &err);
+	int code = watching_check(&o->select, o->input.path, o->capture_path, &err);
 
 	(void)argc;
 	(void)argv;

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/watching.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
+#include "cli/select.h"
 #include "collect/source.h"
+#include "store/capture.h"
 
 static int put_all(void *ctx, const struct event_hdr *ev)
 {
@@ -80,4 +85,55 @@ void watching_cmdline(struct buf *out)
 		len--;
 	for (size_t i = 0; i < len; i++)
 		buf_addch(out, text[i] ? text[i] : ' ');
+}
+
+int watching_check(const struct select_opts *select, const char *input, const char *capture,
+		   struct err *err)
+{
+	if (capture && strcmp(capture, "-") == 0)
+		return err_usage(err, "standard output takes the answer: give -o a file");
+	if (!input)
+		return select_check(select, err);
+	if (capture)
+		return err_usage(err, "-o keeps what is watched: heldup record -i copies "
+				      "a capture");
+	if (!select_is_empty(select))
+		return err_usage(err, "-i reads a capture, which has its own selection: "
+				      "leave the other one out");
+	return 0;
+}
+
+int watching_capture(const char *path, struct capture **ret, struct err *err)
+{
+	int code;
+
+	*ret = NULL;
+	code = path ? capture_create(path, NULL, ret, err) : 0;
+	if (code == -EEXIST)
+		return err_set(err, code, "'%s' exists and is not a heldup capture: "
+			       "give another name", path);
+	return code;
+}
+
+int watching_live(struct watching *w, struct watch_opts *opts, struct capture *cap,
+		  struct err *err)
+{
+	CLEANUP(buf_release) struct buf cmdline = {0};
+	struct source *src;
+	int code;
+
+	if (cap)
+		w->sinks[1] = capture_sink(cap);
+	watching_cmdline(&cmdline);
+	opts->cmdline = buf_str(&cmdline);
+	code = source_live(opts, &src, err);
+	opts->cmdline = NULL;
+	if (code < 0)
+		return code;
+	code = watching_pump(w, src, err);
+	source_free(src);
+	/* a full disk ends the source too, which knows no words for it: this is the reason */
+	if (cap && capture_finish(cap, err) < 0)
+		return err->code;
+	return code;
 }

@@ -3,8 +3,8 @@
 #define WATCHING_H
 /*
  * What commands that watch for a while share: passing events from a source
- * to a model, a capture or both, the progress line on stderr, and the end
- * that a signal asks for.
+ * to a model, a capture or both, the progress line on stderr, the end that a
+ * signal asks for, and a disk that is full before it.
  *
  *	struct watching w = {.verb = "watching", .sinks = {model_sink(m)}};
  *	watching_pump(&w, src, &err)
@@ -17,8 +17,11 @@
 #include "store/event.h"
 
 struct buf;
+struct capture;
 struct err;
+struct select_opts;
 struct source;
+struct watch_opts;
 
 struct watching {
 	struct event_sink sinks[2]; /* an unused one has put NULL */
@@ -39,5 +42,23 @@ int watching_pump(struct watching *w, struct source *src, struct err *err);
 
 /* The command line of this process as it was typed, for a capture to keep. */
 void watching_cmdline(struct buf *out);
+
+/*
+ * For commands that print an answer: from -i, or from what -o keeps as well.
+ * input and capture: the paths given, or NULL.
+ */
+int watching_check(const struct select_opts *select, const char *input, const char *capture,
+		   struct err *err);
+
+/* The capture to watching_live; *ret is NULL and all is well without a path. */
+int watching_capture(const char *path, struct capture **ret, struct err *err);
+
+/*
+ * Watches as opts say, the command line filled in, to the end and into w's
+ * first sink, and completes the capture (or NULL), which is w's second.  After
+ * a failure what was delivered until then stays: see w->tick_cnt.
+ */
+int watching_live(struct watching *w, struct watch_opts *opts, struct capture *cap,
+		  struct err *err);
 
 #endif /* WATCHING_H */

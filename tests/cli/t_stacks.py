@@ -254,7 +254,7 @@ def test_stacks_refuses_what_makes_no_sense():
     with Scene() as s:
         a = s.path("a.cap")
         for argv in ([], ["-i", a, "-p", "1"], [a], ["--diff", a, a, "-i", a], ["-i", a, "-o", "x"],
-                     ["-i", a, "--mode", "sideways"]):
+                     ["-p", "1", "-o", "-"], ["-i", a, "--mode", "sideways"]):
             heldup("stacks", *argv).ended(USAGE).one_line()
         heldup("stacks", "-i", s.path("missing")).ended(FAILED).one_line()
         heldup("stacks", "-i", a, "--folded", s.path("no/such/dir")).ended(FAILED).one_line()
