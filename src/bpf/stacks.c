@@ -57,6 +57,17 @@ struct hu_stack_seen_map {
 
 u32 stack_ids = 0; /* given out so far */
 
+/*
+ * User space remembers so many ids and no more.  When it lets go of some it
+ * counts this up, and what was known before is sent again at its next sight.
+ */
+u32 stack_epoch = 0;
+
+static __always_inline u64 in_epoch(u64 hash)
+{
+	return mix64(hash + stack_epoch);
+}
+
 static __always_inline void count_walk(struct unw_cpu *c, u32 what)
 {
 	c->cnt[MASKED(what, UNWC_CNT - 1)]++;
@@ -158,7 +169,7 @@ static __always_inline void walk_user(struct unw_state *st, struct task_struct *
 static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *cur, u64 now)
 {
 	struct wire_stack *r = &st->rec;
-	u64 hash = st->hash, size;
+	u64 hash = st->hash, seen = in_epoch(hash), size;
 	u32 id = __sync_fetch_and_add(&stack_ids, 1) + 1;
 
 	size = WIRE_STACK_BYTES + (r->user_cnt + r->kernel_cnt) * 8;
@@ -173,7 +184,7 @@ static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *
 		count_loss(HU_LOSS_RING);
 		return 0;
 	}
-	bpf_map_update_elem(&hu_stack_seen, &hash, &id, BPF_ANY);
+	bpf_map_update_elem(&hu_stack_seen, &seen, &id, BPF_ANY);
 	return id;
 }
 
@@ -182,6 +193,7 @@ static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct 
 					struct unw_cpu *c, u64 now)
 {
 	u32 at = st->cnt, *id;
+	u64 seen;
 	long got;
 
 	if (at > UNW_USER_MAX)
@@ -195,7 +207,8 @@ static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct 
 	count_walk(c, UNWC_END + st->end);
 	if (!st->hash)
 		st->hash = 1;
-	id = bpf_map_lookup_elem(&hu_stack_seen, &st->hash);
+	seen = in_epoch(st->hash);
+	id = bpf_map_lookup_elem(&hu_stack_seen, &seen);
 	if (id)
 		return *id;
 	count_walk(c, UNWC_SENT);
@@ -340,7 +353,7 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 
 		userregs_read(regs, &pc, &sp, &bp);
 		sysregs_read(regs, &s);
-		key = mix64(pc ^ mix64(sp ^ bp << 20) ^ (u64)s.nr << 48);
+		key = in_epoch(pc ^ mix64(sp ^ bp << 20) ^ (u64)s.nr << 48);
 		/* one place in user space, several kinds of wait in the kernel */
 		key ^= (u64)(why ? WAIT_CLASS_CNT : t->cls) << 56;
 		at = t->stacks.turn & (THR_STACKS - 1);

@@ -32,11 +32,12 @@
 #define DEFAULT_SAMPLE_HZ 99
 #define NAMES_NS (40 * NS_PER_MS) /* per tick */
 #define NAMES_LAST_NS (5 * NS_PER_SEC)
-#define IDS_MAX (1u << 20)
+#define IDS_MAX (1u << 19) /* of the kernel side; as many of before are kept besides */
 
 struct live_stacks {
 	struct code *code;
-	struct hmap ids;    /* of the kernel side, to those of events */
+	struct hmap ids, ids_before; /* of the kernel side, to those of events */
+	uint32_t ids_max;
 	struct hmap hashes; /* of stacks, to ids of events */
 	struct symbols *syms;
 	struct frame_names *names;
@@ -92,6 +93,7 @@ void live_stacks_open(struct live *l)
 		.sets = bpf_map__fd(skel->maps.hu_sets),
 		.procs = bpf_map__fd(skel->maps.hu_maps),
 	};
+	s->ids_max = l->opts.stack_ids_max ? l->opts.stack_ids_max : IDS_MAX;
 	s->syms = symbols_new(l->opts.symbols);
 	s->names = frame_names_new(s->syms, l->ksyms);
 	s->code = code_new(&fds, s->syms);
@@ -110,6 +112,7 @@ void live_stacks_release(struct live *l)
 	vec_release(&s->clocks);
 	code_free(s->code);
 	hmap_release(&s->ids);
+	hmap_release(&s->ids_before);
 	hmap_release(&s->hashes);
 	hmap_release(&s->asleep);
 	frame_names_free(s->names);
@@ -233,6 +236,20 @@ static uint32_t stack_event(struct live *l, const struct wire_stack *w)
 	return (uint32_t)*slot;
 }
 
+/*
+ * A server with ever new stacks (JIT code) would fill any memory.  Ids of
+ * before still come, with waits that were long or are in the ring.
+ */
+static void ids_turn(struct live *l)
+{
+	struct live_stacks *s = l->stacks;
+
+	hmap_release(&s->ids_before);
+	s->ids_before = s->ids;
+	s->ids = (struct hmap){0};
+	l->bpf.skel->bss->stack_epoch++;
+}
+
 void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 {
 	struct live_stacks *s = l->stacks;
@@ -244,8 +261,8 @@ void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 	}
 	if (!w->user_cnt && !w->kernel_cnt) /* not even where it stood was known: no stack */
 		return;
-	if (s->ids.cnt >= IDS_MAX)
-		hmap_clear(&s->ids);
+	if (s->ids.cnt >= s->ids_max)
+		ids_turn(l);
 	hmap_put(&s->ids, w->id, stack_event(l, w));
 }
 
@@ -302,7 +319,9 @@ uint32_t live_stack_id(struct live *l, uint32_t id)
 
 	if (!id || !l->stacks)
 		return 0;
-	if (!hmap_get(&l->stacks->ids, id, &known) || !known)
+	if (!hmap_get(&l->stacks->ids, id, &known))
+		hmap_get(&l->stacks->ids_before, id, &known);
+	if (!known)
 		l->stacks->lost_cnt++;
 	return (uint32_t)known;
 }

@@ -8,7 +8,8 @@
  *	res ID KIND ROLE INO PEER NAME
  *	loss C0 C1 ...		self CPU_NS EVENTS MAP_BYTES	end ...	disk ...
  *
- * From the environment: WATCH_STACKS (enum stacks_mode), WATCH_TICK_MS, WATCH_DEBUG.
+ * From the environment: WATCH_STACKS (enum stacks_mode), WATCH_STACK_IDS,
+ * WATCH_TICK_MS, WATCH_DEBUG.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
 	opts.duration_ns = strtoull(argv[1], NULL, 10) * 1000000000;
 	opts.ring_bytes = strtoul(argv[2], NULL, 10);
 	opts.stacks = number("WATCH_STACKS");
+	opts.stack_ids_max = (uint32_t)number("WATCH_STACK_IDS");
 	opts.tick_ns = number("WATCH_TICK_MS") * 1000000;
 	log_set_level(getenv("WATCH_DEBUG") ? LOG_DEBUG : LOG_WARN);
 	for (int i = 3; i < argc; i++)
