@@ -76,6 +76,9 @@ EMBED_OBJS := $(foreach f,$(EMBED),$(OBJ)/embed/$(notdir $(f)).o)
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJS := $(UNIT_SRC:%.c=$(OBJ)/%.o)
 LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/*.c)))
+# Servers with a bug each: frame.c and one file.
+BUGS     := $(patsubst tests/load/bugs/%.c,build/load/bugs/%,$(filter-out %/frame.c,\
+	$(sort $(wildcard tests/load/bugs/*.c))))
 TOOLS    := build/tests/watch build/tests/unwind
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
@@ -142,7 +145,7 @@ $(UNIT): $(UNIT_OBJS) $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-load: $(LOAD) $(TOOLS)
+load: $(LOAD) $(BUGS) $(TOOLS)
 
 # What tests/bpf asks for raw events (watch) and for other stacks (unwind).
 $(TOOLS): build/tests/%: $(OBJ)/tests/bpf/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
@@ -162,6 +165,16 @@ build/load/%: tests/load/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -Itests/load -MMD -MP -MF $@.d -pthread \
 		-o $@ $< -lrt -lm $$(sed -n 's|^/\* LIBS: \(.*\) \*/.*|\1|p' $<)
+
+# Stripped, with symbols in a file beside it, as a package would be; no frame pointers.
+build/load/bugs/%: tests/load/bugs/%.c tests/load/bugs/frame.c tests/load/bugs/frame.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -fstack-protector-strong -fPIE -pie \
+		-fomit-frame-pointer -pthread -o $@.full $< tests/load/bugs/frame.c
+	$(Q)objcopy --only-keep-debug $@.full $@.debug
+	$(Q)strip --strip-all -o $@ $@.full
+	$(Q)cd $(@D) && objcopy --add-gnu-debuglink=$(@F).debug $(@F) && rm $(@F).full
 
 # A fuzz target is linked with all of the program but main, and tests/fuzz/common.
 FUZZ_CFLAGS = -std=gnu11 -O1 -g $(WARN) $(INC) $(DEFS) -include src/base/banned.h \
