@@ -67,6 +67,8 @@ SRC      := $(sort $(shell find src -name '*.c' -not -path 'src/bpf/*'))
 OBJS     := $(SRC:%.c=$(OBJ)/%.o)
 BPF_SRC  := $(sort $(wildcard src/bpf/*.bpf.c))
 BPF_OBJS := $(BPF_SRC:src/bpf/%.bpf.c=$(OUT)/bpf/%.bpf.o)
+# CALL(name) for each system call of the kernel's headers; src/base/syscalls.c numbers them.
+GEN      := $(OUT)/syscalls.inc
 SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h)
 # Text that the program carries: each becomes `const char embed_NAME[]` (NUL
 # terminated) and `const unsigned long embed_NAME_len`; NAME is the file's
@@ -95,10 +97,17 @@ $(BIN): $(OBJS) $(EMBED_OBJS)
 
 # The skeleton is needed before the first compile; after that the .d files know
 # who includes it.
-$(OBJ)/%.o: %.c $(OBJ)/flags | $(SKEL)
+$(OBJ)/%.o: %.c $(OBJ)/flags | $(SKEL) $(GEN)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GEN):
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM -x c - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) .*/CALL(\1)/p' | \
+		grep -v -e '(syscalls)' -e '(arch_specific' | sort >$@
 
 # Changes only when the flags do, so that changed flags rebuild.
 $(OBJ)/flags: FORCE
@@ -184,7 +193,7 @@ FUZZ_OBJS := $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out src/main.c,$(SRC)) \
 
 fuzzers: $(FUZZ)
 
-build/fuzz/obj/%.o: %.c | $(SKEL)
+build/fuzz/obj/%.o: %.c | $(SKEL) $(GEN)
 	@mkdir -p $(@D)
 	$(call say,FUZZCC,$<)
 	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
@@ -234,7 +243,7 @@ bench: all load
 fuzz: fuzzers
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
 
-lint: $(SKEL)
+lint: $(SKEL) $(GEN)
 	$(Q)tools/lint
 
 format:

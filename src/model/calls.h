@@ -7,7 +7,13 @@
  * model_finish; read it after model_finish.
  *
  * Bounded: at most model_opts.max_calls are kept, the newest win; those left
- * out are counted in model_calls.dropped_cnt.  40 bytes a call at most.
+ * out are counted in model_calls.dropped_cnt, and begin_ns is where the window
+ * is whole from.  40 bytes a call at most.
+ *
+ * A thread's calls do not overlap: one that was said to last into the next is
+ * cut where that begins.  A thread that is known by its calls only is not
+ * tracked.  Of more windows in one stream, flags holds what is true of all,
+ * and reason is the last one's.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,14 +36,15 @@ struct call_run { uint32_t first, cnt; }; /* of one thread in calls[] */
 struct model_calls {
 	struct call *calls; size_t cnt;
 	struct call_run *runs;	/* by model thread idx, thread_cnt of them */
-	uint64_t begin_ns, end_ns; /* the window; both 0: there is none */
+	uint64_t begin_ns, end_ns; /* the window that all calls end in; both 0: there is none */
 	uint64_t lost_cnt, skipped_cnt, dropped_cnt;
 	uint32_t flags;		/* enum window_flags */
 	const char *reason;	/* "" none */
 	uint32_t nr_cnt;	/* one more than the largest nr */
+	const char **names;	/* by nr: model_call_name */
 };
 
-/* "read", "futex", ...; "call-N" for a number that was never named. */
+/* "read", "futex", ...; "call-N" for a number that was never named, "call" if it has no call. */
 const char *model_call_name(const struct model *m, unsigned nr);
 
 #endif /* MODEL_CALLS_H */

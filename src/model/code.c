@@ -58,7 +58,7 @@ const struct module *model_module(const struct model *m, uint64_t frame)
 
 /* ---- stacks */
 
-static uint32_t stack_get(struct model *m, uint32_t id)
+uint32_t code_stack_get(struct model *m, uint32_t id)
 {
 	struct code *c = &m->priv->code;
 	uint64_t *slot;
@@ -90,7 +90,7 @@ static bool add_stack(struct model *m, const struct event_hdr *ev)
 	if (ev->size < sizeof(e) || e.id == 0 || e.id > EVENT_STACK_MAX || cnt == 0 ||
 	    cnt > EVENT_FRAMES_MAX || cnt * sizeof(uint64_t) > ev->size - sizeof(e))
 		return false;
-	at = stack_get(m, e.id);
+	at = code_stack_get(m, e.id);
 	if (at == NO_IDX)
 		return true;
 	s = &c->stacks.items[at];
@@ -191,7 +191,7 @@ static bool add_sample(struct model *m, const struct event_hdr *ev)
 	if (e.h.tid == 0 || e.cnt == 0)
 		return false;
 	raw = (struct raw_sample){.ts_ns = ev->ts_ns, .tid = e.h.tid, .cnt = e.cnt,
-				  .stack = stack_get(m, e.stack), .cpu = (uint16_t)e.cpu};
+				  .stack = code_stack_get(m, e.stack), .cpu = (uint16_t)e.cpu};
 	model_thread_get(m, e.h.tid, e.tgid);
 	if (c->samples.cnt >= SAMPLES_MAX) { /* the newest half is kept */
 		c->samples.cnt = SAMPLES_MAX / 2;
@@ -292,8 +292,8 @@ static struct stack_sum sum_of(const struct wait *w, bool slept)
 
 void code_stacks_of(struct model *m, const struct ev_wait *e, struct wait *w)
 {
-	w->ustack = stack_get(m, e->ustack);
-	w->waker_stack = stack_get(m, e->waker_stack);
+	w->ustack = code_stack_get(m, e->ustack);
+	w->waker_stack = code_stack_get(m, e->waker_stack);
 }
 
 void code_wait(struct model *m, const struct wait *w)

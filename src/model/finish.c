@@ -310,7 +310,8 @@ static void publish_bytes(struct model *m)
 		       (p->by_tid.cap + p->by_tgid.cap + p->by_res.cap + p->by_pair.cap +
 			p->by_res_tick.cap + p->by_kstack.cap + p->kstack_idx.cap) *
 			       (sizeof(struct hmap_entry) + 1) +
-		       slices_bytes(&p->slices) + tables_bytes(p) + code_bytes(p);
+		       slices_bytes(&p->slices) + tables_bytes(p) + code_bytes(p) +
+		       calls_bytes(p->calls);
 }
 
 void model_finish(struct model *m)
@@ -320,6 +321,7 @@ void model_finish(struct model *m)
 	if (p->slices.begins.cnt == 0 && p->batch.cnt == 0)
 		slices_tick(&p->slices, 1); /* nothing was ever seen */
 	drop_pending(p);
+	calls_threads(m);
 	batch_work(m);
 	arena_clear(&p->pub);
 	m->end_ns = window_end(p);
@@ -339,6 +341,7 @@ void model_finish(struct model *m)
 	sums_publish(m);
 	publish_res(m);
 	tables_publish(m);
+	calls_publish(m); /* before code: it may know of a stack first */
 	code_publish(m);
 	publish_bytes(m);
 }

@@ -23,6 +23,7 @@ struct model *model_new(const struct model_opts *opts)
 	p->slices.width_max = opts && opts->max_slices ? opts->max_slices : MODEL_SLICES_DEFAULT;
 	if (p->slices.width_max < 2)
 		p->slices.width_max = 2; /* a closed tick and the open one */
+	p->calls = calls_new(m, opts ? opts->max_calls : 0);
 	m->cmdline = m->kernel = m->hostname = m->selection = "";
 	vec_push(&p->strs, ""); /* id 0 */
 	return m;
@@ -63,6 +64,7 @@ void model_free(struct model *m)
 	slices_release(&p->slices);
 	tables_release(p);
 	code_release(p);
+	calls_free(p->calls);
 	arena_release(&p->str_arena);
 	arena_release(&p->labels);
 	arena_release(&p->pub);
@@ -461,6 +463,10 @@ static bool dispatch(struct model *m, const struct event_hdr *ev)
 	case EV_FRAME:
 	case EV_SAMPLE:
 		return code_add(m, ev);
+	case EV_CALLS:
+	case EV_CALL_NAME:
+	case EV_WINDOW:
+		return calls_add(m, ev);
 	default:
 		return table_add(m, ev);
 	}

@@ -34,6 +34,7 @@ struct model;
 struct model_opts {	    /* zero fields mean defaults */
 	uint32_t max_waits; /* default 100000 (8 MiB), limit 1 << 24 */
 	uint32_t max_slices;/* ticks kept for timelines; default 600 */
+	uint32_t max_calls; /* default 1 << 24 (512 MiB), limit 1 << 26 */
 	uint32_t no_res_ticks; /* 1: res_ticks, file_ticks stay empty: less work */
 };
 
@@ -220,6 +221,7 @@ struct model {
 	struct fn *fns; size_t fn_cnt;
 	struct stack_sum *stack_sums; size_t stack_sum_cnt; /* by thread, state, resource */
 	struct sample *samples; size_t sample_cnt; /* the newest */
+	const struct model_calls *calls; /* model/calls.h; never NULL */
 	struct ev_conn *conns_first, *conns_last; size_t conn_first_cnt, conn_last_cnt;
 	struct listen *listens; size_t listen_cnt;
 	struct ev_host host;	   /* over the window, psi too; memory as last seen */

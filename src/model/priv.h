@@ -172,6 +172,7 @@ struct model_priv {
 	uint64_t conns_first_ns, conns_last_ns;
 	VEC(uint32_t) notes, note_kinds;
 	struct code code;
+	struct calls *calls;
 
 	struct arena labels;	/* names made up for resources */
 	struct arena pub;	/* what the last model_finish published */
@@ -218,11 +219,20 @@ size_t tables_bytes(const struct model_priv *p);
 
 /* code.c */
 bool code_add(struct model *m, const struct event_hdr *ev);
+uint32_t code_stack_get(struct model *m, uint32_t id);
 void code_stacks_of(struct model *m, const struct ev_wait *e, struct wait *w);
 void code_wait(struct model *m, const struct wait *w);
 void code_publish(struct model *m);
 size_t code_bytes(const struct model_priv *p);
 void code_release(struct model_priv *p);
+
+/* calls.c; threads: rows for all that made calls */
+struct calls *calls_new(struct model *m, uint32_t max_calls);
+bool calls_add(struct model *m, const struct event_hdr *ev);
+void calls_threads(struct model *m);
+void calls_publish(struct model *m);
+size_t calls_bytes(const struct calls *c);
+void calls_free(struct calls *c);
 
 /* label.c: a name for a resource that came without one. */
 const char *label_res(const struct model *m, const struct res *r, struct arena *a);

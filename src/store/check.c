@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "store/event_calls.h"
+
 enum { STR_ID_LIMIT = 1 << 20 };
 
 #define AT(type, field) ((uint16_t)offsetof(struct type, field))
@@ -24,6 +26,7 @@ static const struct {
 	{EV_NOTE, AT(ev_note, text)},	    {EV_MEMBER, AT(ev_member, name)},
 	{EV_KSTACK, AT(ev_kstack, frames)}, {EV_MODULE, AT(ev_module, path)},
 	{EV_FRAME, AT(ev_frame, fn)},	    {EV_FRAME, AT(ev_frame, file)},
+	{EV_CALL_NAME, AT(ev_call_name, name)}, {EV_WINDOW, AT(ev_window, reason)},
 };
 
 void event_check_release(struct event_check *c)
@@ -68,7 +71,7 @@ static bool strs_known(const struct event_check *c, const struct event_hdr *ev)
 	return true;
 }
 
-/* The only record but a string that says itself how long it is. */
+/* These say themselves how long they are, as strings do. */
 static bool stack_fits(const struct event_hdr *ev)
 {
 	struct ev_stack s;
@@ -80,6 +83,16 @@ static bool stack_fits(const struct event_hdr *ev)
 	cnt = (size_t)s.user_cnt + s.kernel_cnt;
 	return s.id && s.id <= EVENT_STACK_MAX && cnt && cnt <= EVENT_FRAMES_MAX &&
 	       cnt * sizeof(uint64_t) <= ev->size - sizeof(s);
+}
+
+static bool calls_fit(const struct event_hdr *ev)
+{
+	struct ev_calls e;
+
+	if (ev->size < sizeof(e))
+		return false;
+	memcpy(&e, ev, sizeof(e));
+	return e.cnt <= (ev->size - sizeof(e)) / sizeof(struct ev_call);
 }
 
 static bool module_fits(const struct event_hdr *ev)
@@ -104,6 +117,8 @@ static bool fits(const struct event_hdr *ev)
 		       ((const struct ev_frame *)ev)->depth <= EVENT_INLINE_MAX;
 	case EV_SAMPLE:
 		return ev->size >= sizeof(struct ev_sample);
+	case EV_CALLS:
+		return calls_fit(ev);
 	default:
 		return true;
 	}

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "store/event_calls.h"
 
 enum { TAPE_DEFAULT_BYTES = 12 << 20, STRS_MAX_BYTES = 16 << 20 };
 
@@ -41,6 +42,7 @@ struct tape {
 	size_t first;		/* batches before it are gone */
 	struct batch open;
 	uint64_t base_ns;	/* end of the last batch folded */
+	uint64_t calls_ns;	/* latest end of a system call in one */
 };
 
 struct tape *tape_new(size_t max_bytes)
@@ -84,6 +86,7 @@ static uint64_t code_key(const struct event_hdr *ev)
 		struct ev_module module;
 		struct ev_stack stack;
 		struct ev_frame frame;
+		struct ev_call_name call_name;
 	} *u = (const void *)ev;
 
 	switch (ev->kind) {
@@ -95,6 +98,8 @@ static uint64_t code_key(const struct event_hdr *ev)
 		return key_of(ev->kind, u->stack.id, 0, 0);
 	case EV_FRAME:
 		return key_of(ev->kind, u->frame.frame, u->frame.tgid, u->frame.depth);
+	case EV_CALL_NAME:
+		return key_of(ev->kind, u->call_name.nr, 0, 0);
 	default:
 		return 0;
 	}
@@ -240,6 +245,19 @@ static bool fold_wait(struct tape *t, const struct ev_wait *w)
 	return true;
 }
 
+/* What is kept of their window begins after them. */
+static void fold_calls(struct tape *t, const struct ev_calls *e)
+{
+	const struct ev_call *calls = (const void *)(e + 1);
+
+	for (uint32_t i = 0; i < e->cnt; i++) {
+		uint64_t end_ns = calls[i].begin_ns + calls[i].dur_ns;
+
+		base_touch(t, EV_STACK, calls[i].stack);
+		t->calls_ns = end_ns > t->calls_ns ? end_ns : t->calls_ns;
+	}
+}
+
 static void fold(struct tape *t, const struct event_hdr *ev)
 {
 	uint64_t key = base_key(ev);
@@ -248,6 +266,8 @@ static void fold(struct tape *t, const struct event_hdr *ev)
 		buf_add(&t->strs, ev, ev->size);
 	if (ev->kind == EV_WAIT && fold_wait(t, (const struct ev_wait *)ev))
 		return;
+	if (ev->kind == EV_CALLS)
+		fold_calls(t, (const struct ev_calls *)ev);
 	if (ev->kind == EV_TICK)
 		t->base_ns = ev->ts_ns;
 	if (ev->kind == EV_TASK && ((const struct ev_task *)ev)->op == TASK_EXIT) {
@@ -319,12 +339,26 @@ void tape_add(struct tape *t, const struct event_hdr *ev)
 		close_batch(t, (const struct ev_tick *)ev);
 }
 
-static int replay_bytes(const struct buf *b, struct event_sink *sink)
+static int replay_window(const struct tape *t, const struct event_hdr *ev, struct event_sink *sink)
+{
+	struct ev_window w;
+
+	if (ev->size < sizeof(w))
+		return sink->put(sink->ctx, ev);
+	memcpy(&w, ev, sizeof(w));
+	w.h.size = sizeof(w);
+	if (w.begin_ns < t->calls_ns)
+		w.begin_ns = t->calls_ns < ev->ts_ns ? t->calls_ns : ev->ts_ns;
+	return sink->put(sink->ctx, &w.h);
+}
+
+static int replay_bytes(const struct tape *t, const struct buf *b, struct event_sink *sink)
 {
 	int err = 0;
 
 	FOREACH_EVENT(b, ev) {
-		err = sink->put(sink->ctx, ev);
+		err = ev->kind == EV_WINDOW ? replay_window(t, ev, sink)
+					    : sink->put(sink->ctx, ev);
 		if (err < 0)
 			return err;
 	}
@@ -357,14 +391,14 @@ static struct ev_meta meta_now(const struct tape *t)
 int tape_replay(const struct tape *t, struct event_sink *sink)
 {
 	struct ev_meta meta = meta_now(t);
-	int err = replay_bytes(&t->strs, sink);
+	int err = replay_bytes(t, &t->strs, sink);
 
 	if (err >= 0 && meta.h.size)
 		err = sink->put(sink->ctx, &meta.h);
 	if (err >= 0)
 		err = replay_base(t, sink);
 	for (size_t i = t->first; i < t->batches.cnt && err >= 0; i++)
-		err = replay_bytes(&t->batches.items[i].bytes, sink);
+		err = replay_bytes(t, &t->batches.items[i].bytes, sink);
 	return err < 0 ? err : 0;
 }
 

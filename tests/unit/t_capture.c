@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "store/capture.h"
 #include "store/check.h"
+#include "store/event_calls.h"
 #include "store/format.h"
 #include "synth.h"
 #include "unit.h"
@@ -324,6 +325,9 @@ union code_record {
 	struct ev_stack stack;
 	struct ev_frame frame;
 	struct ev_sample sample;
+	struct ev_calls calls;
+	struct ev_call_name call_name;
+	struct ev_window window;
 	uint64_t words[8];
 };
 
@@ -361,6 +365,13 @@ TEST(capture_checks_stacks_and_names_at_the_border)
 		{{.frame = {.h = {40, EV_FRAME, 0, 0, 5}, .fn = 3}}, EVENT_SKIP},
 		{{.sample = {.h = {32, EV_SAMPLE, 0, 7, 5}, .stack = 1, .cnt = 1}}, EVENT_PASS},
 		{{.sample = {.h = {24, EV_SAMPLE, 0, 7, 5}, .stack = 1}}, EVENT_SKIP},
+		{{.calls = {.h = {56, EV_CALLS, 0, 0, 5}, .cnt = 1}}, EVENT_PASS},
+		{{.calls = {.h = {56, EV_CALLS, 0, 0, 5}, .cnt = 2}}, EVENT_SKIP},
+		{{.calls = {.h = {56, EV_CALLS, 0, 0, 5}, .cnt = ~0u}}, EVENT_SKIP},
+		{{.calls = {.h = {16, EV_CALLS, 0, 0, 5}}}, EVENT_SKIP},
+		{{.call_name = {.h = {24, EV_CALL_NAME, 0, 0, 5}, .name = 3}}, EVENT_PASS},
+		{{.call_name = {.h = {24, EV_CALL_NAME, 0, 0, 5}, .name = 4}}, EVENT_SKIP},
+		{{.window = {.h = {48, EV_WINDOW, 0, 0, 5}, .reason = 4}}, EVENT_SKIP},
 	};
 	struct {
 		struct ev_str s;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "model/calls.h"
 #include "model/model.h"
 #include "synth.h"
 #include "ui/tape.h"
@@ -121,4 +122,53 @@ TEST(ui_tape_stops_at_the_sinks_error)
 	}
 	tape_free(t);
 	synth_free(s);
+}
+
+static void put_calls(struct tape *t, uint64_t second)
+{
+	struct {
+		struct ev_calls head;
+		struct ev_call calls[EVENT_CALLS_MAX];
+	} ev = {.head = {.h = {sizeof(ev), EV_CALLS, 0, 0, second}, .cnt = EVENT_CALLS_MAX}};
+	struct ev_tick tick = {.h = {sizeof(tick), EV_TICK, 0, 0, (second + 1) * 1000},
+			       .begin_ns = second * 1000};
+
+	for (uint32_t i = 0; i < EVENT_CALLS_MAX; i++)
+		ev.calls[i] = (struct ev_call){.tid = 1, .nr = 5, .begin_ns = second * 1000 + i};
+	tape_add(t, &ev.head.h);
+	tape_add(t, &tick.h);
+}
+
+/* What fell off of a window of system calls is no longer said to be in it; names stay. */
+TEST(ui_tape_shortens_a_window_of_calls)
+{
+	struct tape *t = tape_new(40 << 10);
+	struct {
+		struct ev_str s;
+		char text[8];
+	} str = {.s = {.h = {sizeof(str), EV_STR, 0, 0, 0}, .id = 1, .len = 5}, .text = "close"};
+	struct ev_meta meta = {.h = {sizeof(meta), EV_META, 0, 0, 1}};
+	struct ev_call_name name = {.h = {sizeof(name), EV_CALL_NAME, 0, 0, 0}, .nr = 5, .name = 1};
+	struct ev_window w = {.h = {sizeof(w), EV_WINDOW, 0, 0, 21000}, .begin_ns = 1};
+	struct ev_tick tick = {.h = {sizeof(tick), EV_TICK, 0, 0, 22000}, .begin_ns = 21000};
+	struct model *m = model_new(NULL);
+	struct event_sink sink = model_sink(m);
+
+	tape_add(t, &str.s.h);
+	tape_add(t, &meta.h);
+	tape_add(t, &name.h);
+	for (uint64_t second = 1; second <= 20; second++)
+		put_calls(t, second);
+	tape_add(t, &w.h);
+	tape_add(t, &tick.h);
+	EQ_I(tape_replay(t, &sink), 0);
+	model_finish(m);
+	EQ_U(m->bad_event_cnt, 0);
+	OK(m->calls->cnt > 0 && m->calls->cnt < 20 * EVENT_CALLS_MAX);
+	EQ_U(m->calls->calls[0].begin_ns % 1000, 0);
+	OK(m->calls->begin_ns > 1 && m->calls->begin_ns < m->calls->calls[0].begin_ns);
+	EQ_U(m->calls->end_ns, 21000);
+	EQ_S(model_call_name(m, 5), "close");
+	model_free(m);
+	tape_free(t);
 }
