@@ -3,12 +3,8 @@
  * The numbers behind the verdict, second by second: source -> model ->
  * metrics -> report.  Needs no whole waits, so the model keeps few.
  */
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -18,6 +14,7 @@
 #include "cli/cmd.h"
 #include "cli/options.h"
 #include "cli/select.h"
+#include "cli/watching.h"
 #include "collect/source.h"
 #include "model/model.h"
 #include "report/metrics_out.h"
@@ -56,15 +53,6 @@ static int run_put(void *ctx, const struct event_hdr *ev)
 	model_add(r->model, ev);
 	r->tick_cnt += ev->kind == EV_TICK;
 	return 0;
-}
-
-static int screen_columns(void)
-{
-	struct winsize size = {0};
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return 140;
 }
 
 /* Notes are ordered by kind and text, so new ones may come in between: told by their number. */
@@ -118,16 +106,6 @@ static int pump(struct run *r, struct source *src, struct err *err)
 	return more;
 }
 
-static int metrics_check(const struct metrics_opts *o, struct err *err)
-{
-	if (!o->input.path)
-		return select_check(&o->select, err);
-	if (!select_is_empty(&o->select))
-		return err_usage(err, "-i reads a capture, which has its own selection: "
-				      "leave the other one out");
-	return 0;
-}
-
 static int open_source(const struct metrics_opts *o, struct source **ret_src, struct err *err)
 {
 	struct watch_opts watch = {
@@ -144,17 +122,12 @@ static void run_init(struct run *r, const struct metrics_opts *o)
 {
 	const struct model_opts keep = {.max_waits = KEEP_WAITS, .max_slices = KEEP_TICKS};
 
-	setlocale(LC_CTYPE, "");
 	*r = (struct run){
 		.o = o,
 		.model = model_new(&keep),
 		.metrics = metrics_new(),
-		.pen = {.colour = output_has_color(&o->output, stdout),
-			.columns = (unsigned)screen_columns(),
-			.ascii = isatty(STDOUT_FILENO) &&
-				 strcmp(nl_langinfo(CODESET), "UTF-8") != 0},
+		.pen = output_pen(&o->output, &r->out, 140),
 	};
-	r->pen.out = &r->out;
 }
 
 static void run_release(struct run *r)
@@ -171,7 +144,7 @@ static int metrics_run(struct cli *cli, int argc, char **argv)
 	CLEANUP(run_release) struct run r = {0};
 	struct source *src = NULL;
 	struct err err = {0};
-	int code = metrics_check(o, &err);
+	int code = watching_check(&o->select, o->input.path, NULL, &err);
 
 	(void)argc;
 	(void)argv;

@@ -58,12 +58,7 @@ static int record_check(const struct record_opts *o, struct err *err)
 {
 	if (!o->output)
 		return err_usage(err, "give the file to write: -o FILE (- is standard output)");
-	if (!o->input.path)
-		return select_check(&o->select, err);
-	if (!select_is_empty(&o->select))
-		return err_usage(err, "-i copies a capture, which has its own selection: "
-				      "leave the other one out");
-	return 0;
+	return watching_check(&o->select, o->input.path, NULL, err);
 }
 
 /* The output first: a path that cannot be written costs no watching. */

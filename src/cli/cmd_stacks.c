@@ -5,11 +5,7 @@
  */
 #include "cli/cmd.h"
 
-#include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -170,14 +166,12 @@ static int export_one(unsigned kind, const struct stacks_view *v, struct page_fi
 static void print_view(const struct stacks_cmd_opts *o, const struct stacks_view *v)
 {
 	CLEANUP(buf_release) struct buf out = {0};
-	struct pen pen = {.out = &out, .columns = (unsigned)output_columns()};
+	struct pen pen;
 
 	if (o->output.json) {
 		stacks_json(v, &out, stdout);
 	} else {
-		setlocale(LC_CTYPE, "");
-		pen.colour = output_has_color(&o->output, stdout);
-		pen.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		pen = output_pen(&o->output, &out, 100);
 		stacks_text(v, &pen);
 	}
 	fwrite(buf_str(&out), 1, out.len, stdout);

@@ -5,12 +5,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -21,6 +17,7 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
+#include "cli/per_process.h"
 #include "cli/select.h"
 #include "collect/jvm.h"
 #include "collect/process_code.h"
@@ -426,67 +423,48 @@ static int addrs_parse(struct view *v, int argc, char **argv, struct err *err)
 	return 0;
 }
 
-static void pen_init(struct pen *p, struct buf *out, const struct output_opts *o)
+/* A view of one process is a copy of the one without. */
+struct shown {
+	const struct view *all;
+	struct pen pen; /* for text */
+};
+
+static int show(void *ctx, uint32_t tgid, struct json *j, struct err *err)
 {
-	struct winsize size = {0};
+	struct shown *shown = ctx;
+	struct view v = *shown->all;
+	int ret = view_make(&v, tgid, err);
 
-	setlocale(LC_CTYPE, "");
-	*p = (struct pen){.out = out, .columns = 200};
-	p->colour = output_has_color(o, stdout);
-	p->ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		p->columns = size.ws_col;
-}
-
-/* Each process on its own; one that ended meanwhile is told and passed over when there are more. */
-static int each_process(struct view *all, const struct target *t, struct json *j, struct pen *p,
-			struct err *err)
-{
-	size_t done = 0;
-
-	for (size_t i = 0; i < t->chosen_cnt; i++) {
-		struct view v = *all;
-		int ret = view_make(&v, t->chosen[i], err);
-
-		if (ret < 0 && t->chosen_cnt > 1)
-			log_warn("%s", err->msg);
-		if (ret == 0 && j)
-			json_view(j, &v);
-		else if (ret == 0)
-			text_print(&v, p);
-		if (ret == 0 && p && i + 1 < t->chosen_cnt)
-			pen_nl(p);
-		done += ret == 0;
-		view_release(&v);
+	if (ret == 0 && j) {
+		json_view(j, &v);
+	} else if (ret == 0) {
+		if (shown->pen.line_cnt)
+			pen_nl(&shown->pen);
+		text_print(&v, &shown->pen);
 	}
-	return done ? 0 : err->code;
+	view_release(&v);
+	return ret;
 }
 
-static int print_all(struct view *all, const struct target *t, struct err *err)
+static void tail(void *ctx, struct json *j)
+{
+	const struct shown *shown = ctx;
+
+	json_stats(j, shown->all->symbols);
+}
+
+static int print_all(const struct view *all, const struct target *t, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = {0};
-	struct json j;
-	struct pen p;
+	struct shown shown = {.all = all};
+	const struct per_process each = {.target = t, .show = show, .tail = tail, .ctx = &shown};
 	int ret;
 
-	if (!all->o->output.json) {
-		pen_init(&p, &out, &all->o->output);
-		ret = each_process(all, t, NULL, &p, err);
-		fwrite(buf_str(&out), 1, out.len, stdout);
-		return ret;
-	}
-	json_init(&j, &out, JSON_PRETTY);
-	json_obj(&j);
-	json_kstr(&j, "schema", "heldup/symbols/1");
-	json_kstr(&j, "version", HELDUP_VERSION);
-	json_karr(&j, "processes");
-	ret = each_process(all, t, &j, NULL, err);
-	json_arr_end(&j);
-	json_stats(&j, all->symbols);
-	json_obj_end(&j);
-	json_finish(&j);
-	if (ret == 0)
-		fwrite(buf_str(&out), 1, out.len, stdout);
+	if (all->o->output.json)
+		return per_process_json(&each, "heldup/symbols/1", err);
+	shown.pen = output_pen(&all->o->output, &out, 200);
+	ret = per_process_text(&each, err);
+	fwrite(buf_str(&out), 1, out.len, stdout);
 	return ret;
 }
 

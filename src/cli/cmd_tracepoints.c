@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
+#include "cli/per_process.h"
 #include "cli/select.h"
 #include "collect/process_code.h"
 #include "collect/procfs.h"
@@ -257,67 +257,34 @@ static void json_process(struct json *j, const struct points *ps,
 
 /* ---- the command */
 
-static int one_process(const struct tracepoints_opts *o, const regex_t *match, uint32_t tgid,
-		       struct json *j, struct err *err)
+struct shown {
+	const struct tracepoints_opts *o;
+	const regex_t *match; /* NULL: all */
+};
+
+static int show(void *ctx, uint32_t tgid, struct json *j, struct err *err)
 {
+	const struct shown *shown = ctx;
 	struct symbols *s = symbols_new(NULL);
 	CLEANUP(arena_release) struct arena arena = {0};
 	struct process_code c = {0};
-	struct points ps = {.arena = &arena, .match = match};
+	struct points ps = {.arena = &arena, .match = shown->match};
 	int ret = process_code_read(s, tgid, &c, err);
 
 	if (ret == 0) {
 		VEC_FOREACH(&c.files, f)
-			add_file(&ps, o, &c, f);
+			add_file(&ps, shown->o, &c, f);
 		fold(ps.usdt.items, &ps.usdt.cnt);
 		fold(ps.functions.items, &ps.functions.cnt);
 		if (j)
-			json_process(j, &ps, o, tgid);
+			json_process(j, &ps, shown->o, tgid);
 		else
-			text_print(&ps, o, tgid);
+			text_print(&ps, shown->o, tgid);
 	}
 	vec_release(&ps.usdt);
 	vec_release(&ps.functions);
 	process_code_release(&c);
 	symbols_free(s);
-	return ret;
-}
-
-static int each_process(const struct tracepoints_opts *o, const regex_t *match,
-			const struct target *t, struct json *j, struct err *err)
-{
-	size_t done = 0;
-
-	for (size_t i = 0; i < t->chosen_cnt; i++) {
-		int ret = one_process(o, match, t->chosen[i], j, err);
-
-		if (ret < 0 && t->chosen_cnt > 1)
-			log_warn("%s", err->msg);
-		done += ret == 0;
-	}
-	return done ? 0 : err->code;
-}
-
-static int print_all(const struct tracepoints_opts *o, const regex_t *match,
-		     const struct target *t, struct err *err)
-{
-	CLEANUP(buf_release) struct buf out = {0};
-	struct json j;
-	int ret;
-
-	if (!o->output.json)
-		return each_process(o, match, t, NULL, err);
-	json_init(&j, &out, JSON_PRETTY);
-	json_obj(&j);
-	json_kstr(&j, "schema", "heldup/tracepoints/1");
-	json_kstr(&j, "version", HELDUP_VERSION);
-	json_karr(&j, "processes");
-	ret = each_process(o, match, t, &j, err);
-	json_arr_end(&j);
-	json_obj_end(&j);
-	json_finish(&j);
-	if (ret == 0)
-		fwrite(buf_str(&out), 1, out.len, stdout);
 	return ret;
 }
 
@@ -327,6 +294,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	CLEANUP(target_release) struct target t = {0};
 	struct err err = {0};
 	regex_t match;
+	struct shown shown = {o, o->match ? &match : NULL};
+	const struct per_process each = {.target = &t, .show = show, .ctx = &shown};
 	int ret = select_check(&o->select, &err);
 
 	(void)argc;
@@ -336,8 +305,10 @@ static int run(struct cli *cli, int argc, char **argv)
 	if (ret < 0)
 		return cli_fail(cli, &err);
 	ret = target_resolve(&o->select, &t, &err);
-	if (ret == 0)
-		ret = print_all(o, o->match ? &match : NULL, &t, &err);
+	if (ret == 0 && o->output.json)
+		ret = per_process_json(&each, "heldup/tracepoints/1", &err);
+	else if (ret == 0)
+		ret = per_process_text(&each, &err);
 	if (o->match)
 		regfree(&match);
 	return ret < 0 ? cli_fail(cli, &err) : CLI_OK;

@@ -7,11 +7,8 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -160,15 +157,14 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 	CLEANUP(buf_release) struct buf out = {0};
 	struct text_opts text = {
 		.colour = output_has_color(&o->output, stdout),
-		.columns = output_columns(),
+		.columns = (int)output_columns(100),
 		.verbose = o->verbose,
 	};
 
 	if (o->output.json) {
 		answer_json(a, &out, stdout);
 	} else {
-		setlocale(LC_CTYPE, "");
-		text.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		text.ascii = output_is_ascii();
 		answer_text(a, &text, &out);
 	}
 	fwrite(buf_str(&out), 1, out.len, stdout);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -77,7 +79,7 @@ bool output_has_color(const struct output_opts *o, FILE *stream)
 	return isatty(fileno(stream)) && !(term && strcmp(term, "dumb") == 0);
 }
 
-int output_columns(void)
+unsigned output_columns(unsigned otherwise)
 {
 	const char *env = getenv("COLUMNS");
 	struct winsize size = {0};
@@ -85,5 +87,17 @@ int output_columns(void)
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		return size.ws_col;
-	return columns > 0 && columns < 1000 ? (int)columns : 100;
+	return columns > 0 && columns < 1000 ? (unsigned)columns : otherwise;
+}
+
+bool output_is_ascii(void)
+{
+	setlocale(LC_CTYPE, "");
+	return isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+struct pen output_pen(const struct output_opts *o, struct buf *out, unsigned columns)
+{
+	return (struct pen){.out = out, .colour = output_has_color(o, stdout),
+			    .ascii = output_is_ascii(), .columns = output_columns(columns)};
 }

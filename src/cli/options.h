@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "cli/opt.h"
+#include "report/pen.h"
 
 struct window_opts {
 	uint64_t duration_ns;
@@ -46,7 +47,13 @@ extern const struct opt output_opt_table[];   /* the three above */
 /* Colour for this stream: the option, else NO_COLOR, CLICOLOR_FORCE, else whether it is a TTY. */
 bool output_has_color(const struct output_opts *o, FILE *stream);
 
-/* Of the terminal on standard output, else of COLUMNS, else 100. */
-int output_columns(void);
+/* Of the terminal on standard output, else of COLUMNS, else as given. */
+unsigned output_columns(unsigned otherwise);
+
+/* Standard output is a terminal that does not take UTF-8.  Takes on the locale of the user. */
+bool output_is_ascii(void);
+
+/* For text on standard output, by way of out; columns where that is no terminal. */
+struct pen output_pen(const struct output_opts *o, struct buf *out, unsigned columns);
 
 #endif /* OPTIONS_H */
