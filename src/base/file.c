@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -72,4 +73,11 @@ int file_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)put;
 	}
 	return 0;
+}
+
+const char *file_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
 }

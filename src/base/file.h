@@ -2,7 +2,8 @@
 #ifndef FILE_H
 #define FILE_H
 /*
- * Whole files in one call, for the small ones: /proc, /sys, settings.
+ * Whole files in one call, for the small ones: /proc, /sys, settings; and
+ * what a path ends in.
  */
 #include <stddef.h>
 
@@ -21,5 +22,8 @@ int file_read_at(int dir_fd, const char *path, size_t max_bytes, struct buf *out
 
 /* Writes all of it in spite of short writes and signals; 0 or -errno. */
 int file_write_all(int fd, const void *data, size_t len);
+
+/* What stands after the last slash, which is all where nothing does; borrowed from path. */
+const char *file_base_name(const char *path);
 
 #endif /* FILE_H */

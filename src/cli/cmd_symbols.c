@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/fmt.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -64,13 +65,6 @@ struct view {
 	size_t addr_cnt;
 	uint64_t took_ns;
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* ---- what would improve the names */
 
@@ -141,11 +135,11 @@ static int view_make(struct view *v, uint32_t tgid, struct err *err)
 		return ret;
 	v->rows = ARENA_ARRAY(&v->arena, struct row, v->code.files.cnt + 1);
 	VEC_FOREACH(&v->code.files, f) {
-		const struct runtime *r = runtime_of_file(base_name(f->path));
+		const struct runtime *r = runtime_of_file(file_base_name(f->path));
 
 		if (r && !v->runtime) {
 			v->runtime = r;
-			v->runtime_file = base_name(f->path);
+			v->runtime_file = file_base_name(f->path);
 		}
 		if (f->kind == MAPPING_VSYSCALL)
 			continue;

@@ -261,8 +261,7 @@ const char *names_dev(struct names *n, uint32_t dev)
 	const char *name = plain;
 	if (len > 0) {
 		link[len] = '\0';
-		const char *slash = strrchr(link, '/');
-		name = slash ? slash + 1 : link;
+		name = file_base_name(link);
 	}
 	if (n->dev_names.cnt >= DEV_CACHE_MAX) {
 		hmap_clear(&n->dev_names);

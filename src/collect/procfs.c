@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define PF_KTHREAD 0x00200000u
 #define STATUS_MAX 8192	   /* a status file has about 1.5 KiB; group lists make it longer */
@@ -251,8 +252,7 @@ char *procfs_exe(uint32_t tgid, char *out, size_t out_len)
 	char *gone = strstr(link, " (deleted)");
 	if (gone && gone[strlen(" (deleted)")] == '\0')
 		*gone = '\0';
-	const char *slash = strrchr(link, '/');
-	snprintf(out, out_len, "%s", slash ? slash + 1 : link);
+	snprintf(out, out_len, "%s", file_base_name(link));
 	return out;
 }
 

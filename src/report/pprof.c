@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "model/stack.h"
 #include "report/exports.h"
@@ -172,10 +173,9 @@ static uint64_t note_id(struct writer *w, uint32_t fn)
 static const char *fallback_name(struct writer *w, uint64_t frame, char *out, size_t len)
 {
 	const struct module *mod = model_module(w->r->m, frame);
-	const char *slash = mod ? strrchr(mod->path, '/') : NULL;
 
 	snprintf(out, len, "%.80s+0x%llx", FRAME_MODULE(frame) == FRAME_KERNEL ? "kernel"
-		 : !mod ? "code" : slash ? slash + 1 : mod->path,
+		 : !mod ? "code" : file_base_name(mod->path),
 		 (unsigned long long)(FRAME_OFF(frame) + (mod ? mod->base_vaddr : 0)));
 	return out;
 }

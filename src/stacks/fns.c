@@ -9,16 +9,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "model/stack.h"
 
 enum { CHAIN_MAX = EVENT_INLINE_MAX + 1 };
-
-const char *module_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 /* The C library, its threads and its loader: what a program reaches the kernel through. */
 static bool is_libc(const char *base)
@@ -37,7 +31,7 @@ void fns_init(struct fns *f, const struct model *m, struct arena *arena)
 	*f = (struct fns){.m = m, .arena = arena};
 	f->bases = ARENA_ARRAY(arena, const char *, m->module_cnt + 1);
 	for (size_t i = 0; i < m->module_cnt; i++)
-		f->bases[i] = module_base(m->modules[i].path);
+		f->bases[i] = file_base_name(m->modules[i].path);
 }
 
 void fns_release(struct fns *f)

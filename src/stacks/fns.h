@@ -33,7 +33,4 @@ uint32_t fns_same(struct fns *f, const struct stack_fn *fn);
 /* By stack idx, in the arena. */
 struct stack_path *fns_paths(struct fns *f);
 
-/* Of a module's path: what stands after the last slash. */
-const char *module_base(const char *path);
-
 #endif /* STACKS_FNS_H */

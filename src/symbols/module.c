@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "symbols/debugfile.h"
 #include "symbols/debuginfod.h"
 #include "symbols/fde.h"
@@ -56,12 +57,10 @@ static struct module *new_of(const char *path, const char *root, const struct im
 {
 	struct module *m = xcalloc(1, sizeof(*m));
 	const uint8_t *id = image_build_id(im, &m->build_id_len);
-	const char *slash;
 
 	m->fd = m->debug_fd = -1;
 	m->path = xstrndup(path, PATH_FOR_PEOPLE_MAX);
-	slash = strrchr(m->path, '/');
-	m->name = slash && slash[1] ? slash + 1 : m->path;
+	m->name = file_base_name(m->path);
 	m->root = root ? xstrdup(root) : NULL;
 	if (m->build_id_len)
 		memcpy(m->build_id, id, m->build_id_len);
