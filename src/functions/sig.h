@@ -28,6 +28,7 @@ struct arena;
 struct buf;
 struct err;
 struct model;
+struct module;
 
 enum {
 	SIG_VERSION = 1,
@@ -103,7 +104,7 @@ struct sigs {
 	uint8_t *chosen;		/* by episode: 1 some function's signature has it */
 	struct sig_base *bases; uint32_t base_cnt;
 	uint64_t window_ns;		/* longest time that one of the learnings took */
-	uint64_t left_out_cnt;		/* functions or episodes over a limit here */
+	uint64_t left_out_cnt;		/* over a limit when this was made; not in files */
 };
 #define SIG_NO_GROUP UINT32_MAX
 
@@ -134,9 +135,10 @@ struct sig_check {
 /* running: the modules of the processes to look at (sig_modules of a model). */
 struct sig_check sig_check(const struct sigs *s, const struct sig_module *running, size_t cnt,
 			   struct arena *arena);
+struct sig_module sig_module_of(const struct module *mod); /* strings borrowed */
 struct sig_module *sig_modules(const struct model *m, struct arena *arena, size_t *ret_cnt);
 
-/* "learnt for another build of mariadbd: 12 of 3401 functions known"; NULL: fits. */
+/* "learnt for another build of mariadbd: 12 of 3401 functions known", ...; NULL: fits. */
 const char *sig_check_text(const struct sig_check *c, struct arena *arena);
 
 #endif /* SIG_H */

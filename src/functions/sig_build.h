@@ -37,7 +37,7 @@ void sig_builder_window(struct sig_builder *b, uint64_t window_ns);
 /* All of s is added. */
 void sig_builder_add(struct sig_builder *b, const struct sigs *s);
 
-/* Sorts, drops what is over the limits, derives specificity, choice and groups. */
+/* Call once.  Sorts, drops what is over the limits, derives specificity, choice and groups. */
 struct sigs *sig_builder_finish(struct sig_builder *b, struct arena *arena);
 
 #endif /* SIG_BUILD_H */
