@@ -20,7 +20,7 @@
 enum { LINES_ALL = 36, CALLERS_SHOWN = 3 };
 
 /* Column ends. */
-enum { COL_SHARE = 7, COL_TOTAL = 20, COL_EACH = 20, COL_TEXT = 22, COL_INDENT = 24 };
+enum { COL_SHARE = 7, COL_SECOND = 20, COL_TEXT = 22, COL_INDENT = 24 };
 
 static double share_of(uint64_t part, uint64_t all)
 {
@@ -60,11 +60,12 @@ static void put_head(struct pen *p, const char *title, const char *more)
 	pen_nl(p);
 }
 
-static void put_more(struct pen *p, size_t cnt)
+static void put_more(struct pen *p, size_t cnt, size_t shown)
 {
-	if (!cnt)
+	if (cnt <= shown)
 		return;
-	pen_fmt(p, PEN_DIM, "  %s %zu more: see --json or --html", p->ascii ? "..." : "…", cnt);
+	pen_fmt(p, PEN_DIM, "  %s %zu more: see --json or --html", p->ascii ? "..." : "…",
+		cnt - shown);
 	pen_nl(p);
 }
 
@@ -73,6 +74,16 @@ static void put_share(struct pen *p, unsigned end, enum pen_style style, double 
 	char t[FMT_MAX];
 
 	pen_right(p, style, end, fmt_share(t, share));
+}
+
+/* The names of the columns. */
+static void put_columns(struct pen *p, const char *share, const char *second, const char *text)
+{
+	pen_right(p, PEN_DIM, COL_SHARE, share);
+	pen_right(p, PEN_DIM, COL_SECOND, second);
+	pen_to(p, COL_TEXT);
+	pen_text(p, PEN_DIM, text);
+	pen_nl(p);
 }
 
 static void on_head(struct pen *p, const struct stacks_result *r)
@@ -98,16 +109,12 @@ static void put_on(struct pen *p, const struct stacks_view *v, size_t rows)
 	on_head(p, v->r);
 	if (!cnt)
 		return;
-	pen_right(p, PEN_DIM, COL_SHARE, "self");
-	pen_right(p, PEN_DIM, COL_TOTAL, "with callees");
-	pen_to(p, COL_TEXT);
-	pen_text(p, PEN_DIM, "function");
-	pen_nl(p);
+	put_columns(p, "self", "with callees", "function");
 	for (size_t i = 0; i < cnt && i < rows; i++) {
 		const struct stack_fn *fn = &v->r->fns[tops[i].fn];
 
 		put_share(p, COL_SHARE, PEN_BOLD, share_of(tops[i].self_ns, s->scaled_ns));
-		put_share(p, COL_TOTAL, PEN_PLAIN, share_of(tops[i].total_ns, s->scaled_ns));
+		put_share(p, COL_SECOND, PEN_PLAIN, share_of(tops[i].total_ns, s->scaled_ns));
 		pen_to(p, COL_TEXT);
 		pen_cut(p, PEN_PLAIN, p->columns > p->col + 24 ? p->columns - p->col - 20 : 20,
 			fn->name);
@@ -117,7 +124,7 @@ static void put_on(struct pen *p, const struct stacks_view *v, size_t rows)
 									       : fn->module);
 		pen_nl(p);
 	}
-	put_more(p, cnt > rows ? cnt - rows : 0);
+	put_more(p, cnt, rows);
 }
 
 static void off_head(struct pen *p, const struct stacks_result *r)
@@ -143,7 +150,7 @@ static void put_spot_head(struct pen *p, const struct stacks_view *v, const stru
 
 	put_share(p, COL_SHARE, PEN_BOLD, share_of(s->ns, all_ns));
 	if (s->cnt)
-		pen_right(p, PEN_PLAIN, COL_EACH, fmt_ns(t, s->seen_ns / s->cnt));
+		pen_right(p, PEN_PLAIN, COL_SECOND, fmt_ns(t, s->seen_ns / s->cnt));
 	pen_to(p, COL_TEXT);
 	buf_printf(&b, "%s: ", fn_name(v->r, s->thread_fn));
 	if (s->st >= ST_WAIT)
@@ -170,11 +177,7 @@ static void put_off(struct pen *p, const struct stacks_view *v, size_t rows)
 	off_head(p, v->r);
 	if (!cnt)
 		return;
-	pen_right(p, PEN_DIM, COL_SHARE, "share");
-	pen_right(p, PEN_DIM, COL_EACH, "each");
-	pen_to(p, COL_TEXT);
-	pen_text(p, PEN_DIM, "thread, what it waits for, and where");
-	pen_nl(p);
+	put_columns(p, "share", "each", "thread, what it waits for, and where");
 	for (size_t i = 0; i < cnt && i < rows; i++) {
 		CLEANUP(buf_release) struct buf b = {0};
 
@@ -183,7 +186,7 @@ static void put_off(struct pen *p, const struct stacks_view *v, size_t rows)
 		add_callers(&b, v->r, spots[i].fns, spots[i].fn_cnt, p->ascii);
 		put_line(p, buf_str(&b));
 	}
-	put_more(p, cnt > rows ? cnt - rows : 0);
+	put_more(p, cnt, rows);
 }
 
 static void put_waker(struct pen *p, const struct stacks_view *v, size_t rows)
@@ -209,7 +212,7 @@ static void put_waker(struct pen *p, const struct stacks_view *v, size_t rows)
 		add_callers(&b, v->r, sp->waker_fns, sp->waker_fn_cnt, p->ascii);
 		put_line(p, buf_str(&b));
 	}
-	put_more(p, cnt > rows ? cnt - rows : 0);
+	put_more(p, cnt, rows);
 }
 
 static void put_subject(struct pen *p, const struct model *m)
@@ -313,7 +316,7 @@ static void put_diff(struct pen *p, const struct stacks_view *v, unsigned mode, 
 	pen_text(p, PEN_DIM, "function, per second watched");
 	pen_nl(p);
 	put_moved(p, moved, cnt, d, rows);
-	put_more(p, cnt > rows ? cnt - rows : 0);
+	put_more(p, cnt, rows);
 }
 
 static unsigned mode_cnt(unsigned modes)
