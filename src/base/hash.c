@@ -18,6 +18,11 @@ uint64_t hash_u64(uint64_t key)
 	return key;
 }
 
+uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
+}
+
 uint64_t hash_bytes(const void *data, size_t len)
 {
 	const unsigned char *at = data;

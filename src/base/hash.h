@@ -52,6 +52,7 @@ bool hmap_next(const struct hmap *m, size_t *pos, struct hmap_entry *ret_entry);
 
 /* A 64-bit mix in which each input bit changes about half of the output. */
 uint64_t hash_u64(uint64_t key);
+uint64_t hash_pair(uint64_t a, uint64_t b); /* not as (b, a) */
 uint64_t hash_bytes(const void *data, size_t len);
 
 enum { STRTAB_DEFAULT_MAX = 1 << 20 };

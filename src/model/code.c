@@ -11,11 +11,6 @@
 #include "base/cmp.h"
 #include "model/priv.h"
 
-static uint64_t key_of(uint64_t a, uint64_t b)
-{
-	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
-}
-
 /* ---- modules */
 
 static bool add_module(struct model *m, const struct event_hdr *ev)
@@ -113,7 +108,7 @@ static bool add_stack(struct model *m, const struct event_hdr *ev)
 
 static uint64_t fn_key(uint64_t frame, uint32_t tgid)
 {
-	return key_of(frame, FRAME_MODULE(frame) == 0 ? tgid : 0);
+	return hash_pair(frame, FRAME_MODULE(frame) == 0 ? tgid : 0);
 }
 
 /* Into the chain that starts at *head (an index plus one), the deepest first. */
@@ -200,11 +195,11 @@ static bool add_sample(struct model *m, const struct event_hdr *ev)
 	}
 	vec_push(&c->samples, raw);
 	if (c->sampled.cnt >= STACK_SUMS_MAX &&
-	    !hmap_get(&c->by_sampled, key_of(raw.tid, raw.stack), NULL)) {
+	    !hmap_get(&c->by_sampled, hash_pair(raw.tid, raw.stack), NULL)) {
 		m->limit_cnt++;
 		return true;
 	}
-	slot = hmap_slot(&c->by_sampled, key_of(raw.tid, raw.stack));
+	slot = hmap_slot(&c->by_sampled, hash_pair(raw.tid, raw.stack));
 	if (*slot == 0) {
 		vec_push(&c->sampled, raw);
 		*slot = c->sampled.cnt;
@@ -241,11 +236,11 @@ static bool same_sum(const struct stack_sum *a, const struct stack_sum *b)
 
 static uint64_t sum_key(const struct stack_sum *k)
 {
-	uint64_t a = key_of((uint64_t)k->thread << 32 | k->res,
-			    (uint64_t)k->stack << 32 | k->waker_stack);
+	uint64_t a = hash_pair((uint64_t)k->thread << 32 | k->res,
+			       (uint64_t)k->stack << 32 | k->waker_stack);
 
-	return key_of(a, (uint64_t)k->waker << 32 | (uint64_t)k->st << 16 |
-				 (uint64_t)k->op << 8 | k->ctx);
+	return hash_pair(a, (uint64_t)k->waker << 32 | (uint64_t)k->st << 16 |
+				    (uint64_t)k->op << 8 | k->ctx);
 }
 
 static void sum_put(struct model *m, const struct stack_sum *add)

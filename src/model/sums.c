@@ -12,11 +12,6 @@
 
 enum { SAMPLE_CNT = 1024 };
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
-}
-
 /* The task that woke it, where the waker's context says that it was that task. */
 uint32_t sums_waker(struct model *m, const struct ev_wait *e)
 {
@@ -127,8 +122,8 @@ void sums_keep(struct model *m, const struct wait *w)
 
 static uint64_t pair_hash(const struct pair *k)
 {
-	return mix((uint64_t)k->thread << 32 | k->res,
-		   (uint64_t)k->waker << 32 | k->cls << 16 | k->ctx << 8 | k->op);
+	return hash_pair((uint64_t)k->thread << 32 | k->res,
+			 (uint64_t)k->waker << 32 | k->cls << 16 | k->ctx << 8 | k->op);
 }
 
 static bool same_pair(const struct pair *a, const struct pair *b)
@@ -162,8 +157,8 @@ static struct pair *pair_get(struct model *m, const struct pair *key)
 
 static uint64_t row_hash(const struct res_tick *k)
 {
-	return mix((uint64_t)k->thread << 32 | k->res,
-		   k->begin_ns << 16 ^ (uint64_t)(k->cls << 8 | k->op));
+	return hash_pair((uint64_t)k->thread << 32 | k->res,
+			 k->begin_ns << 16 ^ (uint64_t)(k->cls << 8 | k->op));
 }
 
 static bool same_row(const struct res_tick *a, const struct res_tick *b)
@@ -191,8 +186,8 @@ static size_t drop_rows_to(struct model_priv *p, uint64_t cut)
 static struct file_tick *file_get(struct model *m, const struct file_tick *key)
 {
 	struct model_priv *p = m->priv;
-	uint64_t hash = mix((uint64_t)key->thread << 32 | key->set,
-			    key->begin_ns << 20 ^ key->file), at;
+	uint64_t hash = hash_pair((uint64_t)key->thread << 32 | key->set,
+				  key->begin_ns << 20 ^ key->file), at;
 
 	if (!hmap_get(&p->by_file_tick, hash, &at)) {
 		if (p->file_ticks.cnt >= FILE_TICKS_MAX) {
@@ -243,8 +238,8 @@ static void drop_files_to(struct model_priv *p, uint64_t cut)
 
 		if (r->begin_ns <= cut)
 			continue;
-		hmap_put(&p->by_file_tick, mix((uint64_t)r->thread << 32 | r->set,
-					       r->begin_ns << 20 ^ r->file), to);
+		hmap_put(&p->by_file_tick, hash_pair((uint64_t)r->thread << 32 | r->set,
+						     r->begin_ns << 20 ^ r->file), to);
 		p->file_ticks.items[to++] = *r;
 	}
 	p->file_ticks.cnt = to;

@@ -42,16 +42,11 @@ void fns_release(struct fns *f)
 	hmap_release(&f->by_frame);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	return hash_u64(a ^ hash_u64(b + UINT64_C(0x9e3779b97f4a7c15)));
-}
-
 /* fn's strings live as long as the model, or in the arena. */
 static uint32_t fn_get(struct fns *f, const struct stack_fn *fn)
 {
-	uint64_t key = mix(hash_bytes(fn->name, strlen(fn->name)),
-			   hash_bytes(fn->module, strlen(fn->module)) + fn->kind);
+	uint64_t key = hash_pair(hash_bytes(fn->name, strlen(fn->name)),
+				 hash_bytes(fn->module, strlen(fn->module)) + fn->kind);
 	uint64_t *slot = hmap_slot(&f->by_name, key);
 
 	if (*slot == 0) {
@@ -135,7 +130,7 @@ static uint32_t chain_make(struct fns *f, uint64_t frame, uint32_t tgid)
 
 static uint32_t chain_of(struct fns *f, uint64_t frame, uint32_t tgid)
 {
-	uint64_t key = mix(frame, FRAME_MODULE(frame) == 0 ? tgid : 0), at;
+	uint64_t key = hash_pair(frame, FRAME_MODULE(frame) == 0 ? tgid : 0), at;
 
 	if (hmap_get(&f->by_frame, key, &at))
 		return (uint32_t)at;
