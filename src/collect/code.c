@@ -247,9 +247,8 @@ void code_forget(struct code *c, uint32_t tgid)
 {
 	uint64_t idx;
 
-	if (!hmap_get(&c->proc_idx, tgid, &idx))
-		return;
-	c->procs.items[idx - 1] = (struct code_proc){.tgid = tgid};
+	if (hmap_get(&c->proc_idx, tgid, &idx))
+		c->procs.items[idx - 1] = (struct code_proc){.tgid = tgid};
 	if (c->syms)
 		symbols_jit_forget(c->syms, tgid);
 }

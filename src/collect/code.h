@@ -75,7 +75,7 @@ uint8_t code_walk(struct code *c, uint32_t tgid, const struct code_regs *regs,
 		  uint64_t *ret_frames, uint32_t max, uint32_t *ret_cnt);
 void code_rest(struct code *c);
 
-/* tgid ended or was replaced by exec. */
+/* tgid ended or was replaced by exec: the names of its code go too. */
 void code_forget(struct code *c, uint32_t tgid);
 
 void code_stats(const struct code *c, struct code_stats *ret);

@@ -17,6 +17,7 @@
 #include "collect/unw_layout.h"
 #include "symbols/cfi.h"
 #include "symbols/image.h"
+#include "symbols/module.h"
 #include "symbols/symbols.h"
 
 #define BUILD_MAX_NS (20 * NS_PER_SEC) /* on all tables of a watch */
@@ -172,20 +173,15 @@ static struct own_vdso own_vdso(const struct mapping *m)
 
 static uint64_t file_key(int fd)
 {
+	struct module_key key;
 	struct stat st;
-	uint64_t id[6];
 
 	if (fd < 0)
 		return 1; /* the vdso */
 	if (fstat(fd, &st) < 0)
 		return 0;
-	id[0] = st.st_dev;
-	id[1] = st.st_ino;
-	id[2] = (uint64_t)st.st_size;
-	id[3] = (uint64_t)st.st_mtim.tv_sec;
-	id[4] = (uint64_t)st.st_mtim.tv_nsec;
-	id[5] = (uint64_t)st.st_ctim.tv_nsec ^ (uint64_t)st.st_ctim.tv_sec << 32;
-	return hash_bytes(id, sizeof(id));
+	key = module_key_of(&st);
+	return hash_bytes(&key, sizeof(key));
 }
 
 /* The id by which names know it, 0 none. */

@@ -149,7 +149,6 @@ void live_stacks_exec(struct live *l, uint32_t tgid)
 	if (!l->stacks)
 		return;
 	code_forget(l->stacks->code, tgid);
-	symbols_jit_forget(l->stacks->syms, tgid);
 }
 
 void live_stacks_exit(struct live *l, uint32_t tgid)
