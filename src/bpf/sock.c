@@ -33,6 +33,7 @@
 #define TCP_STATE_CLOSE 7
 #define TCP_STATE_LISTEN 10
 #define MINUS_EAGAIN (-11)
+#define SEND_SHUTDOWN 2
 
 struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u64 open_ns;	  /* a request is open since, 0 none */
@@ -393,7 +394,8 @@ static __always_inline void turn_abandon(struct sk_ent *e)
 	e->unread_ns = 0;
 }
 
-static __always_inline int on_recv(u32 tid, struct sk_ent *e, s32 bytes, u64 now)
+/* answerable: we may still send. */
+static __always_inline int on_recv(u32 tid, struct sk_ent *e, s32 bytes, u64 now, bool answerable)
 {
 	struct tio *io = tio_of(tid);
 	struct wire_end *end;
@@ -415,7 +417,9 @@ static __always_inline int on_recv(u32 tid, struct sk_ent *e, s32 bytes, u64 now
 	e->rx_bytes += bytes;
 	if (e->role == ROLE_SERVER) {
 		if (!e->open_ns) {
-			turn_open(e, tid, now);
+			/* the rest of a request, read by a server that has said its last */
+			if (answerable)
+				turn_open(e, tid, now);
 		} else {
 			end = end_of(e);
 			if (end)
@@ -473,7 +477,8 @@ static __always_inline int sock_call(struct sock *sk, s32 bytes, u32 flags, bool
 		return 0;
 	now = sock_time(e);
 	tid = bpf_get_current_pid_tgid();
-	return recv ? on_recv(tid, e, bytes, now) : on_send(tid, e, bytes, now);
+	return recv ? on_recv(tid, e, bytes, now, !(sk->sk_shutdown & SEND_SHUTDOWN))
+		    : on_send(tid, e, bytes, now);
 }
 
 SEC("tp_btf/sock_recv_length")
