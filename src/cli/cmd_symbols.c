@@ -119,7 +119,7 @@ static void find_packages(struct view *v)
 		v->rows[i].package = "";
 		paths[i] = r->file->kind == MAPPING_FILE && !is_whole(r) ? r->file->path : "";
 	}
-	snprintf(root, sizeof(root), "/proc/%u/root", v->code.tgid);
+	snprintf(root, sizeof(root), "/proc/%u/root", procfs_living_tid(v->code.tgid));
 	if (packages_find(root, paths, v->row_cnt, &v->arena, &names) < 0)
 		return;
 	for (size_t i = 0; i < v->row_cnt; i++)

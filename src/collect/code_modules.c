@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/code_int.h"
+#include "collect/procfs.h"
 #include "collect/emit.h"
 #include "collect/unw_layout.h"
 #include "symbols/cfi.h"
@@ -192,7 +193,7 @@ static uint32_t module_id(struct code *c, uint32_t tgid, const struct mapping *m
 	char root[64];
 	int rc;
 
-	snprintf(root, sizeof(root), "/proc/%u/root", tgid);
+	snprintf(root, sizeof(root), "/proc/%u/root", procfs_living_tid(tgid));
 	if (fd >= 0)
 		rc = symbols_module(c->syms, m->path, fd, root, &id, err);
 	else

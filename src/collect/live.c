@@ -73,7 +73,7 @@ static bool has_ended(uint32_t tgid)
 {
 	struct procfs_stat st;
 
-	return procfs_stat(tgid, &st) < 0 || st.state == 'Z' || st.state == 'X';
+	return procfs_stat(tgid, &st) < 0 || procfs_has_ended(&st);
 }
 
 /*

@@ -102,7 +102,7 @@ void mappings_release(struct mappings *m)
 	*m = (struct mappings){0};
 }
 
-int mappings_read(uint32_t tgid, struct mappings *ret)
+static int read_of(uint32_t tid, struct mappings *ret)
 {
 	CLEANUP_FREE char *line = xmalloc(MAPPINGS_LINE);
 	CLEANUP_FCLOSE FILE *file = NULL;
@@ -111,7 +111,7 @@ int mappings_read(uint32_t tgid, struct mappings *ret)
 	bool whole = true;
 
 	mappings_release(ret);
-	snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
+	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
 	file = fopen(path, "re");
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -126,6 +126,18 @@ int mappings_read(uint32_t tgid, struct mappings *ret)
 			ret->odd_cnt++;
 	}
 	return 0;
+}
+
+int mappings_read(uint32_t tgid, struct mappings *ret)
+{
+	int rc = read_of(tgid, ret);
+	uint32_t tid;
+
+	/* a main thread that has ended shows an empty file */
+	if (rc < 0 || ret->items.cnt)
+		return rc;
+	tid = procfs_living_tid(tgid);
+	return tid == tgid ? 0 : read_of(tid, ret);
 }
 
 /* Opened for nothing first: opening a device or a FIFO for reading may do something. */
@@ -148,7 +160,7 @@ static int reopen_file(int path_fd)
 }
 
 /* Where /proc/PID/map_files is not allowed: by its path, in the process's own root. */
-static int open_by_path(uint32_t tgid, const struct mapping *m)
+static int open_by_path(uint32_t tid, const struct mapping *m)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -159,7 +171,7 @@ static int open_by_path(uint32_t tgid, const struct mapping *m)
 
 	if (m->deleted)
 		return -ENOENT;
-	snprintf(path, sizeof(path), "/proc/%u/root", tgid);
+	snprintf(path, sizeof(path), "/proc/%u/root", tid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
@@ -174,24 +186,36 @@ static int open_by_path(uint32_t tgid, const struct mapping *m)
 	return reopen_file(fd);
 }
 
-int mapping_open(uint32_t tgid, const struct mapping *m)
+static int open_of(uint32_t tid, const struct mapping *m)
 {
 	CLEANUP_CLOSE int fd = -1;
 	char path[96];
 
 	/* a magic link: leads to the file that is mapped, in whatever namespace, also deleted */
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tid, m->start,
 		 m->end);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
-		return open_by_path(tgid, m);
+		return open_by_path(tid, m);
 	return reopen_file(fd);
+}
+
+int mapping_open(uint32_t tgid, const struct mapping *m)
+{
+	int fd = open_of(tgid, m);
+	uint32_t tid;
+
+	if (fd >= 0)
+		return fd;
+	tid = procfs_living_tid(tgid);
+	return tid == tgid ? fd : open_of(tid, m);
 }
 
 uint64_t mappings_exec_pages(uint32_t tgid)
 {
 	uint64_t exe_kb, lib_kb;
 
+	tgid = procfs_living_tid(tgid);
 	/* the kernel makes these two out of exec_vm: their sum is it again */
 	if (procfs_status_u64(tgid, "VmExe", &exe_kb) < 0 ||
 	    procfs_status_u64(tgid, "VmLib", &lib_kb) < 0)

@@ -109,6 +109,9 @@ int procfs_parse_stat(const char *text, struct procfs_stat *ret_stat)
 		case 12:
 			st.maj_flt = value;
 			break;
+		case 20:
+			st.thread_cnt = (uint32_t)value;
+			break;
 		case 22:
 			st.start_ticks = value;
 			break;
@@ -134,6 +137,34 @@ int procfs_stat(uint32_t tid, struct procfs_stat *ret_stat)
 bool procfs_is_kthread(const struct procfs_stat *st)
 {
 	return st->flags & PF_KTHREAD;
+}
+
+bool procfs_has_ended(const struct procfs_stat *st)
+{
+	return (st->state == 'Z' || st->state == 'X') && st->thread_cnt <= 1;
+}
+
+static int take_living(void *ctx, uint32_t tid)
+{
+	struct procfs_stat st;
+
+	if (procfs_stat(tid, &st) < 0 || st.state == 'Z' || st.state == 'X')
+		return 0;
+	*(uint32_t *)ctx = tid;
+	return 1;
+}
+
+uint32_t procfs_living_tid(uint32_t tgid)
+{
+	uint32_t tid = tgid;
+	struct procfs_stat st;
+	char path[32];
+
+	if (procfs_stat(tgid, &st) < 0 || st.state != 'Z' || st.thread_cnt <= 1)
+		return tgid;
+	snprintf(path, sizeof(path), "/proc/%u/task", tgid);
+	procfs_each_id(path, take_living, &tid);
+	return tid;
 }
 
 /* The text after "KEY:" at the start of a line, blanks skipped; NULL when absent. */
@@ -330,6 +361,10 @@ long procfs_read_mem(uint32_t tgid, uint64_t addr, void *out, size_t len)
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = len};
 	ssize_t got = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
 
+	if (got < 0 && errno == ESRCH) { /* its main thread may have ended before others */
+		tgid = procfs_living_tid(tgid);
+		got = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
+	}
 	return got < 0 ? -errno : got;
 }
 

@@ -20,6 +20,7 @@ struct procfs_stat {
 	char state;	    /* R S D T t Z X I */
 	uint32_t ppid;
 	uint32_t flags;	    /* PF_* */
+	uint32_t thread_cnt;
 	uint64_t start_ticks;
 	uint64_t min_flt, maj_flt;
 	uint64_t rss_pages;
@@ -31,6 +32,14 @@ int procfs_parse_stat(const char *text, struct procfs_stat *ret_stat);
 /* /proc/TID/stat: 0, -ESRCH gone, -EINVAL unreadable. */
 int procfs_stat(uint32_t tid, struct procfs_stat *ret_stat);
 bool procfs_is_kthread(const struct procfs_stat *st);
+/* False for a main thread that has ended before its others: the process lives on. */
+bool procfs_has_ended(const struct procfs_stat *st);
+
+/*
+ * The thread whose /proc/TID shows the memory, root and files of a process:
+ * tgid itself but for one whose main thread has ended before its others.
+ */
+uint32_t procfs_living_tid(uint32_t tgid);
 
 /* A number of /proc/TID/status such as "Tgid" or "VmSwap" (in kB there). -ESRCH, -ENOENT. */
 int procfs_status_u64(uint32_t tid, const char *key, uint64_t *ret_value);

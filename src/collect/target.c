@@ -35,7 +35,7 @@ enum mark { MARK_NONE, MARK_CHILD, MARK_CHOSEN };
 struct row {
 	uint32_t tgid, ppid;
 	char comm[PROCFS_COMM_LEN];
-	char state;
+	bool ended;
 	bool kthread;
 	enum mark mark;
 };
@@ -62,7 +62,7 @@ static int add_row(void *ctx, uint32_t tgid)
 	struct row *row = vec_add(&r->rows);
 	row->tgid = tgid;
 	row->ppid = st.ppid;
-	row->state = st.state;
+	row->ended = procfs_has_ended(&st);
 	row->kthread = procfs_is_kthread(&st);
 	memcpy(row->comm, st.comm, sizeof(row->comm));
 	return 0;
@@ -84,11 +84,6 @@ static void __attribute__((format(printf, 2, 3))) add_note(struct resolver *r, c
 	va_start(ap, fmt);
 	buf_vprintf(&r->note, fmt, ap);
 	va_end(ap);
-}
-
-static bool is_ended(const struct row *row)
-{
-	return row->state == 'Z' || row->state == 'X';
 }
 
 static int no_such_pid(struct resolver *r, uint32_t pid)
@@ -113,7 +108,7 @@ static int choose_pid(struct resolver *r, uint32_t pid)
 		return err_usage(r->err,
 				 "pid %u is heldup itself, which waits for what it watches: "
 				 "choose another process", pid);
-	if (is_ended(row))
+	if (row->ended)
 		return err_set(r->err, -ESRCH,
 			       "pid %u (%s) has ended (zombie) and waits for its parent, pid %u, "
 			       "to collect it: look at the parent with -p %u",
@@ -133,7 +128,7 @@ static int choose_pid(struct resolver *r, uint32_t pid)
 /* True when it may be chosen by anything but its number. */
 static bool may_choose(const struct resolver *r, const struct row *row)
 {
-	return row && !row->kthread && !is_ended(row) && row->tgid != r->self;
+	return row && !row->kthread && !row->ended && row->tgid != r->self;
 }
 
 static size_t choose_tgids(struct resolver *r, size_t cnt)

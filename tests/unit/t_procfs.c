@@ -28,6 +28,7 @@ TEST(procfs_stat_names)
 		EQ_S(st.comm, rows[i].comm);
 		EQ_I(st.state, 'S');
 		EQ_U(st.ppid, 1);
+		EQ_U(st.thread_cnt, 1);
 		EQ_U(st.flags, 2129920);
 		OK(procfs_is_kthread(&st));
 		EQ_U(st.min_flt, 10);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "collect/mappings.h"
 #include "collect/procfs.h"
 #include "collect/select.h"
 #include "collect/target.h"
@@ -115,6 +118,42 @@ TEST(target_zombie)
 	OK(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0);
 	EQ_I(resolve_pid(child, &t, &err), -ESRCH);
 	HAS(err.msg, "zombie");
+	waitpid(child, NULL, 0);
+}
+
+static void *sleep_on(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* Its main thread is a zombie, but the process works on. */
+TEST(target_without_main_thread)
+{
+	struct procfs_stat st = {0};
+	struct target t = {0};
+	struct mappings maps = {0};
+	struct err err;
+	pthread_t other;
+
+	skip_in_namespace();
+	pid_t child = fork();
+	if (child == 0) {
+		pthread_create(&other, NULL, sleep_on, NULL);
+		pthread_exit(NULL);
+	}
+	for (int i = 0; i < 1000 && st.state != 'Z'; i++) {
+		usleep(1000);
+		procfs_stat((uint32_t)child, &st);
+	}
+	EQ_I(st.state, 'Z');
+	EQ_I(resolve_pid(child, &t, &err), 0);
+	OK(procfs_living_tid((uint32_t)child) != (uint32_t)child);
+	EQ_I(mappings_read((uint32_t)child, &maps), 0);
+	OK(maps.items.cnt > 0);
+	mappings_release(&maps);
+	target_release(&t);
+	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
 
