@@ -254,12 +254,17 @@ static struct live *live_new(const struct watch_opts *opts)
 	return l;
 }
 
+/* The programs, links and maps take about a hundred. */
+#define FILES_MIN 1024
+
 /* Each watched file and process may take a descriptor: as many as we may have. */
 static void files_raise(void)
 {
-	struct rlimit files;
+	struct rlimit files, more = {.rlim_cur = FILES_MIN, .rlim_max = FILES_MIN};
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= files.rlim_max)
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	if (files.rlim_max < FILES_MIN && setrlimit(RLIMIT_NOFILE, &more) == 0)
 		return;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);

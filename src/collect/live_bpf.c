@@ -278,6 +278,9 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 	}
 	if (rc == -EPERM || rc == -EACCES)
 		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
+	if (rc == -EMFILE)
+		return err_set(err, rc, "too few files may be open for the BPF programs: "
+			       "raise the limit (ulimit -n 1024)");
 	if (rc < 0)
 		return err_rights(err, -ENOTSUP, "the kernel refused the BPF programs: %s",
 				  strerror(-rc));
