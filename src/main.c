@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,15 @@ static int run_help(char **args)
 	return CLI_USAGE;
 }
 
+/*
+ * With a handler the write fails and is told of, as on a full disk.  Ignoring
+ * the signal would do so too, but be handed down to a command we start.
+ */
+static void file_too_large(int sig)
+{
+	(void)sig;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
@@ -75,5 +85,6 @@ int main(int argc, char **argv)
 	if (getenv("HELDUP_DEBUG"))
 		log_set_level(LOG_DEBUG);
 	stop_init();
+	signal(SIGXFSZ, file_too_large);
 	return cmd_run(cmd, argv + 2);
 }

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,14 @@ def test_record_keeps_a_good_capture_when_the_new_one_fails():
 def test_record_to_a_full_disk():
     heldup("record", "-i", some_capture(), "-o", "/dev/full").ended(FAILED).one_line() \
         .says("No space left")
+
+
+def test_record_to_a_file_that_may_not_grow():
+    with tempfile.TemporaryDirectory() as folder:
+        heldup("record", "-i", some_capture(), "-o", os.path.join(folder, "x.cap"),
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))) \
+            .ended(FAILED).one_line().says("File too large")
+        assert os.listdir(folder) == [], os.listdir(folder)
 
 
 def test_record_through_pipes():
