@@ -277,8 +277,8 @@ static void json_ends(struct json *j, const struct model *m, size_t limit, size_
 		json_ku64(j, "turns", e->turns);
 		json_ku64(j, "service_ns", e->service_ns);
 		json_ku64(j, "service_max_ns", e->service_max_ns);
-		json_ku64(j, "p50_ns", hist_quantile_ns(e->hist, 0.50));
-		json_ku64(j, "p99_ns", hist_quantile_ns(e->hist, 0.99));
+		json_ku64(j, "p50_ns", hist_quantile_ns(e->hist, 0.50, e->service_max_ns));
+		json_ku64(j, "p99_ns", hist_quantile_ns(e->hist, 0.99, e->service_max_ns));
 		json_ku64(j, "queue_ns", e->queue_ns);
 		json_ku64(j, "idle_ns", e->idle_ns);
 		json_ku64(j, "tx_blocked_ns", e->txblock_ns);

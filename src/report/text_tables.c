@@ -226,8 +226,8 @@ static void put_ends(struct pen *p, const struct answer *a)
 		table_cell(&t, "%s %u", proc_comm(m, e->proc), proc_pid(m, e->proc));
 		table_cell(&t, "%s", sock_role_name(e->role));
 		cell_cnt(&t, e->turns);
-		cell_ns(&t, hist_quantile_ns(e->hist, 0.50));
-		cell_ns(&t, hist_quantile_ns(e->hist, 0.99));
+		cell_ns(&t, hist_quantile_ns(e->hist, 0.50, e->service_max_ns));
+		cell_ns(&t, hist_quantile_ns(e->hist, 0.99, e->service_max_ns));
 		cell_ns(&t, e->service_max_ns);
 		cell_ns(&t, e->queue_ns);
 		cell_cnt(&t, e->conns);

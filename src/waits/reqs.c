@@ -17,16 +17,18 @@ static uint64_t bucket_ns(unsigned i)
 	return i & 1 ? low + low / 2 : low;
 }
 
-uint64_t hist_quantile_ns(const uint64_t *hist, double q)
+uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns)
 {
-	uint64_t all = 0, seen = 0;
+	uint64_t all = 0, seen = 0, middle;
 
 	for (unsigned i = 0; i < EVENT_HIST_CNT; i++)
 		all += hist[i];
 	for (unsigned i = 0; i < EVENT_HIST_CNT; i++) {
 		seen += hist[i];
-		if (seen && seen >= q * all)
-			return (bucket_ns(i) + bucket_ns(i + 1)) / 2;
+		if (!seen || seen < q * all)
+			continue;
+		middle = (bucket_ns(i) + bucket_ns(i + 1)) / 2;
+		return middle > longest_ns ? longest_ns : middle;
 	}
 	return 0;
 }
@@ -64,8 +66,8 @@ static void req_finish(const struct model *m, struct wreq *q, const uint64_t *hi
 	const struct proc *p = &m->procs[q->proc];
 	double window = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 1;
 
-	q->p50_ns = hist_quantile_ns(hist, 0.50);
-	q->p99_ns = hist_quantile_ns(hist, 0.99);
+	q->p50_ns = hist_quantile_ns(hist, 0.50, q->service_max_ns);
+	q->p99_ns = hist_quantile_ns(hist, 0.99, q->service_max_ns);
 	q->demand_ns = p->open_ns + p->unread_ns;
 	q->open_avg = p->open_ns / window;
 	q->out_avg = p->out_ns / window;
@@ -108,8 +110,8 @@ static void total_sum(const struct model *m, struct waits_result *r,
 		for (unsigned j = 0; m->procs[q->proc].target && j < EVENT_HIST_CNT; j++)
 			all[j] += hist[q->proc][j];
 	}
-	r->total.p50_ns = hist_quantile_ns(all, 0.50);
-	r->total.p99_ns = hist_quantile_ns(all, 0.99);
+	r->total.p50_ns = hist_quantile_ns(all, 0.50, r->total.service_max_ns);
+	r->total.p99_ns = hist_quantile_ns(all, 0.99, r->total.service_max_ns);
 }
 
 static int by_demand(const void *pa, const void *pb)

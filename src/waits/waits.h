@@ -164,7 +164,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 				   struct arena *arena);
 
 /* Of the answer times in a struct end's hist: the middle of the bucket, 0 when there are none. */
-uint64_t hist_quantile_ns(const uint64_t *hist, double q);
+uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns);
 
 const char *role_name(unsigned role);
 const char *cause_name(unsigned kind);

@@ -159,6 +159,14 @@ TEST(verdict_loop_waits_for_upstream)
 	judged_release(&j);
 }
 
+TEST(waits_quantile_is_at_most_the_longest)
+{
+	uint64_t hist[EVENT_HIST_CNT] = {[20] = 3};
+
+	OK(hist_quantile_ns(hist, 0.5, UINT64_MAX) > 1100000);
+	EQ_U(hist_quantile_ns(hist, 0.5, 1100000), 1100000);
+}
+
 TEST(verdict_loop_limits_itself)
 {
 	struct judged j;
