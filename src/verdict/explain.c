@@ -312,16 +312,50 @@ static void quota_lines(struct court *k, struct finding *f)
 	}
 }
 
-/* What holds a local peer up: the largest cause of its own demand. */
-static void peer_lines(struct court *k, struct finding *f, uint32_t proc)
+static bool serves(const struct model *m, uint32_t proc, const struct end *asked)
 {
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+
+		if (n->proc == proc && n->role == ROLE_SERVER && n->family == asked->family &&
+		    (asked->rport ? n->lport == asked->rport : !strcmp(n->name, asked->name)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is p the peer, or one of those who answer for it?  A listening socket is
+ * often a master's, which itself does nothing: its children accept.
+ */
+static bool is_of_peer(const struct court *k, uint32_t p, uint32_t peer, const struct end *asked)
+{
+	const struct proc *a = &k->m->procs[p], *b = &k->m->procs[peer];
+
+	if (p == peer)
+		return true;
+	/* init is everybody's parent */
+	if (!asked || !(a->ppid == b->tgid || b->ppid == a->tgid ||
+			(a->ppid == b->ppid && a->ppid > 1)))
+		return false;
+	return serves(k->m, p, asked);
+}
+
+/* What holds a local peer up: the largest cause of its own demand. */
+static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const struct end *asked)
+{
+	uint8_t *of_peer = ARENA_ARRAY(k->arena, uint8_t, k->m->proc_cnt);
 	double all = 0, best = 0;
 	const struct cause *top = NULL;
+	const char *where;
 
+	for (uint32_t p = 0; p < k->m->proc_cnt; p++)
+		of_peer[p] = is_of_peer(k, p, peer, asked);
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
-		bool there = c->entry_proc == proc ||
-			     (c->thread != NO_IDX && k->m->threads[c->thread].proc == proc);
+		uint32_t p = c->thread != NO_IDX ? k->m->threads[c->thread].proc : NO_IDX;
+		bool there = (c->entry_proc != NO_IDX && of_peer[c->entry_proc]) ||
+			     (p != NO_IDX && of_peer[p]);
 
 		if (!there || c->kind == CAUSE_IDLE || c->kind == CAUSE_CLIENT)
 			continue;
@@ -333,9 +367,9 @@ static void peer_lines(struct court *k, struct finding *f, uint32_t proc)
 	}
 	if (!top)
 		return;
+	where = top->res != NO_IDX && top->kind != CAUSE_TIMER ? k->m->res[top->res].name : "";
 	say(k, f, "it is itself held up: %s, %.0f %% of its time at work%s%s",
-	    cause_name(top->kind), percent(best, all),
-	    top->res != NO_IDX ? " on " : "", top->res != NO_IDX ? k->m->res[top->res].name : "");
+	    cause_name(top->kind), percent(best, all), *where ? " on " : "", where);
 }
 
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
@@ -355,7 +389,7 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 	if (f->cls == FIND_PEER && p) {
 		f->summary = arena_printf(k->arena, "It waits for %s (pid %u) on this host%s%s.",
 					  p->comm, p->tgid, n ? " at " : "", n ? name : "");
-		peer_lines(k, f, c->peer);
+		peer_lines(k, f, c->peer, n);
 	} else {
 		f->summary = arena_printf(k->arena, f->cls == FIND_PEER ?
 					  "It waits for answers from %s, on this host." :

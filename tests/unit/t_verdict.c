@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The waits engine and the verdict on small worlds whose truth is plain. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "synth.h"
@@ -156,6 +157,42 @@ TEST(verdict_loop_waits_for_upstream)
 	EQ_S(role_name(j.w->threads[0].role), "event loop");
 	EQ_S(finding_name(j.v->findings[0].cls), "external");
 	OK(j.v->findings[0].share > 0.9);
+	judged_release(&j);
+}
+
+/* Whoever listens does nothing; its child, which accepts, sleeps in each request. */
+TEST(verdict_peer_is_a_child_of_the_listener)
+{
+	struct synth *s = loop_world(3800);
+	struct judged j;
+	bool told = false;
+
+	for (int i = 0; i < 2; i++) {
+		struct ev_end *n = synth_end(s, 20, ROLE_CLIENT, 9000, 40, 3800);
+
+		n->peer_tgid = 41;
+	}
+	synth_task(s, 41, 41, "master", TASKF_PEER);
+	synth_task(s, 42, 42, "child", TASKF_PEER)->ppid = 41;
+	synth_wait(s, 41, WAIT_OTHER, 0, 200, 300, 300, 0);
+	synth_end(s, 42, ROLE_SERVER, 9000, 10, 950);
+	synth_proc(s, 42)->open_ns = 950000000;
+	synth_sock(s, 11, ROLE_SERVER, 0x0a000001, 9000)->tgid = 42;
+	for (int i = 0; i < 10; i++) {
+		struct ev_turn *t = synth_event(s, EV_TURN, sizeof(*t), i * 100 + 99);
+
+		t->res = 11;
+		t->tgid = 42;
+		t->role = ROLE_SERVER;
+		t->h.tid = t->first_tid = 42;
+		synth_irq_wait(s, 42, WAIT_TIMER, 0, i * 100 + 2, i * 100 + 97, i * 100 + 97,
+			       WAKER_TIMER)->own_open = 1;
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "peer");
+	for (size_t i = 0; i < j.v->findings[0].evidence_cnt; i++)
+		told |= strstr(j.v->findings[0].evidence[i], "held up: timer") != NULL;
+	OK(told);
 	judged_release(&j);
 }
 
