@@ -300,19 +300,31 @@ static void put_candidates(struct pen *p, const struct verdict *v, int verbose)
 	}
 }
 
+/* A candidate is told in full above. */
+static bool is_candidate(const struct verdict *v, const struct finding *f)
+{
+	for (size_t i = 0; i < v->candidate_cnt; i++) {
+		if (v->candidates[i].cls == f->cls)
+			return true;
+	}
+	return false;
+}
+
 static void put_also(struct pen *p, const struct verdict *v, int verbose)
 {
-	size_t max = verbose ? v->finding_cnt : 3;
+	size_t max = verbose ? v->finding_cnt : 3, told = 0;
 	char t[FMT_MAX];
 
-	if (v->finding_cnt < 2)
-		return;
-	put_head(p, "ALSO SEEN");
-	pen_nl(p);
 	for (size_t i = 1; i < v->finding_cnt && i < max; i++) {
 		const struct finding *f = &v->findings[i];
 		CLEANUP(buf_release) struct buf line = { 0 };
 
+		if (is_candidate(v, f))
+			continue;
+		if (!told++) {
+			put_head(p, "ALSO SEEN");
+			pen_nl(p);
+		}
 		buf_printf(&line, "%s", finding_title(f->cls));
 		if (f->share > 0)
 			buf_printf(&line, " (%s)", fmt_share(t, f->share));

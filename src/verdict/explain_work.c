@@ -255,9 +255,10 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		f->res_kind = "timer";
 		f->culprit = t ? party_of(k->m, t->thread) : f->culprit;
 		f->summary = arena_printf(k->arena,
-					  "%s sleeps on a timer while requests are open: a "
-					  "pause, back-off or poll interval of its own.",
-					  thread_label(k, t ? t->thread : NO_IDX));
+					  "%s sleeps on a timer%s: a pause, back-off or poll "
+					  "interval of its own.",
+					  thread_label(k, t ? t->thread : NO_IDX),
+					  k->turns > 0 ? " while requests are open" : "");
 		refute(k, f, "something that is not watched ends the sleep early when it is ready");
 		break;
 	case FIND_CLIENTS:
