@@ -50,6 +50,7 @@ static const struct { const char *name, *title; } names[FIND_CNT] = {
 	[FIND_CLIENTS] = { "clients", "clients are the slow side" },
 	[FIND_UNKNOWN] = { "unknown", "cannot be told from what was seen" },
 	[FIND_TIMER] = { "timer", "sleeps on a timer of its own" },
+	[FIND_STOPPED] = { "stopped", "stopped by a signal or a debugger" },
 };
 
 const char *finding_name(unsigned cls)
@@ -240,8 +241,8 @@ static const char *subject_of(struct court *k)
 	if (!p)
 		return "nothing";
 	if (procs > 1)
-		return arena_printf(k->arena, "%s (pid %u) and %u more processes, %u threads",
-				    p->comm, p->tgid, procs - 1, threads);
+		return arena_printf(k->arena, "%s (pid %u) and %u more process%s, %u threads",
+				    p->comm, p->tgid, procs - 1, procs == 2 ? "" : "es", threads);
 	return arena_printf(k->arena, "%s (pid %u), %u thread%s", p->comm, p->tgid, threads,
 			    threads == 1 ? "" : "s");
 }
@@ -340,11 +341,13 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	weigh_queue(&k);
 	weigh_cpu(&k);
 	for (unsigned i = 0; i < FIND_CNT; i++) {
-		if (i != FIND_DEADLOCK)
+		if (i != FIND_DEADLOCK && i != FIND_STOPPED)
 			order[cnt++] = &k.cand[i];
 	}
 	qsort(order, cnt, sizeof(*order), by_ns);
-	if (deadlock_add(&k, v)) {
+	if (stopped_add(&k, v)) {
+		mention(&k, v, order, cnt, &k.cand[FIND_STOPPED]);
+	} else if (deadlock_add(&k, v)) {
 		/* the locks of the circle are in it already */
 		k.cand[FIND_LOCK_HELD].ns = k.cand[FIND_LOCK_CONVOY].ns = 0;
 		mention(&k, v, order, cnt, &k.cand[FIND_DEADLOCK]);

@@ -39,6 +39,7 @@ enum finding_class {
 	FIND_CLIENTS = 17,
 	FIND_UNKNOWN = 18,
 	FIND_TIMER = 19,	/* the application sleeps on purpose: back-off, poll interval */
+	FIND_STOPPED = 20,	/* SIGSTOP, job control, a debugger */
 	FIND_CNT
 };
 

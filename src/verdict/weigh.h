@@ -90,6 +90,9 @@ void refute(struct court *k, struct finding *f, const char *fmt, ...)
 bool is_hung(const struct court *k);
 void hung_explain(struct court *k, struct verdict *v);
 
+/* stopped.c: true when the targets were stopped most of the time, told as the first finding */
+bool stopped_add(struct court *k, struct verdict *v);
+
 /* compare.c */
 void compare(struct court *k, const struct model *base, const struct waits_result *bw,
 	     struct verdict *v);

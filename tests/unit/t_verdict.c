@@ -196,6 +196,30 @@ TEST(verdict_peer_is_a_child_of_the_listener)
 	judged_release(&j);
 }
 
+TEST(verdict_tells_what_is_stopped)
+{
+	struct judged j;
+	struct synth *s = synth_new(1000);
+
+	synth_thread(s, 31, 31, "a");
+	synth_thread(s, 32, 31, "b");
+	synth_pending(s, 31, WAIT_STOPPED, 0, 100);
+	synth_pending(s, 32, WAIT_STOPPED, 0, 200);
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "stopped");
+	EQ_I(j.v->findings[0].conf, CONF_HIGH);
+	OK(j.v->findings[0].share > 0.8);
+	judged_release(&j);
+
+	/* a debugger that took a look */
+	s = synth_new(1000);
+	synth_thread(s, 31, 31, "a");
+	synth_wait(s, 31, WAIT_STOPPED, 0, 100, 300, 300, 0);
+	judge(&j, s);
+	OK(j.v->findings[0].cls != FIND_STOPPED);
+	judged_release(&j);
+}
+
 TEST(waits_quantile_is_at_most_the_longest)
 {
 	uint64_t hist[EVENT_HIST_CNT] = {[20] = 3};
