@@ -112,25 +112,34 @@ static void put_line(struct writer *w, struct buf *loc, const char *name, const 
 	put_bytes(loc, LOC_LINE, buf_str(&b), b.len);
 }
 
-/* chain: the functions of the frame, outermost first, as the path names them. */
-static void put_lines(struct writer *w, struct buf *loc, uint64_t frame, uint32_t tgid,
-		      const char *fallback)
+static void put_nameless(struct writer *w, struct buf *loc, uint64_t frame)
+{
+	const struct module *mod = model_module(w->r->m, frame);
+	char name[128];
+
+	snprintf(name, sizeof(name), "%.80s+0x%llx", FRAME_MODULE(frame) == FRAME_KERNEL ? "kernel"
+		 : !mod ? "code" : file_base_name(mod->path),
+		 (unsigned long long)(FRAME_OFF(frame) + (mod ? mod->base_vaddr : 0)));
+	put_line(w, loc, name, "", 0);
+}
+
+/* The function of the frame and those it is inlined into. */
+static void put_lines(struct writer *w, struct buf *loc, uint64_t frame, uint32_t tgid)
 {
 	const struct fn *fn = model_fn(w->r->m, frame, tgid);
 
 	if (!fn)
-		put_line(w, loc, fallback, "", 0);
+		put_nameless(w, loc, frame);
 	for (; fn; fn = model_fn_outer(w->r->m, fn))
 		put_line(w, loc, fn->name, fn->file, fn->line);
 }
 
-static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool called,
-		       const char *fallback)
+static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool called)
 {
-	const struct module *mod = model_module(w->r->m, frame);
+	const struct module *mod;
 	uint64_t off = FRAME_OFF(frame) - (called && FRAME_OFF(frame));
 	uint32_t own = FRAME_MODULE(frame) ? 0 : tgid; /* whose address it is */
-	uint64_t key = hash_u64(frame ^ hash_u64((uint64_t)own * 2 + called)), *slot, id;
+	uint64_t key = hash_pair(frame, (uint64_t)own * 2 + called), *slot, id;
 	CLEANUP(buf_release) struct buf b = {0};
 
 	slot = hmap_slot(&w->locs, key);
@@ -139,6 +148,7 @@ static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool cal
 		return id;
 	id = *slot = w->locs.cnt;
 	put_u64(&b, LOC_ID, id);
+	mod = model_module(w->r->m, frame);
 	if (mod) {
 		size_t at = (size_t)(mod - w->r->m->modules);
 
@@ -149,7 +159,7 @@ static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool cal
 		off |= (uint64_t)FRAME_KERNEL << 48;
 	}
 	put_u64(&b, LOC_ADDRESS, off);
-	put_lines(w, &b, frame, tgid, fallback);
+	put_lines(w, &b, frame, tgid);
 	put_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
 	return id;
 }
@@ -170,29 +180,17 @@ static uint64_t note_id(struct writer *w, uint32_t fn)
 	return id;
 }
 
-static const char *fallback_name(struct writer *w, uint64_t frame, char *out, size_t len)
-{
-	const struct module *mod = model_module(w->r->m, frame);
-
-	snprintf(out, len, "%.80s+0x%llx", FRAME_MODULE(frame) == FRAME_KERNEL ? "kernel"
-		 : !mod ? "code" : file_base_name(mod->path),
-		 (unsigned long long)(FRAME_OFF(frame) + (mod ? mod->base_vaddr : 0)));
-	return out;
-}
-
 /* Locations of a stack into part, innermost first, or the other way round. */
 static void put_stack(struct writer *w, uint32_t stack, bool inner_first)
 {
 	const struct stack *s = &w->r->m->stacks[stack];
 	uint32_t cnt = (uint32_t)s->user_cnt + s->kernel_cnt;
-	char name[128];
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint32_t at = inner_first ? i : cnt - 1 - i;
 		bool called = at != 0 && at != s->kernel_cnt;
 
-		put_varint(&w->part, loc_id(w, s->frames[at], s->tgid, called,
-					    fallback_name(w, s->frames[at], name, sizeof(name))));
+		put_varint(&w->part, loc_id(w, s->frames[at], s->tgid, called));
 	}
 }
 

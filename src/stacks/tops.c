@@ -112,7 +112,7 @@ static uint64_t spot_key(const struct spot *s)
 	uint64_t a = (uint64_t)s->thread_fn << 32 | (s->fn_cnt ? s->fns[0] : NO_IDX);
 	uint64_t b = (uint64_t)s->waker_fn << 32 | (s->waker_fn_cnt ? s->waker_fns[0] : NO_IDX);
 
-	return hash_u64(a ^ hash_u64(b + 1)) + s->st;
+	return hash_pair(a, b) + s->st;
 }
 
 static struct spot spot_of(const struct stacks_result *r, const struct stack_row *row)
