@@ -81,7 +81,7 @@ LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/
 # Servers with a bug each: frame.c and one file.
 BUGS     := $(patsubst tests/load/bugs/%.c,build/load/bugs/%,$(filter-out %/frame.c,\
 	$(sort $(wildcard tests/load/bugs/*.c))))
-TOOLS    := build/tests/watch build/tests/unwind
+TOOLS    := build/tests/watch build/tests/unwind build/tests/flight
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 .PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels eval bench fuzz lint format

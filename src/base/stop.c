@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stop_flag;
+static volatile sig_atomic_t stop_flag, usr1_flag;
 static int stop_event = -1;
 
 static void stop_raise(void)
@@ -56,4 +56,25 @@ int stop_fd(void)
 void stop_now(void)
 {
 	stop_raise();
+}
+
+static void usr1_handler(int sig)
+{
+	usr1_flag = sig;
+}
+
+void stop_usr1_init(void)
+{
+	struct sigaction sa = {.sa_handler = usr1_handler};
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGUSR1, &sa, NULL);
+}
+
+bool stop_usr1_taken(void)
+{
+	bool was = usr1_flag;
+
+	usr1_flag = 0;
+	return was;
 }

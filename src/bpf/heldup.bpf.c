@@ -20,6 +20,8 @@
 
 #include "waker.c"
 
+#include "calls.c"
+
 #include "sched.c"
 
 #include "marks.c"

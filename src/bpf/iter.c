@@ -156,3 +156,23 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 	}
 	return 0;
 }
+
+/* Over all threads: gives a slot to those of watched processes, and names each that has one. */
+SEC("iter/task")
+int hu_iter_calls(struct bpf_iter__task *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct task_struct *p = ctx->task;
+	u32 zero = 0, tgid;
+	struct scratch *s = bpf_map_lookup_elem(&hu_scratch, &zero);
+
+	if (!p || !s)
+		return 0;
+	tgid = p->tgid;
+	if (p->exit_state || !bpf_map_lookup_elem(&hu_procs, &tgid))
+		return 0;
+	slot_take(p, bpf_ktime_get_ns());
+	task_fill(&s->task, p, TASK_SEEN, TASKF_TARGET, bpf_ktime_get_ns());
+	bpf_seq_write(seq, &s->task, sizeof(s->task));
+	return 0;
+}

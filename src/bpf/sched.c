@@ -493,6 +493,7 @@ int hu_fork(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	struct thr *t;
 
+	calls_fork(parent, child, now);
 	if (!thr_of(parent))
 		return 0;
 	e = bpf_map_lookup_elem(&hu_procs, &ptgid);
@@ -530,6 +531,7 @@ int hu_exec(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	struct thr *t = thr_of(p);
 
+	calls_exec(p, ctx[1], bpf_ktime_get_ns());
 	if (!t)
 		return 0;
 	/* exec from another than the first thread gives it the id of the process */
@@ -557,6 +559,7 @@ int hu_exit(u64 *ctx)
 	struct dead_name name;
 	u32 tgid = p->tgid;
 
+	calls_exit(p, bpf_ktime_get_ns());
 	if (p->signal->live.counter == 0) {
 		bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), p->comm);
 		bpf_map_update_elem(&hu_dead, &tgid, &name, BPF_ANY);

@@ -14,6 +14,7 @@
 #include "base/fmt.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
+#include "cli/record_calls.h"
 #include "cli/select.h"
 #include "cli/watching.h"
 #include "collect/source.h"
@@ -26,6 +27,7 @@ struct record_opts {
 	const char *output;
 	bool force;
 	bool no_stacks;
+	struct calls_opts calls;
 };
 
 static void print_summary(const struct record_opts *o, const struct capture_stats *s)
@@ -40,16 +42,21 @@ static void print_summary(const struct record_opts *o, const struct capture_stat
 		fmt_count(lost, s->loss_cnt));
 }
 
-static int open_source(const struct record_opts *o, const char *cmdline, struct source **ret_src,
-		       struct err *err)
+static int open_source(const struct record_opts *o, struct record_calls *calls,
+		       const char *cmdline, struct source **ret_src, struct err *err)
 {
 	struct watch_opts watch = {
 		.select = &o->select,
-		.duration_ns = o->window.duration_ns,
+		.duration_ns = o->calls.calls ? o->calls.after_ns : o->window.duration_ns,
 		.cmdline = cmdline,
 		.stacks = !o->no_stacks,
 	};
+	struct flight_opts flight;
 
+	if (o->calls.calls) {
+		flight = record_calls_flight(calls);
+		return source_flight(&watch, &flight, ret_src, err);
+	}
 	return o->input.path ? source_file(o->input.path, ret_src, err)
 			     : source_live(&watch, ret_src, err);
 }
@@ -58,6 +65,8 @@ static int record_check(const struct record_opts *o, struct err *err)
 {
 	if (!o->output)
 		return err_usage(err, "give the file to write: -o FILE (- is standard output)");
+	if (o->input.path && o->calls.calls)
+		return err_usage(err, "--calls records: leave -i out");
 	return watching_check(&o->select, o->input.path, NULL, err);
 }
 
@@ -70,18 +79,26 @@ static int record(const struct record_opts *o, struct capture **cap, struct sour
 	struct watching w = {.verb = o->input.path ? NULL : "recording",
 			     .ctrl_c = "end and complete the file",
 			     .duration_ns = o->window.duration_ns};
-	int code = capture_create(o->output, &opts, cap, err);
+	struct record_calls calls = {0};
+	int code = o->calls.calls ? record_calls_begin(&calls, &o->calls, err) : 0;
 
+	if (o->calls.calls) {
+		w.duration_ns = o->calls.after_ns;
+		w.ctrl_c = "freeze the window and write it";
+	}
+	if (code == 0)
+		code = capture_create(o->output, &opts, cap, err);
 	if (code < 0)
 		return code;
 	watching_cmdline(&cmdline);
-	code = open_source(o, buf_str(&cmdline), src, err);
+	code = open_source(o, &calls, buf_str(&cmdline), src, err);
 	if (code < 0)
 		return code;
 	w.sinks[0] = capture_sink(*cap);
 	code = watching_pump(&w, *src, err);
 	if (capture_finish(*cap, err) < 0)
 		return err->code; /* a full disk ends the source too: this is the reason */
+	record_calls_summary(&calls, strcmp(o->output, "-") == 0 ? stderr : stdout);
 	print_summary(o, capture_stats(*cap));
 	return code < 0 ? err_prefix(err, "the watching ended early") : 0;
 }
@@ -113,6 +130,7 @@ static const struct opt record_opt_table[] = {
 	 OPT_AT(struct record_opts, force)},
 	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks: name no functions",
 	 OPT_AT(struct record_opts, no_stacks)},
+	OPT_GROUP(calls_opt_table, struct record_opts, calls),
 	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
 	 .help = "copy a capture, mending one that was cut",
 	 OPT_AT(struct record_opts, input.path)},

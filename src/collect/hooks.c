@@ -74,6 +74,8 @@ const struct hook hooks_table[] = {
 	 "how long requests wait on older kernels", NULL},
 	{"inet_sock_set_state", 0, HOOK_TP_BTF, false, NULL,
 	 "ports that are opened, connections that end", NULL},
+	{"sys_enter", 0, HOOK_TP_BTF, false, NULL, "recordings of system calls", NULL},
+	{"sys_exit", 0, HOOK_TP_BTF, false, NULL, "recordings of system calls", NULL},
 	{"bpf_sk_storage_map", 0, HOOK_ITER, false, NULL, "requests open at the end", NULL},
 	{"task", 0, HOOK_ITER, true, NULL, "threads already asleep, counters each second",
 	 "Linux 5.8 or later"},

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/stop.h"
 #include "collect/cgroups.h"
+#include "collect/flight_int.h"
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_int.h"
@@ -106,6 +107,34 @@ static int check_seen(struct live *l, struct err *err)
 			  "another process", missed);
 }
 
+/* Frozen already: a stop that was asked for has had its effect. */
+static bool is_after(const struct live *l)
+{
+	return l->flight && l->flight->freeze_ns;
+}
+
+/* The window and nothing else: its time is the time of the capture. */
+static int dump_only(struct live *l)
+{
+	struct live_flight *f = l->flight;
+	struct ev_tick ev;
+
+	l->start_ns = f->freeze_ns - f->start_ns > f->opts.window_ns
+			      ? f->freeze_ns - f->opts.window_ns : f->start_ns;
+	emit_meta(l);
+	if (*l->target.note)
+		emit_note(&l->emit, NOTE_INFO, l->start_ns, "%s", l->target.note);
+	live_bpf_iterate(&l->bpf, l->bpf.calls_iter, 0);
+	live_stacks_step(l, f->freeze_ns);
+	live_bpf_drain(&l->bpf);
+	live_stacks_tick(l, f->freeze_ns, true);
+	flight_dump(l);
+	ev = (struct ev_tick){.begin_ns = l->start_ns};
+	EMIT(&l->emit, &ev, EV_TICK, 0, f->freeze_ns);
+	l->stage = LIVE_DONE;
+	return 0;
+}
+
 /* Only now are all programs in place: what happens from here on is seen. */
 static int begin(struct live *l, struct err *err)
 {
@@ -132,6 +161,11 @@ static int begin(struct live *l, struct err *err)
 	rc = check_seen(l, err);
 	if (rc < 0)
 		return rc;
+	if (l->flight && !l->flight->start_ns) {
+		rc = flight_begin(l, err);
+		if (rc < 0)
+			return rc;
+	}
 	live_bpf_jiffies(&l->bpf);
 	live_maps_begin(l);
 	l->stage = LIVE_RUNS;
@@ -158,7 +192,32 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	now = clock_mono_ns();
 	live_maps_tick(l, now, last);
 	live_procs_purge(l);
+	if (last && l->flight) {
+		flight_freeze(l, stop_requested() ? "asked for" : "the time was up");
+		flight_dump(l);
+	}
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
+}
+
+/*
+ * The recording is over: for a while everything else is watched.  What is not
+ * there any more cannot be.
+ */
+static int watch_then(struct live *l, struct err *err)
+{
+	uint64_t then_ns = l->flight->opts.then_ns;
+	int rc;
+
+	flight_retarget(l);
+	if (then_ns == FLIGHT_NO_THEN || !l->target.cnt)
+		return dump_only(l);
+	l->opts.duration_ns = then_ns;
+	l->stopping = 0;
+	rc = live_bpf_attach(&l->bpf, ATTACH_REST, err);
+	if (rc < 0)
+		return rc;
+	live_stacks_clocks(l);
+	return begin(l, err);
 }
 
 static int live_step(void *ctx, struct event_sink *sink, struct err *err)
@@ -171,10 +230,12 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 		return 0;
 	emit_to(&l->emit, sink);
 	if (l->stage == LIVE_NEW) {
-		int rc = begin(l, err);
+		int rc = l->flight && !l->flight->opts.with_waits ? flight_wait(l, err) : 0;
 
-		if (rc < 0)
-			return rc;
+		if (rc == 0)
+			rc = l->flight && l->flight->freeze_ns ? watch_then(l, err) : begin(l, err);
+		if (rc != 0 || l->stage == LIVE_DONE)
+			return rc < 0 ? rc : 1;
 	}
 	begin_ns = l->next_tick_ns - l->tick_ns;
 	due_ns = l->next_tick_ns < l->end_ns ? l->next_tick_ns : l->end_ns;
@@ -184,7 +245,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
 		live_bpf_drain(&l->bpf);
 		live_stacks_step(l, now);
-		if (stop_requested() || target_ended(&l->target, NULL))
+		if ((stop_requested() && !is_after(l)) || target_ended(&l->target, NULL))
 			l->stopping = 1;
 	}
 	last = l->stopping || now >= l->end_ns;
@@ -200,9 +261,13 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 	return 1;
 }
 
+/* The first stop freezes the window; what comes after that is short and has its own end. */
 static void live_stop(void *ctx)
 {
-	((struct live *)ctx)->stopping = 1;
+	struct live *l = ctx;
+
+	if (!is_after(l))
+		l->stopping = 1;
 }
 
 static void live_free(void *ctx)
@@ -212,6 +277,7 @@ static void live_free(void *ctx)
 	if (!l)
 		return;
 	live_stacks_release(l);
+	flight_release(l);
 	live_bpf_release(&l->bpf);
 	target_release(&l->target);
 	sockdiag_free(l->sockdiag);
@@ -270,7 +336,33 @@ static void files_raise(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int source_live(const struct watch_opts *opts, struct source **ret_src, struct err *err)
+static int live_open(struct live *l, const struct watch_opts *opts, struct err *err)
+{
+	bool later = l->flight && !l->flight->opts.with_waits;
+	int rc = l->flight ? flight_open(l, err) : 0;
+
+	if (rc == 0)
+		rc = target_resolve(opts->select, &l->target, err);
+	files_raise(); /* after a command to be watched was forked: it keeps its own limit */
+	l->bpf.flight = l->flight;
+	if (rc == 0)
+		rc = live_bpf_open(&l->bpf, &l->opts, err);
+	if (rc == 0 && l->flight)
+		rc = flight_map(l, err);
+	if (rc == 0)
+		rc = live_bpf_attach(&l->bpf, later ? ATTACH_CALLS : ATTACH_ALL, err);
+	if (rc < 0)
+		return rc;
+	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
+	live_stacks_open(l);
+	if (!later)
+		live_stacks_clocks(l);
+	live_stacks_watch(l, l->target.tgids, l->target.cnt);
+	return 0;
+}
+
+static int source_make(const struct watch_opts *opts, const struct flight_opts *flight,
+		       struct source **ret_src, struct err *err)
 {
 	static const struct source_ops ops = {
 		.step = live_step,
@@ -280,19 +372,26 @@ int source_live(const struct watch_opts *opts, struct source **ret_src, struct e
 	struct live *l = live_new(opts);
 	int rc;
 
-	rc = target_resolve(opts->select, &l->target, err);
-	files_raise(); /* after a command to be watched was forked: it keeps its own limit */
-	if (rc == 0)
-		rc = live_bpf_open(&l->bpf, &l->opts, err);
-	if (rc == 0)
-		rc = live_bpf_attach(&l->bpf, err);
+	if (flight) {
+		l->flight = xcalloc(1, sizeof(*l->flight));
+		l->flight->opts = *flight;
+	}
+	rc = live_open(l, opts, err);
 	if (rc < 0) {
 		live_free(l);
 		return rc;
 	}
-	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
-	live_stacks_open(l);
-	live_stacks_watch(l, l->target.tgids, l->target.cnt);
 	*ret_src = source_new(&ops, l);
 	return 0;
+}
+
+int source_live(const struct watch_opts *opts, struct source **ret_src, struct err *err)
+{
+	return source_make(opts, NULL, ret_src, err);
+}
+
+int source_flight(const struct watch_opts *watch, const struct flight_opts *opts,
+		  struct source **ret_src, struct err *err)
+{
+	return source_make(watch, opts, ret_src, err);
 }

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "collect/flight_int.h"
 #include "collect/hooks.h"
 #include "heldup.skel.h"
 
@@ -57,6 +58,17 @@ static const char *old_name(const struct bpf_program *prog)
 	if (strncmp(sec, "fexit/", 6) == 0)
 		return sec + 6;
 	return strncmp(sec, "fentry/", 7) == 0 ? sec + 7 : NULL;
+}
+
+static bool is_of_calls(const char *name)
+{
+	return strcmp(name, "sys_enter") == 0 || strcmp(name, "sys_exit") == 0;
+}
+
+/* Threads that come and go have to be known to both. */
+static bool is_of_tasks(const char *name)
+{
+	return strncmp(name, "sched_process_", 14) == 0;
 }
 
 static const struct btf_type *tp_proto(const struct btf *btf, const char *name)
@@ -166,6 +178,17 @@ static bool choose_old(struct live_bpf *b, const struct btf *btf)
 	return any;
 }
 
+/* Their maps take no memory where no calls are recorded. */
+static void no_calls(struct heldup_bpf *skel)
+{
+	bpf_map__set_max_entries(skel->maps.hu_call_slots, 1);
+	bpf_map__set_max_entries(skel->maps.hu_call_tasks, 1);
+	bpf_map__set_max_entries(skel->maps.hu_call_fds, 1);
+	bpf_program__set_autoload(skel->progs.hu_sys_enter, false);
+	bpf_program__set_autoload(skel->progs.hu_sys_exit, false);
+	bpf_program__set_autoload(skel->progs.hu_iter_calls, false);
+}
+
 /* Leaves out the programs whose tracepoint this kernel lacks. */
 static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, struct err *err)
 {
@@ -177,7 +200,7 @@ static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, 
 		const char *name = tp_name(prog);
 		const struct hook *hook;
 
-		if (!name || tp_proto(btf, name))
+		if (!name || tp_proto(btf, name) || is_of_calls(name))
 			continue;
 		hook = hooks_find(name);
 		if (hook && hook->required)
@@ -190,6 +213,10 @@ static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, 
 		bpf_program__set_autoload(b->skel->progs.hu_iter_sock, false);
 	if (tp_proto(btf, "block_io_start"))
 		bpf_program__set_autoload(b->skel->progs.hu_bio_queue, false);
+	if (b->flight && !tp_proto(btf, "sys_enter"))
+		return err_rights(err, -ENOTSUP, "this kernel has no tracepoints of system calls");
+	if (!b->flight)
+		no_calls(b->skel);
 	return 0;
 }
 
@@ -224,6 +251,8 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->with_stacks = b->no_stacks ? STACKS_OFF : opts->stacks;
 	if (!skel->rodata->with_stacks)
 		no_stacks(skel);
+	if (b->flight)
+		flight_settings(b->flight, skel);
 	bpf_map__set_max_entries(skel->maps.hu_ring, opts->ring_bytes);
 	if (cpus > ENDS_BYTES / ENDS_MAX / (int)sizeof(struct wire_end))
 		bpf_map__set_max_entries(skel->maps.hu_ends,
@@ -319,7 +348,23 @@ static struct bpf_link *attach_sock_iter(struct live_bpf *b)
 	return bpf_program__attach_iter(b->skel->progs.hu_iter_sock, &opts);
 }
 
-int live_bpf_attach(struct live_bpf *b, struct err *err)
+static bool is_wanted(const char *name, enum live_attach what)
+{
+	return what == ATTACH_ALL ||
+	       (is_of_calls(name) || is_of_tasks(name)) == (what == ATTACH_CALLS);
+}
+
+static void keep_link(struct live_bpf *b, const char *name, struct bpf_link *link)
+{
+	if (is_of_calls(name)) {
+		b->call_links[strcmp(name, "sys_exit") == 0] = link;
+		return;
+	}
+	BUG_ON(b->link_cnt == LIVE_LINK_MAX);
+	b->links[b->link_cnt++] = link;
+}
+
+static int attach_programs(struct live_bpf *b, enum live_attach what, struct err *err)
 {
 	struct bpf_program *prog;
 
@@ -328,19 +373,34 @@ int live_bpf_attach(struct live_bpf *b, struct err *err)
 		const struct hook *hook = name ? hooks_find(name) : NULL;
 		struct bpf_link *link;
 
-		if (!name || bpf_program__fd(prog) < 0)
+		if (!name || bpf_program__fd(prog) < 0 || !is_wanted(name, what))
 			continue;
-		BUG_ON(b->link_cnt == LIVE_LINK_MAX);
 		link = bpf_program__attach(prog);
 		if (link) {
-			b->links[b->link_cnt++] = link;
+			keep_link(b, name, link);
 			continue;
 		}
-		if (hook && hook->required)
+		if (hook && (hook->required || is_of_calls(name)))
 			return err_rights(err, -ENOTSUP, "attach to %s: %s", name,
 					  strerror(errno));
 		live_bpf_missing(b, name);
 	}
+	return 0;
+}
+
+int live_bpf_attach(struct live_bpf *b, enum live_attach what, struct err *err)
+{
+	int rc = attach_programs(b, what, err);
+
+	if (rc < 0)
+		return rc;
+	if (b->flight && !b->calls_iter) {
+		b->calls_iter = bpf_program__attach_iter(b->skel->progs.hu_iter_calls, NULL);
+		if (!b->calls_iter)
+			return err_rights(err, -ENOTSUP, "task iterator: %s", strerror(errno));
+	}
+	if (what == ATTACH_CALLS)
+		return 0;
 	b->sock_iter = attach_sock_iter(b);
 	b->task_iter = bpf_program__attach_iter(b->skel->progs.hu_iter_task, NULL);
 	if (!b->task_iter)
@@ -348,8 +408,30 @@ int live_bpf_attach(struct live_bpf *b, struct err *err)
 	return 0;
 }
 
+uint64_t live_bpf_calls_off(struct live_bpf *b)
+{
+	struct bpf_program *const progs[2] = {b->skel->progs.hu_sys_enter,
+					      b->skel->progs.hu_sys_exit};
+	uint64_t missed = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		bpf_link__destroy(b->call_links[i]);
+		b->call_links[i] = NULL;
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(progs[i]), &info, &len) == 0 &&
+		    info.recursion_misses > missed)
+			missed = info.recursion_misses;
+	}
+	return missed;
+}
+
 void live_bpf_release(struct live_bpf *b)
 {
+	bpf_link__destroy(b->call_links[0]);
+	bpf_link__destroy(b->call_links[1]);
+	bpf_link__destroy(b->calls_iter);
 	for (uint32_t i = 0; i < b->link_cnt; i++)
 		bpf_link__destroy(b->links[i]);
 	bpf_link__destroy(b->task_iter);

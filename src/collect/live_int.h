@@ -14,6 +14,7 @@
  *	live_res.c   names, the other ends, owners
  *	live_stacks.c stacks and samples
  *	live_sys.c   system calls that sleep
+ *	flight*.c    all system calls, see flight_int.h
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ struct ring_buffer;
 struct bpf_link;
 struct sockdiag;
 struct live_stacks;
+struct live_flight;
 
 #define LIVE_MISSING_MAX 32
 #define LIVE_LINK_MAX 32
@@ -52,6 +54,9 @@ struct live_bpf {
 	struct bpf_link *links[LIVE_LINK_MAX];
 	uint32_t link_cnt;
 	struct bpf_link *task_iter;
+	struct bpf_link *calls_iter; /* these two with calls only */
+	struct bpf_link *call_links[2];
+	struct live_flight *flight;  /* NULL: no calls are recorded */
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
 	uint32_t missing_cnt;
@@ -100,6 +105,7 @@ struct live {
 	struct ksyms *ksyms;
 	struct sockdiag *sockdiag;
 	struct live_stacks *stacks; /* NULL: none are taken */
+	struct live_flight *flight; /* NULL: no calls are recorded */
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
@@ -120,9 +126,14 @@ struct live {
 
 enum live_stage { LIVE_NEW = 0, LIVE_RUNS = 1, LIVE_DONE = 2 };
 
+/* Which programs: all, those that record calls, all others. */
+enum live_attach { ATTACH_ALL = 0, ATTACH_CALLS = 1, ATTACH_REST = 2 };
+
 /* live_bpf.c: all 0 or -errno with err set. */
 int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err);
-int live_bpf_attach(struct live_bpf *b, struct err *err);
+int live_bpf_attach(struct live_bpf *b, enum live_attach what, struct err *err);
+/* No call is recorded from here on; returns how many were not, one being recorded then. */
+uint64_t live_bpf_calls_off(struct live_bpf *b);
 void live_bpf_release(struct live_bpf *b);
 /* Puts the waits that the CPUs keep back into the ring. */
 void live_bpf_flush(struct live_bpf *b);

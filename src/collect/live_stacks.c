@@ -49,11 +49,14 @@ struct live_stacks {
 };
 
 /* A CPU that is not there now is left out. */
-static void clocks_start(struct live *l, struct live_stacks *s)
+void live_stacks_clocks(struct live *l)
 {
+	struct live_stacks *s = l->stacks;
 	uint64_t hz = l->opts.sample_hz ? l->opts.sample_hz : DEFAULT_SAMPLE_HZ;
 	int cpus = libbpf_num_possible_cpus(), rc = 0;
 
+	if (!s)
+		return;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int fd = hooks_clock_open(cpu, hz);
 		struct bpf_link *link;
@@ -98,7 +101,6 @@ void live_stacks_open(struct live *l)
 	s->names = frame_names_new(s->syms, l->ksyms);
 	s->code = code_new(&fds, s->syms);
 	l->stacks = s;
-	clocks_start(l, s);
 }
 
 void live_stacks_release(struct live *l)

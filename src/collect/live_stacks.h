@@ -5,7 +5,7 @@
  * Stacks in the live source, a part of live_int.h.  Where no stacks are taken
  * these functions do nothing.
  *
- *	live_stacks_open, _watch the processes that are to be watched;
+ *	live_stacks_open, _clocks, _watch the processes that are to be watched;
  *	_step between two drains of the ring, _tick at the end of a tick;
  *	live_stacks_release
  */
@@ -22,6 +22,8 @@ struct wire_wait;
 
 void live_stacks_open(struct live *l);
 void live_stacks_release(struct live *l);
+/* Samples of running threads, from here on. */
+void live_stacks_clocks(struct live *l);
 /* Time between two samples of a running thread, 0 when there are none. */
 uint64_t live_sample_ns(const struct live *l);
 /* Learns the code of processes before their first stack. */

@@ -11,6 +11,7 @@ OBJECTS = os.path.join(TOP, "build", "obj", "src")
 ALLOWED = {
     ("base/log.o", "current_level"),
     ("base/stop.o", "stop_flag"),
+    ("base/stop.o", "usr1_flag"),
     ("base/stop.o", "stop_event"),
 }
 SYMBOL = re.compile(r"^\S+ .{7}\s*(\.(?:bss|data|tbss|tdata)\S*)\s+\S+\s+(?:\.hidden )?(\S+)$")

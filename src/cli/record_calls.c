@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "base/stop.h"
+
+#define ASK_NS (100 * NS_PER_MS)
+
+/* "64M", "1G", "300000"; 0 is no size. */
+static int size_parse(const char *text, uint64_t *ret_bytes)
+{
+	static const char units[] = "kmg";
+	char *end;
+	unsigned long long n;
+	const char *unit;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || *text == '-' || n == 0 || n > 1ull << 40)
+		return -EINVAL;
+	unit = *end ? strchr(units, *end | 0x20) : NULL;
+	if (*end && (!unit || end[1]))
+		return -EINVAL;
+	*ret_bytes = n << (unit ? 10 * (unit - units + 1) : 0);
+	return 0;
+}
+
+static bool fired(void *ctx, char *ret_reason, size_t size)
+{
+	(void)ctx;
+	if (!stop_usr1_taken())
+		return false;
+	snprintf(ret_reason, size, "asked for by a signal");
+	return true;
+}
+
+int record_calls_begin(struct record_calls *r, const struct calls_opts *opts, struct err *err)
+{
+	*r = (struct record_calls){.opts = opts};
+	if (opts->memory && size_parse(opts->memory, &r->memory_bytes) < 0)
+		return err_usage(err, "--memory %s: give a size such as 64M or 1G", opts->memory);
+	r->trigger = (struct flight_trigger){.fired = fired, .ctx = r, .every_ns = ASK_NS};
+	stop_usr1_init();
+	return 0;
+}
+
+struct flight_opts record_calls_flight(struct record_calls *r)
+{
+	return (struct flight_opts){
+		.window_ns = r->opts->window_ns,
+		.memory_bytes = r->memory_bytes,
+		.then_ns = r->opts->then_ns ? r->opts->then_ns : FLIGHT_NO_THEN,
+		.with_waits = r->opts->with_waits,
+		.trigger = &r->trigger,
+		.report = &r->report,
+	};
+}
+
+void record_calls_summary(const struct record_calls *r, FILE *out)
+{
+	const struct flight_report *p = &r->report;
+	char window[FMT_MAX], calls[FMT_MAX], open[FMT_MAX], bytes[FMT_MAX], n[FMT_MAX];
+
+	if (!*p->reason)
+		return;
+	fprintf(out, "frozen: %s\n", p->reason);
+	fprintf(out, "window: the last %s", fmt_ns(window, p->window_ns));
+	if (p->window_ns < p->wanted_ns)
+		fprintf(out, " (of %s: the memory holds no more, see --memory)",
+			fmt_ns(window, p->wanted_ns));
+	fprintf(out, ", %s calls of %s threads, %s not returned\n", fmt_count(calls, p->call_cnt),
+		fmt_count(n, p->thread_cnt), fmt_count(open, p->unfinished_cnt));
+	fprintf(out, "memory: %s", fmt_bytes(bytes, p->memory_bytes));
+	fprintf(out, "; overwritten: %s calls older than the window",
+		fmt_count(n, p->all_cnt > p->call_cnt ? p->all_cnt - p->call_cnt : 0));
+	fprintf(out, "; lost: %s calls", fmt_count(n, p->lost_cnt));
+	if (p->no_slot_cnt)
+		fprintf(out, " and those of %s threads", fmt_count(n, p->no_slot_cnt));
+	fputc('\n', out);
+}
+
+const struct opt calls_opt_table[] = {
+	{.type = OPT_FLAG, .long_name = "calls",
+	 .help = "record system calls in memory until something freezes them",
+	 OPT_AT(struct calls_opts, calls)},
+	{.type = OPT_DURATION, .long_name = "window", .metavar = "TIME",
+	 .help = "with --calls: how far back to keep them", .def = "5m", .min = NS_PER_SEC,
+	 .max = FLIGHT_WINDOW_MAX_NS, OPT_AT(struct calls_opts, window_ns)},
+	{.type = OPT_STRING, .long_name = "memory", .metavar = "SIZE",
+	 .help = "with --calls: memory for them; 1/32 of the machine's, at most 256M",
+	 OPT_AT(struct calls_opts, memory)},
+	{.type = OPT_DURATION, .long_name = "after", .metavar = "TIME",
+	 .help = "with --calls: freeze after this; without it at Ctrl-C or SIGUSR1",
+	 .min = 10 * NS_PER_MS, OPT_AT(struct calls_opts, after_ns)},
+	{.type = OPT_DURATION, .long_name = "then", .metavar = "TIME",
+	 .help = "with --calls: watch waits for so long after the freeze; 0 not", .def = "3s",
+	 OPT_AT(struct calls_opts, then_ns)},
+	{.type = OPT_FLAG, .long_name = "with-waits",
+	 .help = "with --calls: watch waits all the time instead",
+	 OPT_AT(struct calls_opts, with_waits)},
+	OPT_END,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RECORD_CALLS_H
+#define RECORD_CALLS_H
+/*
+ * `heldup record --calls`: the flight recorder's options, and what freezes it
+ * beside Ctrl-C (a signal, a time).  A part of cmd_record.c.
+ *
+ *	record_calls_begin, record_calls_flight for the source, _summary
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/opt.h"
+#include "collect/flight.h"
+
+struct err;
+
+struct calls_opts {
+	bool calls;
+	uint64_t window_ns;
+	const char *memory;
+	uint64_t after_ns;
+	uint64_t then_ns;
+	bool with_waits;
+};
+
+struct record_calls {
+	const struct calls_opts *opts;
+	uint64_t memory_bytes;
+	struct flight_trigger trigger;
+	struct flight_report report;
+};
+
+extern const struct opt calls_opt_table[];
+
+/* Checks the options; SIGUSR1 freezes from now on.  -EINVAL (ERR_USAGE). */
+int record_calls_begin(struct record_calls *r, const struct calls_opts *opts, struct err *err);
+/* r lives as long as what is returned. */
+struct flight_opts record_calls_flight(struct record_calls *r);
+/* What froze it, how long the window is, what was lost. */
+void record_calls_summary(const struct record_calls *r, FILE *out);
+
+#endif /* RECORD_CALLS_H */

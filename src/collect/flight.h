@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FLIGHT_H
+#define FLIGHT_H
+/*
+ * The flight recorder: keeps the last minutes of system calls of the chosen
+ * processes in a bounded memory that nobody reads, until something freezes
+ * it.  Then it delivers that window as events (store/event_calls.h) with the
+ * threads and stacks it speaks of and, for a few seconds more, what the live
+ * source sees: waits, samples, states.
+ *
+ *	source_flight, source_step until it returns 0, source_free
+ *
+ * What freezes it: the end of watch.duration_ns, source_stop (Ctrl-C), the
+ * last process that ends, or opts.trigger.  Before that a step takes about a
+ * second and delivers next to nothing.
+ *
+ * Bounded: memory_bytes for the calls, a few MB besides.  What does not fit
+ * makes the window shorter, never wrong: flight_report says how long it is.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct source;
+struct watch_opts;
+
+#define FLIGHT_REASON_LEN 160
+#define FLIGHT_NO_THEN UINT64_MAX
+#define FLIGHT_WINDOW_MAX_NS (3600ull * 1000000000) /* what a record's time can tell apart */
+
+enum flight_stacks {
+	FLIGHT_STACKS_SLOW = 0, /* of calls that blocked or took long, within a budget */
+	FLIGHT_STACKS_NONE = 1,
+	FLIGHT_STACKS_ALL = 2,	/* of each call, whatever it costs */
+};
+
+/* What was recorded; filled when the window is frozen. */
+struct flight_report {
+	uint64_t window_ns;	/* all calls of this time are there */
+	uint64_t wanted_ns;	/* it was to be, or as long as it was recorded */
+	uint64_t call_cnt, unfinished_cnt;
+	uint64_t all_cnt;	/* since the beginning, those overwritten included */
+	uint64_t lost_cnt;	/* in the window and not kept */
+	uint64_t memory_bytes;	/* of the rings and all beside them */
+	uint32_t thread_cnt, no_slot_cnt; /* threads that made calls; those not recorded */
+	char reason[FLIGHT_REASON_LEN];
+};
+
+/*
+ * Asked about once in every_ns (default 1 s), between two steps of the
+ * source's own work.  True freezes; then reason says why, for a person.
+ */
+struct flight_trigger {
+	bool (*fired)(void *ctx, char *ret_reason, size_t size);
+	void *ctx;
+	uint64_t every_ns;
+};
+
+struct flight_opts {		 /* a zero field means its default */
+	uint64_t window_ns;	 /* default 5 min, at most FLIGHT_WINDOW_MAX_NS */
+	uint64_t memory_bytes;	 /* default 1/32 of the machine's, at most 256 MiB */
+	enum flight_stacks stacks;
+	uint64_t slow_ns;	 /* with FLIGHT_STACKS_SLOW; default 1 ms */
+	uint64_t then_ns;	 /* the live source afterwards; default 3 s, or FLIGHT_NO_THEN */
+	bool with_waits;	 /* it runs beside from the beginning instead */
+	const struct flight_trigger *trigger; /* NULL: none; lives as long as the source */
+	struct flight_report *report;	      /* NULL: not wanted */
+};
+
+/*
+ * As source_live, with the same errors; -EINVAL (ERR_USAGE) a window or a
+ * memory out of bounds.  watch->stacks, tick_ns and such are for the live
+ * source.  Both are copied; what they point to is not.
+ */
+int source_flight(const struct watch_opts *watch, const struct flight_opts *opts,
+		  struct source **ret_src, struct err *err);
+
+#endif /* FLIGHT_H */

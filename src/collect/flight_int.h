@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FLIGHT_INT_H
+#define FLIGHT_INT_H
+/*
+ * The flight recorder inside the live source (live_int.h), shared by its
+ * files and by live*.c:
+ *
+ *	flight.c	what comes before the freeze, and the freeze
+ *	flight_dump.c	the rings to events
+ *	flight_info.c	what is known of each call, by its number
+ *
+ * Where nothing is recorded live.flight is NULL.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/flight.h"
+#include "collect/live_int.h"
+#include "wire/calls.h"
+
+#define FLIGHT_CPUS_MAX 4096
+
+struct flight_mark {
+	uint64_t ts_ns;
+	uint64_t *heads; /* of each CPU, then */
+};
+
+struct live_flight {
+	struct flight_opts opts;
+	struct flight_report report;
+	uint32_t cpu_cnt, ring_cnt;	/* records of one CPU's ring */
+	/* mapped from the kernel side, read only */
+	const struct call_rec *ring;
+	const struct call_head *heads;
+	const struct call_slot *slots;
+	const struct wire_task *tasks;
+	struct flight_mark marks[2];	/* the newer one first; each a window old or more */
+	uint64_t start_ns, freeze_ns;	/* freeze_ns 0: not yet */
+	uint64_t seeded_ns;		/* calls that seem older began before the recording */
+	uint64_t trigger_ns;		/* next time it is asked */
+	uint64_t seen_cnt;		/* threads that the first iteration found */
+	uint64_t named[(SYS_NR_MAX + 63) / 64]; /* EV_CALL_NAME is out */
+	uint32_t reason;		/* string */
+};
+
+/* flight_info.c: settings of the kernel side, and names. */
+void flight_info_fill(volatile const uint8_t *info, volatile const uint8_t *errs);
+/* "read"; NULL where it has none. */
+const char *flight_call_name(unsigned nr);
+/* epoll's own descriptor and the like: better known by the call than by the file. */
+uint8_t flight_kind(unsigned nr, uint8_t kind);
+
+/* flight.c.  Sizes and settings between open and load of the programs. */
+int flight_open(struct live *l, struct err *err);
+void flight_settings(struct live_flight *f, struct heldup_bpf *skel);
+int flight_map(struct live *l, struct err *err);
+void flight_release(struct live *l);
+/* Gives the threads of the chosen processes their slots. */
+int flight_begin(struct live *l, struct err *err);
+/* A second of recording: 1 goes on, 0 it is frozen now, -errno. */
+int flight_wait(struct live *l, struct err *err);
+/* Ends the recording; what is in memory stays.  Does nothing the second time. */
+void flight_freeze(struct live *l, const char *reason);
+/* Is there a process left to watch? */
+bool flight_alive(struct live *l);
+/* The chosen processes are now those that live, with the children that were followed. */
+void flight_retarget(struct live *l);
+
+/* flight_dump.c: threads that ended, calls, the window. */
+void flight_dump(struct live *l);
+
+#endif /* FLIGHT_INT_H */
