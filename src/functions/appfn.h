@@ -28,6 +28,7 @@ struct app_frame {
 
 struct app_stack {
 	const struct app_frame *frames; /* innermost first; frames[0] is self */
+	const uint64_t *sites;	/* by depth: where each function is, or calls the next from */
 	uint32_t cnt;		/* 0: none is the application's, or no stack is stored */
 };
 

@@ -3,7 +3,7 @@
 #define STACKS_FNS_H
 /*
  * From frames to functions: each distinct (module, name) once, each stack of
- * the model as a list of them.  Private to stacks/.
+ * the model as a list of them.  For stacks/ and functions/.
  *
  *	struct fns f;  fns_init, fns_note, fns_paths, fns_finish, fns_release
  */
