@@ -70,18 +70,12 @@ static void seen_make(struct cli *cli, struct seen *s)
 
 static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, struct err *err)
 {
-	struct watching w = {0};
-	struct source *src;
-	int code = source_file(path, &src, err);
+	int code;
 
+	ret_seen->model = model_new(&stacks_model);
+	code = watching_file(path, model_sink(ret_seen->model), err);
 	if (code < 0)
 		return code;
-	ret_seen->model = model_new(&stacks_model);
-	w.sinks[0] = model_sink(ret_seen->model);
-	code = watching_pump(&w, src, err);
-	source_free(src);
-	if (code < 0)
-		return err_prefix(err, "read '%s'", path);
 	seen_make(cli, ret_seen);
 	return 0;
 }

@@ -6,7 +6,6 @@
  */
 #include "cli/cmd.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,27 +55,14 @@ static const struct model_opts why_model = {.no_res_ticks = 1};
 
 static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
 {
-	struct watching w = {0};
-	struct source *src;
-	struct model *m;
-	int code = source_file(path, &src, err);
+	struct model *m = model_new(&why_model);
+	int code = watching_file(path, model_sink(m), err);
 
-	if (code < 0)
-		return code;
-	m = model_new(&why_model);
-	w.sinks[0] = model_sink(m);
-	code = watching_pump(&w, src, err);
-	source_free(src);
 	if (code < 0) {
 		model_free(m);
-		return err_prefix(err, "read '%s'", path);
+		return code;
 	}
 	model_finish(m);
-	if (!w.tick_cnt) {
-		model_free(m);
-		return err_set(err, -ENODATA, "'%s' ends before its first interval: "
-			       "nothing to answer from", path);
-	}
 	*ret_run = (struct run){m, waits_analyse(m, NULL, arena)};
 	return 0;
 }

@@ -103,6 +103,24 @@ int watching_check(const struct select_opts *select, const char *input, const ch
 	return 0;
 }
 
+int watching_file(const char *path, struct event_sink sink, struct err *err)
+{
+	struct watching w = {.sinks = {sink}};
+	struct source *src;
+	int code = source_file(path, &src, err);
+
+	if (code < 0)
+		return code;
+	code = watching_pump(&w, src, err);
+	source_free(src);
+	if (code < 0)
+		return err_prefix(err, "read '%s'", path);
+	if (!w.tick_cnt)
+		return err_set(err, -ENODATA, "'%s' ends before its first interval: "
+			       "nothing to answer from", path);
+	return 0;
+}
+
 int watching_capture(const char *path, struct capture **ret, struct err *err)
 {
 	int code;

@@ -50,6 +50,9 @@ void watching_cmdline(struct buf *out);
 int watching_check(const struct select_opts *select, const char *input, const char *capture,
 		   struct err *err);
 
+/* A capture to its end; -ENODATA when it has no whole interval. */
+int watching_file(const char *path, struct event_sink sink, struct err *err);
+
 /* The capture to watching_live; *ret is NULL and all is well without a path. */
 int watching_capture(const char *path, struct capture **ret, struct err *err);
 

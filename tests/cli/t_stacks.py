@@ -260,6 +260,15 @@ def test_stacks_refuses_what_makes_no_sense():
         heldup("stacks", "-i", a, "--folded", s.path("no/such/dir")).ended(FAILED).one_line()
 
 
+def test_stacks_refuses_a_capture_without_an_interval():
+    with Scene() as s:
+        with open(s.path("a.cap"), "rb") as whole, open(s.path("cut.cap"), "wb") as cut:
+            cut.write(whole.read(64))
+        for command in ("stacks", "why"):
+            heldup(command, "-i", s.path("cut.cap")).ended(FAILED).one_line() \
+                .says("ends before its first interval")
+
+
 PROBE = """<script>
 setTimeout(() => {
 	const saw = {}, view = document.querySelector('.flame-view'), canvas = view.querySelector('canvas');
