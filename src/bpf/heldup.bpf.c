@@ -34,6 +34,8 @@
 
 #include "sample.c"
 
+#include "rest.c"
+
 #include "iter.c"
 
 #include "kname.c"

@@ -40,25 +40,16 @@ static __always_inline bool snapshot(struct thr *ret, struct thr *t)
 
 static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 {
-	u32 kstate = p->__state;
 	u32 state;
 
 	t->tid = p->pid;
 	t->tgid = p->tgid;
-	t->since_ns = t->state_ns = t->off_ns = now;
-	t->kstack = -1;
-	if (bpf_core_field_exists(p->sched_info.run_delay))
-		t->delay_ns = p->sched_info.run_delay;
+	t->since_ns = now;
 	t->flags = WAITF_BEFORE_START;
-	if (p->on_cpu) {
-		state = THR_RUN;
-	} else if (!(kstate & KSTATE_SLEEPS)) {
-		state = THR_RUNQ;
-		t->flags |= WAITF_PREEMPTED;
-	} else {
-		classify(p, t, kstate, false);
-		state = THR_WAIT;
-	}
+	t->switches = p->nvcsw + p->nivcsw;
+	if (is_resting())
+		kcounts_read(&t->at_rest, p);
+	state = state_read(p, t, now);
 	__sync_val_compare_and_swap(&t->state, THR_NEW, state);
 	return 0;
 }
@@ -85,7 +76,7 @@ static __always_inline struct thr *begin(struct task_struct *p)
 	t->unannounced = e->flags & ~TASKF_LIGHT;
 	tio_clear(p->pid);
 	t->light = !!(e->flags & TASKF_LIGHT);
-	seed(p, t, bpf_ktime_get_ns());
+	seed(p, t, watch_ns());
 	return t;
 }
 
@@ -135,6 +126,10 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 		t = begin(p);
 	if (!t)
 		return 0;
+	if (resuming)
+		return thread_resume(seq, p, t, &s->wait);
+	if (is_resting())
+		kcounts_read(&t->at_rest, p);
 	if (t->light)
 		look_again(t);
 	if (t->unannounced)
@@ -146,7 +141,7 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 		return 0;
 	if (!snapshot(&s->thr, t))
 		return 0;
-	now = bpf_ktime_get_ns();
+	now = watch_ns();
 	thread_fill(&s->thread, p, &s->thr, now);
 	bpf_seq_write(seq, &s->thread, sizeof(s->thread));
 	if (s->thr.state == THR_WAIT || s->thr.state == THR_RUNQ) {

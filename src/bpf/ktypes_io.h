@@ -27,6 +27,11 @@ struct sock_common {
 	atomic64_t skc_cookie;
 };
 
+struct tcp_sock {
+	u32 copied_seq;
+	u32 write_seq;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;

@@ -323,6 +323,7 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
 	t->off_open = tio_of(t->tid)->own_open;
+	t->switches = p->nvcsw + p->nivcsw;
 	if (bpf_core_field_exists(p->sched_info.run_delay))
 		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
@@ -361,9 +362,13 @@ static __always_inline void note_kstack(void *ctx, struct thr *t)
 /* The last switch of a thread: its sums would be gone before the next tick. */
 static __noinline int thread_gone(struct task_struct *p, struct thr *t, u64 now)
 {
-	struct wire_thread *w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+	struct wire_thread *w;
 
+	if (t->gone)
+		return 0;
+	t->gone = 1;
 	__sync_fetch_and_add(&thread_cnt, -1);
+	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
 	if (!w) {
 		count_loss(HU_LOSS_RING);
 		return 0;
@@ -378,14 +383,19 @@ int hu_switch(u64 *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	u64 now = bpf_ktime_get_ns(), clock = rq_clock(next);
+	u64 now, clock;
 	u32 zero = 0;
-	struct runners *r = bpf_map_lookup_elem(&hu_runners, &zero);
+	struct runners *r;
 	struct thr *t;
 	u32 state;
 
+	if (is_resting())
+		return 0;
+	r = bpf_map_lookup_elem(&hu_runners, &zero);
 	if (!r)
 		return 0;
+	now = watch_ns();
+	clock = rq_clock(next);
 	count_run(RUN_SWITCH);
 	if (clock)
 		now = switch_time(r, clock, now);
@@ -424,15 +434,18 @@ SEC("tp_btf/sched_waking")
 int hu_waking(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	struct thr *t = thr_of(p);
+	struct thr *t;
 	struct waker w;
 	u64 now;
 
+	if (is_resting())
+		return 0;
 	count_run(RUN_WAKING);
+	t = thr_of(p);
 	if (!t)
 		return 0;
 	count_run(RUN_WAKING_TRACKED);
-	now = bpf_ktime_get_ns();
+	now = watch_ns();
 	waker_find(t, &w, now);
 	if (t->state != THR_WAIT || t->cls == WAIT_THROTTLE) {
 		t->early_tid = w.tid;
@@ -466,7 +479,7 @@ int hu_wakeup_new(u64 *ctx)
 	struct thr *t = thr_of((struct task_struct *)ctx[0]);
 
 	if (t && t->state == THR_NEW) {
-		t->state_ns = t->off_ns = t->wake_ns = bpf_ktime_get_ns();
+		t->state_ns = t->off_ns = t->wake_ns = watch_ns();
 		t->state = THR_RUNQ;
 	}
 	return 0;
@@ -490,7 +503,7 @@ int hu_fork(u64 *ctx)
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	u32 tgid = child->tgid, ptgid = parent->tgid;
 	struct proc_ent *e, fresh = {0};
-	u64 now = bpf_ktime_get_ns();
+	u64 now = watch_ns();
 	struct thr *t;
 
 	calls_fork(parent, child, now);
@@ -537,7 +550,7 @@ int hu_exec(u64 *ctx)
 	/* exec from another than the first thread gives it the id of the process */
 	t->tid = p->pid;
 	maps_forget(p->tgid);
-	send_task(p, TASK_EXEC, 0, bpf_ktime_get_ns());
+	send_task(p, TASK_EXEC, 0, watch_ns());
 	return 0;
 }
 
@@ -557,6 +570,7 @@ int hu_exit(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct dead_name name;
+	struct thr *t;
 	u32 tgid = p->tgid;
 
 	calls_exit(p, bpf_ktime_get_ns());
@@ -569,7 +583,12 @@ int hu_exit(u64 *ctx)
 		bpf_map_delete_elem(&hu_procs, &tgid);
 		maps_forget(tgid);
 	}
-	if (thr_of(p))
-		send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());
+	t = thr_of(p);
+	if (t && is_resting()) {
+		rest_note(p, t);
+		thread_gone(p, t, watch_ns());
+	}
+	if (t)
+		send_task(p, TASK_EXIT, 0, watch_ns());
 	return 0;
 }

@@ -37,6 +37,7 @@ enum mode_choice { MODE_ALL, MODE_ON, MODE_OFF, MODE_WAKER };
 struct stacks_cmd_opts {
 	struct select_opts select;
 	struct window_opts window;
+	struct cost_opts cost;
 	struct input_opts input;
 	struct names_opts names;
 	struct output_opts output;
@@ -88,7 +89,8 @@ static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, stru
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				  .stacks = 1, .symbols = &symbols};
+				  .stacks = 1, .symbols = &symbols,
+				  .max_cost_ppm = o->cost.max_ppm};
 	struct capture *cap;
 	int code = watching_capture(o->capture_path, &cap, err);
 
@@ -248,6 +250,7 @@ static const char *const mode_names[] = {"all", "on", "off", "waker", NULL};
 static const struct opt stacks_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct stacks_cmd_opts, select),
 	OPT_GROUP(window_opt_table, struct stacks_cmd_opts, window),
+	OPT_GROUP(cost_opt_table, struct stacks_cmd_opts, cost),
 	OPT_GROUP(input_opt_table, struct stacks_cmd_opts, input),
 	OPT_GROUP(names_opt_table, struct stacks_cmd_opts, names),
 	{.type = OPT_CHOICE, .long_name = "mode", .metavar = "MODE", .choices = mode_names,

@@ -31,6 +31,7 @@
 struct why_opts {
 	struct select_opts select;
 	struct window_opts window;
+	struct cost_opts cost;
 	struct input_opts input;
 	struct baseline_opts baseline;
 	struct output_opts output;
@@ -87,7 +88,7 @@ static uint64_t targets_end_ns(const struct model *m)
 static void say_early_end(const struct why_opts *o, const struct model *m)
 {
 	uint64_t ended_ns = targets_end_ns(m);
-	uint64_t seen = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 0;
+	uint64_t seen = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns + m->rest_ns : 0;
 	char t[FMT_MAX];
 
 	if (ended_ns > m->begin_ns)
@@ -104,7 +105,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				  .stacks = !o->no_stacks};
+				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm};
 	struct capture *cap;
 	struct model *m;
 	int code = watching_capture(o->capture_path, &cap, err);
@@ -207,6 +208,7 @@ static int why_run(struct cli *cli, int argc, char **argv)
 static const struct opt why_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct why_opts, select),
 	OPT_GROUP(window_opt_table, struct why_opts, window),
+	OPT_GROUP(cost_opt_table, struct why_opts, cost),
 	OPT_GROUP(input_opt_table, struct why_opts, input),
 	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
 	OPT_GROUP(output_opt_table, struct why_opts, output),

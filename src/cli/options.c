@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -9,11 +10,31 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 
 const struct opt window_opt_table[] = {
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
 	 .help = "how long to watch: 10s, 500ms, 2m", .def = "10s", .min = 10 * NS_PER_MS,
 	 OPT_AT(struct window_opts, duration_ns)},
+	OPT_END,
+};
+
+static int percent_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	(void)arena;
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 100))
+		return err_set(err, -EINVAL, "'%s' is not a percentage from 0 to 100", text);
+	*(uint32_t *)dst = (uint32_t)(percent * 1e4 + 0.5);
+	return 0;
+}
+
+const struct opt cost_opt_table[] = {
+	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
+	 .help = "of the CPU time in use; 0: watch all the time", .def = "1",
+	 .parse = percent_parse, OPT_AT(struct cost_opts, max_ppm)},
 	OPT_END,
 };
 

@@ -36,6 +36,12 @@ struct output_opts {
 	int color; /* enum color_when */
 };
 
+/* A watch that would cost more of the CPU time in use looks only part of the time. */
+struct cost_opts {
+	uint32_t max_ppm; /* 0: any */
+};
+
+extern const struct opt cost_opt_table[];     /* --max-cost, default 1 */
 extern const struct opt window_opt_table[];   /* -d, default 10s */
 extern const struct opt input_opt_table[];    /* -i */
 extern const struct opt baseline_opt_table[]; /* --baseline */

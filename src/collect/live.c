@@ -141,6 +141,7 @@ static int begin(struct live *l, struct err *err)
 	int rc;
 
 	l->start_ns = clock_mono_ns();
+	l->tick_begin_ns = l->start_ns;
 	l->next_tick_ns = l->start_ns + l->tick_ns;
 	l->end_ns = l->opts.duration_ns ? l->start_ns + l->opts.duration_ns : UINT64_MAX;
 	emit_meta(l);
@@ -167,6 +168,8 @@ static int begin(struct live *l, struct err *err)
 			return rc;
 	}
 	live_bpf_jiffies(&l->bpf);
+	live_rest_begin(l);
+	emit_to(&l->emit, live_rest_sink(l, l->emit.sink));
 	live_maps_begin(l);
 	l->stage = LIVE_RUNS;
 	return target_go(&l->target, err);
@@ -189,7 +192,8 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (l->bpf.sock_iter)
 		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);
 	live_bpf_drain(&l->bpf);
-	now = clock_mono_ns();
+	now = live_now(l);
+	ev.rest_ns = live_rested_ns(l);
 	live_maps_tick(l, now, last);
 	live_procs_purge(l);
 	if (last && l->flight) {
@@ -220,15 +224,43 @@ static int watch_then(struct live *l, struct err *err)
 	return begin(l, err);
 }
 
+/* Until a tick is due.  true: it is the last. */
+static bool watch_turn(struct live *l)
+{
+	uint64_t now, watched, left_ms;
+
+	while ((now = clock_mono_ns()) < l->end_ns && (watched = live_now(l)) < l->next_tick_ns &&
+	       !l->stopping && l->emit.error >= 0) {
+		left_ms = (l->next_tick_ns - watched) / NS_PER_MS + 1;
+		if (left_ms > (l->end_ns - now) / NS_PER_MS + 1)
+			left_ms = (l->end_ns - now) / NS_PER_MS + 1;
+		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
+		live_bpf_drain(&l->bpf);
+		live_stacks_step(l, now);
+		live_rest_step(l, now);
+		if ((stop_requested() && !is_after(l)) || target_ended(&l->target, NULL))
+			l->stopping = 1;
+	}
+	return l->stopping || now >= l->end_ns;
+}
+
+static void next_tick(struct live *l)
+{
+	uint64_t now = live_now(l);
+
+	l->tick_begin_ns = now < l->next_tick_ns ? now : l->next_tick_ns;
+	while (l->next_tick_ns <= now)
+		l->next_tick_ns += l->tick_ns;
+}
+
 static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 {
 	struct live *l = ctx;
-	uint64_t begin_ns, due_ns, now;
-	bool last = false;
+	bool last;
 
 	if (l->stage == LIVE_DONE)
 		return 0;
-	emit_to(&l->emit, sink);
+	emit_to(&l->emit, live_rest_sink(l, sink));
 	if (l->stage == LIVE_NEW) {
 		int rc = l->flight && !l->flight->opts.with_waits ? flight_wait(l, err) : 0;
 
@@ -237,21 +269,13 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 		if (rc != 0 || l->stage == LIVE_DONE)
 			return rc < 0 ? rc : 1;
 	}
-	begin_ns = l->next_tick_ns - l->tick_ns;
-	due_ns = l->next_tick_ns < l->end_ns ? l->next_tick_ns : l->end_ns;
-	while ((now = clock_mono_ns()) < due_ns && !l->stopping && l->emit.error >= 0) {
-		uint64_t left_ms = (due_ns - now) / NS_PER_MS + 1;
-
-		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
-		live_bpf_drain(&l->bpf);
-		live_stacks_step(l, now);
-		if ((stop_requested() && !is_after(l)) || target_ended(&l->target, NULL))
-			l->stopping = 1;
-	}
-	last = l->stopping || now >= l->end_ns;
-	run_tick(l, begin_ns, last);
-	while (l->next_tick_ns <= now)
-		l->next_tick_ns += l->tick_ns;
+	last = watch_turn(l);
+	if (!last)
+		live_rest_pause(l);
+	run_tick(l, l->tick_begin_ns, last);
+	if (!last)
+		live_rest_sleep(l);
+	next_tick(l);
 	if (l->emit.error < 0)
 		return err_errno(err, l->emit.error, "deliver events");
 	if (last)
@@ -278,6 +302,7 @@ static void live_free(void *ctx)
 		return;
 	live_stacks_release(l);
 	flight_release(l);
+	live_rest_release(l);
 	live_bpf_release(&l->bpf);
 	target_release(&l->target);
 	sockdiag_free(l->sockdiag);

@@ -595,7 +595,8 @@ void live_bpf_jiffies(struct live_bpf *b)
 	for (size_t i = 0; i < sizeof(hz_known) / sizeof(hz_known[0]); i++) {
 		if (hz < hz_known[i] * 0.97 || hz > hz_known[i] * 1.03)
 			continue;
-		b->skel->bss->jiffy_off = ns - jiffy * (1000000000 / hz_known[i]);
+		b->skel->bss->jiffy_off = ns - jiffy * (1000000000 / hz_known[i]) -
+					  b->skel->bss->rest_ns;
 		__sync_synchronize();
 		b->skel->bss->jiffy_ns = 1000000000 / hz_known[i];
 	}

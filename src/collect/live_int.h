@@ -11,6 +11,7 @@
  *	live_ends.c  conversations, sockets, listening ports
  *	live_peers.c counterpart processes
  *	live_procs.c processes seen
+ *	live_rest.c  rests that bound the cost
  *	live_res.c   names, the other ends, owners
  *	live_stacks.c stacks and samples
  *	live_sys.c   system calls that sleep
@@ -39,6 +40,7 @@ struct peers;
 struct ring_buffer;
 struct bpf_link;
 struct sockdiag;
+struct live_rest;
 struct live_stacks;
 struct live_flight;
 
@@ -106,6 +108,7 @@ struct live {
 	struct sockdiag *sockdiag;
 	struct live_stacks *stacks; /* NULL: none are taken */
 	struct live_flight *flight; /* NULL: no calls are recorded */
+	struct live_rest *rest; /* NULL: never rests */
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
@@ -118,7 +121,8 @@ struct live {
 	uint32_t peer_cnt;
 	uint32_t alive_cnt;	/* targets still there at the last tick */
 	uint64_t loss[LOSS_CNT];
-	uint64_t start_ns, tick_ns, next_tick_ns, end_ns;
+	uint64_t start_ns, tick_ns, end_ns, rest_until_ns; /* CLOCK_MONOTONIC */
+	uint64_t tick_begin_ns, next_tick_ns; /* live_now */
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
 	volatile int stopping;
 	int stage;		/* enum live_stage */
@@ -182,8 +186,20 @@ void live_ends_tick(struct live *l, uint64_t now);
 void live_peers(struct live *l);
 void live_draw_in(struct live *l, uint32_t tgid, bool client);
 
-/* live_maps.c */
+/* live_rest.c: the clock of the events, and around the tick that ends a turn: _pause, _sleep. */
+uint64_t live_now(const struct live *l);
+uint64_t live_rested_ns(const struct live *l);
+void live_rest_begin(struct live *l);
+void live_rest_release(struct live *l);
+struct event_sink *live_rest_sink(struct live *l, struct event_sink *sink);
+void live_rest_step(struct live *l, uint64_t now);
+uint64_t live_rest_bpf_ns(const struct live *l); /* measured so far, 0 unknown */
+void live_rest_pause(struct live *l);
+void live_rest_sleep(struct live *l);
+
+/* live_maps.c; _resume tells the filter of live_rest.c what was counted in a rest */
 void live_maps_begin(struct live *l);
+void live_maps_resume(struct live *l);
 void live_maps_tick(struct live *l, uint64_t now, bool last);
 
 /* live_sys.c */

@@ -34,6 +34,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t only_target;	/* 1: draw in no counterparts */
 	uint32_t stacks;	/* 1: of waits and wakers, samples of running threads; see conf.h */
 	uint32_t stack_ids_max;	/* stacks remembered by the kernel's ids; default 1 << 19 */
+	uint32_t max_cost_ppm;	/* of the CPU time in use; watches part of the time then; 0: any */
 	uint32_t sample_hz;	/* per CPU, with stacks; default 99 */
 	const struct symbols_opts *symbols; /* with stacks; NULL: its defaults */
 };

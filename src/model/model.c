@@ -431,6 +431,7 @@ static bool add_tick(struct model *m, const struct event_hdr *ev)
 		m->begin_ns = e.begin_ns && e.begin_ns < ev->ts_ns ? e.begin_ns : ev->ts_ns - 1;
 		slices_tick(&p->slices, m->begin_ns);
 	}
+	m->rest_ns = e.rest_ns;
 	VEC_FOREACH(&p->tracks, t)
 		account_untail(m, t);
 	slices_tick(&p->slices, ev->ts_ns);

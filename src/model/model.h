@@ -196,6 +196,7 @@ struct model {
 	struct ev_meta meta;
 	const char *cmdline, *kernel, *hostname, *selection;
 	uint64_t begin_ns, end_ns; /* the window */
+	uint64_t rest_ns;	   /* not watched in between, and in no time here */
 	uint64_t waits_begin_ns;   /* waits[] is complete from here on */
 	uint64_t tick_begin_ns, tick_end_ns; /* the last whole tick; equal: none yet */
 

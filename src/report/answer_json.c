@@ -169,6 +169,7 @@ static void json_window(struct json *j, const struct answer *a)
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_kobj(j, "window");
 	json_kf64_dec(j, "seconds", a->verdict->seconds, 3);
+	json_kf64_dec(j, "rest_seconds", (double)m->rest_ns / 1e9, 3);
 	json_kstr(j, "begin", date);
 	json_ku64(j, "tick_ns", m->meta.tick_ns);
 	json_ku64(j, "cpus", m->meta.cpu_cnt);

@@ -154,7 +154,11 @@ struct ev_turn {
 	uint32_t role, pad;
 };
 
-struct ev_tick { struct event_hdr h; uint64_t begin_ns; };
+struct ev_tick {
+	struct event_hdr h;
+	uint64_t begin_ns;
+	uint64_t rest_ns;	/* not watched so far, and not in any time that events tell */
+};
 
 struct ev_thread {		/* cumulative, at ts_ns */
 	struct event_hdr h;

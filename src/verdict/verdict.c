@@ -203,6 +203,13 @@ static void losses_list(struct court *k, struct verdict *v)
 			unseen_add(k, v, arena_printf(k->arena, "%llu %s",
 						      (unsigned long long)m->loss.cnt[i], what[i]));
 	}
+	if (m->rest_ns)
+		unseen_add(k, v,
+			   arena_printf(k->arena,
+					"%.1f of %.1f s, to keep the cost down (--max-cost): "
+					"what lasts long looks shorter",
+					m->rest_ns / 1e9,
+					(m->end_ns - m->begin_ns + m->rest_ns) / 1e9));
 	if (m->waits_dropped_cnt)
 		unseen_add(k, v,
 			   arena_printf(k->arena,
