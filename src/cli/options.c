@@ -33,7 +33,8 @@ static int percent_parse(void *dst, const char *text, struct arena *arena, struc
 
 const struct opt cost_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
-	 .help = "of the CPU time in use; 0: watch all the time", .def = "1",
+	 .help = "rest in between, so as to use at most this share of the CPU time in use; "
+		 "0: never rest", .def = "1",
 	 .parse = percent_parse, OPT_AT(struct cost_opts, max_ppm)},
 	OPT_END,
 };

@@ -24,6 +24,7 @@
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_int.h"
+#include "collect/live_rest.h"
 #include "collect/live_stacks.h"
 #include "collect/names.h"
 #include "collect/peers.h"

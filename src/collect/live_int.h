@@ -186,17 +186,6 @@ void live_ends_tick(struct live *l, uint64_t now);
 void live_peers(struct live *l);
 void live_draw_in(struct live *l, uint32_t tgid, bool client);
 
-/* live_rest.c: the clock of the events, and around the tick that ends a turn: _pause, _sleep. */
-uint64_t live_now(const struct live *l);
-uint64_t live_rested_ns(const struct live *l);
-void live_rest_begin(struct live *l);
-void live_rest_release(struct live *l);
-struct event_sink *live_rest_sink(struct live *l, struct event_sink *sink);
-void live_rest_step(struct live *l, uint64_t now);
-uint64_t live_rest_bpf_ns(const struct live *l); /* measured so far, 0 unknown */
-void live_rest_pause(struct live *l);
-void live_rest_sleep(struct live *l);
-
 /* live_maps.c; _resume tells the filter of live_rest.c what was counted in a rest */
 void live_maps_begin(struct live *l);
 void live_maps_resume(struct live *l);

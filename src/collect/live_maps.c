@@ -12,6 +12,7 @@
 #include "collect/cgroups.h"
 #include "collect/host.h"
 #include "collect/live_int.h"
+#include "collect/live_rest.h"
 #include "collect/live_stacks.h"
 #include "collect/names.h"
 #include "collect/peers.h"

@@ -24,6 +24,7 @@
 #include "base/stop.h"
 #include "collect/host.h"
 #include "collect/live_int.h"
+#include "collect/live_rest.h"
 #include "collect/live_stacks.h"
 #include "heldup.skel.h"
 

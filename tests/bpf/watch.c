@@ -131,7 +131,8 @@ static int put(void *ctx, const struct event_hdr *h)
 		printf("self %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", e->cpu_ns,
 		       e->events, e->map_bytes, e->rss_max_bytes);
 	} else if (h->kind == EV_TICK) {
-		printf("tick %" PRIu64 "\n", h->ts_ns);
+		printf("tick %" PRIu64 " %" PRIu64 "\n", h->ts_ns,
+		       ((const struct ev_tick *)h)->rest_ns);
 		fflush(stdout);
 	}
 	return 0;
@@ -162,6 +163,7 @@ int main(int argc, char **argv)
 	opts.stacks = number("WATCH_STACKS");
 	opts.stack_ids_max = (uint32_t)number("WATCH_STACK_IDS");
 	opts.tick_ns = number("WATCH_TICK_MS") * 1000000;
+	opts.max_cost_ppm = (uint32_t)number("WATCH_MAX_COST_PPM");
 	log_set_level(getenv("WATCH_DEBUG") ? LOG_DEBUG : LOG_WARN);
 	for (int i = 3; i < argc; i++)
 		pids[select.pids.cnt++] = (int32_t)strtol(argv[i], NULL, 10);
