@@ -71,6 +71,43 @@ static void end_sums(struct end *d, const struct ev_end *f, const struct ev_end 
 	d->open_sum_ns = l->open_sum_ns;
 }
 
+/*
+ * Who serves a unix socket's path, where only one process that was seen does:
+ * the ends of connections of a few milliseconds are gone when they are looked for.
+ */
+static uint32_t unix_server(const struct model *m, const struct end *client)
+{
+	uint32_t found = NO_IDX;
+
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		const struct end *e = &m->ends[i];
+
+		if (e->role != ROLE_SERVER || e->family != client->family ||
+		    e->proc == NO_IDX || e->proc == found || strcmp(e->name, client->name))
+			continue;
+		if (found != NO_IDX)
+			return NO_IDX;
+		found = e->proc;
+	}
+	return found;
+}
+
+static void unix_peers(struct model *m)
+{
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		struct end *e = &m->ends[i];
+		uint32_t proc;
+
+		if (e->role != ROLE_CLIENT || e->family != AF_UNIX || e->peer_tgid || !e->name[0])
+			continue;
+		proc = unix_server(m, e);
+		if (proc == NO_IDX)
+			continue;
+		e->peer_tgid = m->procs[proc].tgid;
+		e->peer_comm = m->procs[proc].comm;
+	}
+}
+
 static void publish_ends(struct model *m)
 {
 	struct model_priv *p = m->priv;
@@ -98,6 +135,7 @@ static void publish_ends(struct model *m)
 		d->first = *f;
 		d->last = *l;
 	}
+	unix_peers(m);
 	SORT(m->ends, m->end_cnt, cmp_end);
 }
 

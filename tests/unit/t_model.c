@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -288,6 +290,46 @@ TEST(model_ends_are_differences)
 	EQ_U(m->ends[1].turns, 30);
 	EQ_U(m->ends[1].hist[3], 5);
 	EQ_S(m->ends[1].name, "10.0.0.0:3306");
+	synth_free(s);
+}
+
+static void unix_end(struct synth *s, uint32_t tgid, unsigned role, const char *path)
+{
+	uint32_t name = synth_str(s, path);
+	struct ev_end *ev = synth_end(s, tgid, role, 0, 10, 100);
+
+	ev->family = AF_UNIX;
+	ev->name = name;
+}
+
+static const struct end *client_of(const struct model *m, const char *path)
+{
+	for (size_t i = 0; i < m->end_cnt; i++)
+		if (m->ends[i].role == ROLE_CLIENT && !strcmp(m->ends[i].name, path))
+			return &m->ends[i];
+	return NULL;
+}
+
+TEST(model_finds_who_serves_a_unix_path)
+{
+	struct synth *s = synth_new(2000);
+	const struct model *m;
+
+	synth_thread(s, 1, 1, "proxy");
+	synth_thread(s, 2, 2, "app");
+	synth_thread(s, 3, 3, "other");
+	unix_end(s, 2, ROLE_SERVER, "/run/app");
+	unix_end(s, 2, ROLE_SERVER, "/run/two");
+	unix_end(s, 3, ROLE_SERVER, "/run/two");
+	unix_end(s, 1, ROLE_CLIENT, "/run/app");
+	unix_end(s, 1, ROLE_CLIENT, "/run/two");	/* two serve it: which is not known */
+	unix_end(s, 1, ROLE_CLIENT, "/run/gone");
+	m = synth_model(s);
+	OK(client_of(m, "/run/app") && client_of(m, "/run/two") && client_of(m, "/run/gone"));
+	EQ_U(client_of(m, "/run/app")->peer_tgid, 2);
+	EQ_S(client_of(m, "/run/app")->peer_comm, "app");
+	EQ_U(client_of(m, "/run/two")->peer_tgid, 0);
+	EQ_U(client_of(m, "/run/gone")->peer_tgid, 0);
 	synth_free(s);
 }
 
