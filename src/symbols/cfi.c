@@ -165,25 +165,24 @@ static void fdes_run(struct cfi_maker *m, struct cfi_fn *fns, size_t *ret_fn_cnt
 	*ret_fn_cnt = fn_cnt;
 }
 
-static int maker_read(struct cfi_maker *m, struct image *im, const struct cfi_sections *s,
-		      struct err *err)
+/* All FDEs, not yet sorted. */
+static int maker_read(struct cfi_maker *m, const struct cfi_sections *s, struct err *err)
 {
-	size_t bytes = 0;
-
 	for (size_t i = 0; i < s->cnt; i++) {
 		int ret = entries_read(m, &s->list[i], err);
 
 		if (ret < 0)
 			return ret;
-		bytes += s->list[i].len;
 	}
 	if (m->fdes.cnt == 0 && m->fde_cnt)
 		return err_set(err, -EBADMSG, "none of its %u FDEs can be used", m->fde_cnt);
-	cfi_plt_add(m, im);
-	vec_reserve(&m->rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
+	return 0;
+}
+
+static void maker_sort(struct cfi_maker *m)
+{
 	if (!is_sorted(m))
 		radix_sort(m);
-	return 0;
 }
 
 static int machine_check(const struct image *im, struct err *err)
@@ -222,15 +221,20 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 	CLEANUP(maker_release) struct cfi_maker m = {.base_vaddr = image_base_vaddr(im),
 						     .text_len = image_text_len(im)};
 	struct cfi_fn *fns;
-	size_t fn_cnt;
+	size_t fn_cnt, bytes = 0;
 	int code = machine_check(im, err);
 
 	if (code == 0)
 		code = cfi_find(im, &s, err);
 	if (code == 0)
-		code = maker_read(&m, im, &s, err);
+		code = maker_read(&m, &s, err);
 	if (code < 0)
 		return code;
+	cfi_plt_add(&m, im);
+	for (size_t i = 0; i < s.cnt; i++)
+		bytes += s.list[i].len;
+	vec_reserve(&m.rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
+	maker_sort(&m);
 	fns = xmalloc(m.fdes.cnt * sizeof(*fns));
 	fdes_run(&m, fns, &fn_cnt);
 	if (m.full) {
@@ -238,6 +242,29 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 		return err_set(err, -E2BIG, "over %d rows", CFI_ROW_MAX);
 	}
 	table_take(&m, fns, fn_cnt, ret);
+	return 0;
+}
+
+int cfi_functions(struct image *im, struct cfi_fn **ret_fns, size_t *ret_cnt, struct err *err)
+{
+	CLEANUP(cfi_sections_release) struct cfi_sections s = {0};
+	CLEANUP(maker_release) struct cfi_maker m = {.base_vaddr = image_base_vaddr(im),
+						     .text_len = image_text_len(im)};
+	struct cfi_fn *fns;
+	int code = machine_check(im, err);
+
+	if (code == 0)
+		code = cfi_find(im, &s, err);
+	if (code == 0)
+		code = maker_read(&m, &s, err);
+	if (code < 0)
+		return code;
+	maker_sort(&m);
+	fns = xmalloc((m.fdes.cnt + 1) * sizeof(*fns));
+	for (size_t i = 0; i < m.fdes.cnt; i++)
+		fns[i] = (struct cfi_fn){m.fdes.items[i].pc, m.fdes.items[i].len};
+	*ret_fns = fns;
+	*ret_cnt = m.fdes.cnt;
 	return 0;
 }
 

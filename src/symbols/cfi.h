@@ -52,6 +52,9 @@ struct cfi_table {		/* all zero is valid and has no row */
  */
 int cfi_build(struct image *im, struct cfi_table *ret, struct err *err);
 
+/* Only where the functions are, ascending, maybe overlapping; *ret_fns is the caller's (free). */
+int cfi_functions(struct image *im, struct cfi_fn **ret_fns, size_t *ret_cnt, struct err *err);
+
 void cfi_release(struct cfi_table *t);
 
 /* The row that holds at pc (an offset from base_vaddr); NULL before the first. */

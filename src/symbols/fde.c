@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Only the encodings that linkers write: a table of pairs of signed 4 byte
- * offsets from .eh_frame_hdr, and FDEs of 4 or 8 byte addresses.  Without the
- * table, or with another encoding, there are no bounds.
+ * offsets from .eh_frame_hdr, and FDEs of 4 or 8 byte addresses.  Where there
+ * is a .debug_frame, or no such table, all entries are read as for unwinding:
+ * slower, and only few files are so.  A compiler that writes .debug_frame
+ * leaves .eh_frame to the few objects that came from elsewhere (crt1.o).
  */
 #include "symbols/fde.h"
 
@@ -11,6 +13,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "symbols/cfi.h"
 #include "symbols/image.h"
 #include "symbols/symtab.h"
 
@@ -134,7 +139,7 @@ static uint64_t fde_len(struct fdes *f, uint64_t off)
 	}
 }
 
-int fde_bounds(struct image *im, struct symtab_bounds **ret_bounds, size_t *ret_cnt)
+static int bounds_of_hdr(struct image *im, struct symtab_bounds **ret_bounds, size_t *ret_cnt)
 {
 	struct fdes f = {0};
 	struct symtab_bounds *out;
@@ -171,4 +176,33 @@ int fde_bounds(struct image *im, struct symtab_bounds **ret_bounds, size_t *ret_
 	*ret_bounds = out;
 	*ret_cnt = out_cnt;
 	return 0;
+}
+
+static int bounds_of_all(struct image *im, struct symtab_bounds **ret_bounds, size_t *ret_cnt)
+{
+	CLEANUP_FREE struct cfi_fn *fns = NULL;
+	struct symtab_bounds *out;
+	struct err err = {0};
+	size_t cnt;
+	int ret = cfi_functions(im, &fns, &cnt, &err);
+
+	if (ret < 0)
+		return ret == -ENODATA ? -ENOENT : ret;
+	out = xcalloc(cnt + 1, sizeof(*out));
+	for (size_t i = 0; i < cnt; i++)
+		out[i] = (struct symtab_bounds){fns[i].pc, fns[i].len};
+	*ret_bounds = out;
+	*ret_cnt = cnt;
+	return 0;
+}
+
+int fde_bounds(struct image *im, struct symtab_bounds **ret_bounds, size_t *ret_cnt)
+{
+	const struct image_section *debug = image_find(im, ".debug_frame");
+	int ret;
+
+	if (debug && debug->type != SHT_NOBITS && bounds_of_all(im, ret_bounds, ret_cnt) == 0)
+		return 0;
+	ret = bounds_of_hdr(im, ret_bounds, ret_cnt);
+	return ret == -ENOENT ? bounds_of_all(im, ret_bounds, ret_cnt) : ret;
 }

@@ -10,7 +10,9 @@
 #include "base/err.h"
 #include "cfi_make.h"
 #include "symbols/cfi.h"
+#include "symbols/fde.h"
 #include "symbols/image.h"
+#include "symbols/symtab.h"
 
 static const char *const REGS[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 				   "r8",  "r9",	 "r10", "r11", "r12", "r13", "r14", "r15"};
@@ -241,6 +243,46 @@ TEST(cfi_order)
 	OK(!cfi_fn(&t, 360));
 	buf_release(&got);
 	cfi_release(&t);
+}
+
+/* Code compiled for .debug_frame beside objects that brought .eh_frame and its table. */
+TEST(bounds_from_debug_frame)
+{
+	for (int with_eh = 0; with_eh < 2; with_eh++) {
+		struct cfi_make eh = {0}, debug = {.debug = true};
+		struct symtab_bounds *bounds = NULL;
+		struct elf_make e = {0};
+		struct err err = {0};
+		struct image *im;
+		size_t cnt = 0;
+		size_t cie = cfi_make_cie(&debug, "", 0);
+
+		ROW(with_eh);
+		cfi_make_fde(&debug, cie, 0x300, 32, PROG(""));
+		cfi_make_fde(&debug, cie, 0x200, 64, PROG(""));
+		cfi_make_fde(&eh, cfi_make_cie(&eh, "zR", 0x1b), 0x100, 16, PROG(""));
+		elf_make_begin(&e);
+		elf_make_segment(&e, PT_LOAD, PF_R | PF_X, CFI_MAKE_TEXT, CFI_MAKE_TEXT_LEN);
+		if (with_eh)
+			elf_make_section(&e, ".eh_frame", SHT_PROGBITS, CFI_MAKE_FRAME,
+					 eh.bytes.data, eh.bytes.len);
+		elf_make_section(&e, ".debug_frame", SHT_PROGBITS, 0, debug.bytes.data,
+				 debug.bytes.len);
+		elf_make_end(&e);
+		im = image_open_bytes(e.file.data, e.file.len, &err);
+		OK(im);
+		EQ_I(fde_bounds(im, &bounds, &cnt), 0);
+		EQ_U(cnt, (size_t)2 + (size_t)with_eh);
+		EQ_U(bounds[cnt - 2].pc, 0x200);
+		EQ_U(bounds[cnt - 2].len, 64);
+		EQ_U(bounds[cnt - 1].pc, 0x300);
+		EQ_U(bounds[cnt - 1].len, 32);
+		free(bounds);
+		image_free(im);
+		elf_make_release(&e);
+		cfi_make_release(&eh);
+		cfi_make_release(&debug);
+	}
 }
 
 /* lld's PLT has no FDE, GNU's has one that is not to be touched. */
