@@ -29,19 +29,35 @@ struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 	return c;
 }
 
+/*
+ * Most of so many are gone.  Those that asked stay, for the kernel side asks
+ * once: they are no more than hu_maps holds.
+ */
+static void procs_drop(struct code *c)
+{
+	size_t kept = 0;
+
+	hmap_clear(&c->proc_idx);
+	VEC_FOREACH(&c->procs, p) {
+		if (!p->asked)
+			continue;
+		c->procs.items[kept++] = *p;
+		hmap_put(&c->proc_idx, p->tgid, kept);
+	}
+	c->procs.cnt = kept;
+}
+
 static struct code_proc *proc_of(struct code *c, uint32_t tgid)
 {
 	uint64_t *slot;
 	struct code_proc *p;
 
-	if (c->procs.cnt >= PROCS_MAX) { /* most of them are gone */
-		hmap_clear(&c->proc_idx);
-		vec_clear(&c->procs);
-		c->asked_cnt = 0;
-	}
-	slot = hmap_slot(&c->proc_idx, tgid);
-	if (*slot)
+	slot = hmap_find(&c->proc_idx, tgid);
+	if (slot)
 		return &c->procs.items[*slot - 1];
+	if (c->procs.cnt >= PROCS_MAX)
+		procs_drop(c);
+	slot = hmap_slot(&c->proc_idx, tgid);
 	p = vec_add(&c->procs);
 	p->tgid = tgid;
 	*slot = c->procs.cnt;
@@ -63,10 +79,12 @@ static void sets_collect(struct code *c)
 		key = next;
 		pos = &key;
 	}
+	VEC_FOREACH(&c->new_procs, e) /* of those that are still to be told to the kernel side */
+		if (e->proc.set && e->proc.set <= c->sets.cnt)
+			c->sets.items[e->proc.set - 1].used = true;
 }
 
-/* Id of a slot for a new set, 0 when all are in use. */
-static uint32_t set_slot(struct code *c)
+uint32_t code_set_slot(struct code *c)
 {
 	if (c->sets.cnt < UNW_SET_MAX - 1) {
 		(void)vec_add(&c->sets);
@@ -148,9 +166,11 @@ static uint32_t set_id(struct code *c, const struct unw_set *set)
 			s->used = true;
 			return (uint32_t)(s - c->sets.items) + 1;
 		}
-	id = set_slot(c);
-	if (!id)
+	id = code_set_slot(c);
+	if (!id) {
+		c->sets_full = true;
 		return 0;
+	}
 	rc = set_write(c, id, set);
 	if (rc < 0) {
 		log_debug("mappings for the unwinder: %s", strerror(-rc));
@@ -182,11 +202,15 @@ static void set_fill(struct code *c, uint32_t tgid, const struct mappings *maps,
 
 static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
 {
-	struct unw_proc now = {.set = p->set, .exec_vm = vm}, before;
+	struct unw_proc now = {.set = p->set, .exec_vm = vm}, before = {0};
+	bool known = bpf_map_lookup_elem(c->fds.procs, &p->tgid, &before) == 0;
 
 	/* the count that the kernel side saw when it asked: it is not to ask for the same again */
-	if (bpf_map_lookup_elem(c->fds.procs, &p->tgid, &before) == 0 && before.asked)
+	if (known && before.asked)
 		now.exec_vm = before.seen_vm;
+	/* no room for its set: what was known stays, and it may ask again, for there may be then */
+	if (!p->set)
+		now = (struct unw_proc){.set = before.set};
 	vec_push(&c->new_procs, ((struct code_entry){p->tgid, now}));
 }
 
@@ -212,8 +236,7 @@ void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 	p->idle = id != p->set ? 0 : p->idle < IDLE_MAX ? p->idle + 1 : IDLE_MAX;
 	p->set = id;
 	p->next_ns = now + (CODE_RESCAN_NS << p->idle);
-	if (id)
-		proc_write(c, p, vm);
+	proc_write(c, p, vm);
 }
 
 void code_ask(struct code *c, uint32_t tgid)

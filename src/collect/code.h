@@ -16,7 +16,7 @@
  * nothing new.
  *
  * Bounds: UNW_MODULE_MAX modules with tables, CODE_CHUNK_MAX chunks of all
- * tables, 20 s of making them, UNW_SET_MAX sets, MAPPINGS_MAX mappings of a
+ * tables, 20 s of opening files and making them, UNW_SET_MAX sets, MAPPINGS_MAX mappings of a
  * process.  What is over them is walked by frame pointers, counted in
  * code_stats and told in a note.
  */
@@ -41,6 +41,7 @@ struct code_stats {
 	uint64_t build_ns;	/* spent on reading and building tables */
 	uint64_t scan_cnt;
 	uint64_t refused_cnt;	/* modules over a bound or damaged */
+	uint64_t unread_cnt;	/* files not opened: over the bound of time or number */
 	uint64_t cut_cnt;	/* processes with more mappings than fit */
 };
 
@@ -62,6 +63,8 @@ void code_step(struct code *c, uint64_t now);
 
 /* EV_MODULE of those found since the last call, and notes. */
 void code_announce(struct code *c, struct emit *e, uint64_t now);
+/* At the end: a note with the number of files that were not read, if there are any. */
+void code_announce_unread(struct code *c, struct emit *e, uint64_t now);
 
 /*
  * Walks a thread of tgid that sleeps with these registers.  Frames as in

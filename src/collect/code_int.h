@@ -79,7 +79,11 @@ struct code {
 	uint64_t chunk_cnt;
 	size_t announced;	/* of modules */
 	bool full, told_full;
+	bool sets_full, told_sets_full;
 };
+
+/* Id of a place for a new set, 0 when all are in use. */
+uint32_t code_set_slot(struct code *c);
 
 /* *fd becomes the batch's. */
 void code_batch_add(struct code_batch *b, uint32_t id, int *fd);

@@ -21,7 +21,7 @@
 #include "symbols/module.h"
 #include "symbols/symbols.h"
 
-#define BUILD_MAX_NS (20 * NS_PER_SEC) /* on all tables of a watch */
+#define BUILD_MAX_NS (20 * NS_PER_SEC) /* on opening, reading and tables of all files of a watch */
 #define MODULES_MAX 65536 /* files, those that are no modules included */
 
 static void image_close(struct image **im)
@@ -137,6 +137,19 @@ void code_announce(struct code *c, struct emit *e, uint64_t now)
 		emit_note(e, NOTE_LIMIT, now, "unwinding tables are full: stacks through further "
 			  "files may be short");
 	c->told_full = c->full;
+	if (c->sets_full && !c->told_sets_full)
+		emit_note(e, NOTE_LIMIT, now, "over %u processes have mappings of their own: "
+			  "stacks of further ones may be short", UNW_SET_MAX);
+	c->told_sets_full = c->sets_full;
+}
+
+void code_announce_unread(struct code *c, struct emit *e, uint64_t now)
+{
+	if (c->stats.unread_cnt)
+		emit_note(e, NOTE_LIMIT, now, "%llu files with code were not read, for reading "
+			  "the others took %.0f s: their frames have no names",
+			  (unsigned long long)c->stats.unread_cnt,
+			  (double)c->stats.build_ns / NS_PER_SEC);
 }
 
 static void describe(struct code_module *mod, const struct image *im, uint32_t tgid,
@@ -227,6 +240,15 @@ static uint64_t module_add(struct code *c, uint32_t tgid, const struct mapping *
 	return c->modules.cnt;
 }
 
+/* Index + 1 of a file that is not opened: what others cost was enough. */
+static uint64_t module_leave(struct code *c)
+{
+	c->full = true;
+	c->stats.unread_cnt++;
+	(void)vec_add(&c->modules);
+	return c->modules.cnt;
+}
+
 const struct code_module *code_module(struct code *c, uint32_t tgid, const struct mapping *m)
 {
 	CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
@@ -236,9 +258,12 @@ const struct code_module *code_module(struct code *c, uint32_t tgid, const struc
 		return NULL;
 	key = file_key(fd);
 	if (!hmap_get(&c->by_file, key, &idx)) {
-		if (c->modules.cnt >= MODULES_MAX)
+		if (c->modules.cnt >= MODULES_MAX) {
+			c->stats.unread_cnt++;
 			return NULL;
-		idx = module_add(c, tgid, m, fd);
+		}
+		idx = c->stats.build_ns > BUILD_MAX_NS ? module_leave(c)
+						       : module_add(c, tgid, m, fd);
 		hmap_put(&c->by_file, key, idx);
 		c->stats.build_ns += clock_mono_ns() - begin;
 	}

@@ -311,6 +311,8 @@ void live_stacks_tick(struct live *l, uint64_t now, bool last)
 	if (!l->stacks)
 		return;
 	code_rest(l->stacks->code);
+	if (last)
+		code_announce_unread(l->stacks->code, &l->emit, now);
 	frame_names_emit(l->stacks->names, &l->emit, now, last ? NAMES_LAST_NS : NAMES_NS);
 }
 

@@ -4,12 +4,17 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "collect/code_int.h"
+#include "collect/emit.h"
 #include "collect/mappings.h"
 #include "collect/unw_layout.h"
+#include "symbols/symbols.h"
 #include "unit.h"
 
 TEST(mappings_lines)
@@ -182,4 +187,116 @@ TEST(layout_keeps_rules)
 	EQ_U(l.chunk_cnt, l.module.ext_chunk + 2);
 	unw_layout_release(&l);
 	free(exts);
+}
+
+static const struct code_fds NO_FDS = {-1, -1, -1, -1};
+
+static void use_set(struct code *c, uint32_t tgid, uint32_t set)
+{
+	vec_push(&c->new_procs, ((struct code_entry){tgid, {.set = set}}));
+}
+
+static struct code *all_sets_used(void)
+{
+	struct code *c = code_new(&NO_FDS, symbols_new(NULL));
+
+	for (uint32_t i = 1; i < UNW_SET_MAX; i++)
+		*vec_add(&c->sets) = (struct code_set){.hash = i, .used = true};
+	return c;
+}
+
+static void done(struct code *c)
+{
+	symbols_free(c->syms);
+	code_free(c);
+}
+
+/* The kernel side does not know yet of what is in the batch. */
+TEST(code_set_is_given_out_once)
+{
+	struct code *c = all_sets_used();
+
+	use_set(c, 100, 1);
+	use_set(c, 101, 3);
+	EQ_U(code_set_slot(c), 2);
+	c->sets.items[1].used = true;
+	EQ_U(code_set_slot(c), 4);
+	done(c);
+}
+
+TEST(code_without_room_may_ask_again)
+{
+	struct code *c = all_sets_used();
+	uint32_t tgid = (uint32_t)getpid();
+
+	for (uint32_t i = 1; i < UNW_SET_MAX; i++)
+		use_set(c, 100000 + i, i);
+	code_scan(c, tgid, clock_mono_ns());
+	EQ_U(c->new_procs.cnt, UNW_SET_MAX);
+	EQ_U(c->new_procs.items[UNW_SET_MAX - 1].tgid, tgid);
+	EQ_U(c->new_procs.items[UNW_SET_MAX - 1].proc.asked, 0);
+	EQ_U(c->new_procs.items[UNW_SET_MAX - 1].proc.exec_vm, 0);
+	OK(c->sets_full);
+	done(c);
+}
+
+TEST(code_keeps_who_asked)
+{
+	struct code *c = code_new(&NO_FDS, symbols_new(NULL));
+	uint64_t idx = 0;
+
+	code_ask(c, 7);
+	for (uint32_t tgid = 100; c->procs.cnt < 65536; tgid++) {
+		code_ask(c, tgid);
+		code_forget(c, tgid);
+	}
+	code_ask(c, 8);
+	EQ_U(c->procs.cnt, 2);
+	OK(hmap_get(&c->proc_idx, 7, &idx));
+	OK(c->procs.items[idx - 1].tgid == 7 && c->procs.items[idx - 1].asked);
+	OK(hmap_get(&c->proc_idx, 8, &idx));
+	OK(c->procs.items[idx - 1].tgid == 8 && c->procs.items[idx - 1].asked);
+	done(c);
+}
+
+static int last_note(void *ctx, const struct event_hdr *h)
+{
+	char *text = ctx;
+
+	if (h->kind == EV_STR) {
+		const struct ev_str *e = (const void *)h;
+
+		snprintf(text, 200, "%.*s", (int)e->len, (const char *)(e + 1));
+	}
+	return 0;
+}
+
+/* Many files that are slow to read: the time for all of them is bounded. */
+TEST(code_leaves_files_unread)
+{
+	struct code *c = code_new(&NO_FDS, symbols_new(NULL));
+	char text[200] = "";
+	struct event_sink sink = {.put = last_note, .ctx = text};
+	struct mappings maps = {0};
+	struct emit emit = {0};
+	uint64_t file_cnt = 0;
+
+	EQ_I(mappings_read((uint32_t)getpid(), &maps), 0);
+	c->stats.build_ns = 21000000000;
+	for (int twice = 0; twice < 2; twice++) {
+		file_cnt = 0;
+		VEC_FOREACH(&maps.items, m) {
+			file_cnt += m->kind == MAPPING_FILE || m->kind == MAPPING_VDSO;
+			OK(!code_module(c, (uint32_t)getpid(), m));
+		}
+	}
+	OK(file_cnt > 1);
+	EQ_U(c->stats.unread_cnt, file_cnt);
+	OK(c->full);
+	emit_to(&emit, &sink);
+	code_announce_unread(c, &emit, 1);
+	OK(strstr(text, " files with code were not read, for reading "));
+	emit_release(&emit);
+	mappings_release(&maps);
+	done(c);
 }
