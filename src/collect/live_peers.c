@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "collect/live_int.h"
+#include "collect/live_stacks.h"
 #include "heldup.skel.h"
 
 /* Below both it is noise: a signal, a shell. */
@@ -46,6 +47,7 @@ void live_draw_in(struct live *l, uint32_t tgid, bool client)
 	p->light = client;
 	l->peer_cnt++;
 	live_listen(l, tgid);
+	live_stacks_watch(l, &tgid, 1); /* its first stack comes at once */
 	live_bpf_watch(&l->bpf, tgid, TASKF_PEER | (client ? TASKF_LIGHT : 0));
 }
 
