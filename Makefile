@@ -69,7 +69,8 @@ BPF_SRC  := $(sort $(wildcard src/bpf/*.bpf.c))
 BPF_OBJS := $(BPF_SRC:src/bpf/%.bpf.c=$(OUT)/bpf/%.bpf.o)
 # CALL(name) for each system call of the kernel's headers; src/base/syscalls.c numbers them.
 GEN      := $(OUT)/syscalls.inc
-SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h)
+PLAIN_OBJS := $(BPF_SRC:src/bpf/%.bpf.c=$(OUT)/bpf/plain/%.bpf.o)
+SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h $(OUT)/plain.skel.h)
 # Text that the program carries: each becomes `const char embed_NAME[]` (NUL
 # terminated) and `const unsigned long embed_NAME_len`; NAME is the file's
 # name with everything but letters and digits turned into _.
@@ -81,7 +82,8 @@ LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/
 # Servers with a bug each: frame.c and one file.
 BUGS     := $(patsubst tests/load/bugs/%.c,build/load/bugs/%,$(filter-out %/frame.c,\
 	$(sort $(wildcard tests/load/bugs/*.c))))
-TOOLS    := build/tests/watch build/tests/unwind build/tests/flight
+TOOLS    := build/tests/watch build/tests/unwind build/tests/flight build/tests/at_call
+TEST_BPF := $(patsubst tests/bpf/%.bpf.c,$(OUT)/bpf/tests/%.bpf.o,$(wildcard tests/bpf/*.bpf.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 .PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels eval bench fuzz lint format
@@ -140,9 +142,19 @@ $(OUT)/heldup.bpf.o: $(BPF_OBJS)
 	$(call say,BPFLINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(OUT)/heldup.skel.h: $(OUT)/heldup.bpf.o
+# The same without stacks, for kernels that refuse what unwinds them: see live_bpf.c.
+$(OUT)/bpf/plain/%.bpf.o: src/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$< (plain))
+	$(Q)$(CLANG) $(BPF_CFLAGS) -DHELDUP_NO_STACKS -Wno-unused-function -Wno-unused-parameter -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
+$(OUT)/plain.bpf.o: $(PLAIN_OBJS)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(OUT)/heldup.skel.h $(OUT)/plain.skel.h: $(OUT)/%.skel.h: $(OUT)/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q){ echo "/* NOLINTBEGIN */"; $(BPFTOOL) gen skeleton $< name heldup_bpf; \
+	$(Q){ echo "/* NOLINTBEGIN */"; $(BPFTOOL) gen skeleton $< name $*_bpf; \
 		echo "/* NOLINTEND */"; } >$@
 
 # ---- tests and their programs
@@ -156,11 +168,23 @@ $(UNIT): $(UNIT_OBJS) $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 
 load: $(LOAD) $(BUGS) $(TOOLS)
 
-# What tests/bpf asks for raw events (watch) and for other stacks (unwind).
+# What tests/bpf asks for raw events (watch), for other stacks (unwind) and for
+# stacks in programs that heldup does not have (at_call).
 $(TOOLS): build/tests/%: $(OBJ)/tests/bpf/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(OUT)/bpf/tests/%.bpf.o: tests/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
+$(OUT)/%.skel.h: $(OUT)/bpf/tests/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
+
+$(OBJ)/tests/bpf/at_call.o: | $(OUT)/at_call.skel.h
 
 # bench/tables.c: how long tables for unwinding take.
 build/bench/%: $(OBJ)/bench/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
@@ -269,4 +293,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)

@@ -4,6 +4,10 @@
  * maps, and the static linker of Debian 12's libbpf 1.1 does not resolve a map
  * of another object inside subprograms.  Hence the includes, each file using
  * those above it.
+ *
+ * It is compiled twice.  A kernel whose verifier refuses the unwinder would
+ * refuse all of it, also where no stacks are asked for: HELDUP_NO_STACKS leaves
+ * out what walks, and nothing else.  Maps, programs and variables are the same.
  */
 #include "track.h"
 

@@ -11,6 +11,9 @@
  * was wrong DOUBT_MAX times is not used again.  What gets no id is counted:
  * stacks are a sample of the waits.
  *
+ * System calls that are recorded have fingerprints and a budget of their own
+ * (stack_at_call), so that neither they nor the waits go short of the other.
+ *
  * The id is given at the first sight of a stack, when its frames go out; after
  * that only the id travels.
  */
@@ -19,6 +22,7 @@
 #define DUE_OTHER_NS (250 * NSEC_PER_USEC) /* ... for another */
 #define CHECK_NS (200 * 1000 * NSEC_PER_USEC)
 #define WALKS_PER_SEC 1000
+#define CALL_WALKS_PER_SEC 500 /* a walk is a few us: about 0.1 % of the CPU */
 #define WALKS_BURST 64
 #define CHECKS_PER_SEC 64
 #define CHECK_GAP_NS (1000 * 1000 * NSEC_PER_USEC / CHECKS_PER_SEC)
@@ -54,6 +58,14 @@ struct hu_stack_seen_map {
 	__type(key, u64);
 	__type(value, u32);
 } hu_stack_seen SEC(".maps");
+
+/* By thread and place: a thread is on one CPU at a time, so nobody shares an entry. */
+struct hu_call_stacks_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct thr_stack);
+} hu_call_stacks SEC(".maps");
 
 u32 stack_ids = 0; /* given out so far */
 
@@ -124,21 +136,44 @@ static __always_inline bool has_user(struct task_struct *p)
 	return !(p->flags & (KPF_KTHREAD | KPF_USER_WORKER | KPF_IO_WORKER));
 }
 
-static __always_inline bool token_take(struct unw_cpu *c, u64 now)
+static __always_inline bool token_take(struct unw_budget *b, u32 per_sec, u64 now)
 {
-	u64 more = since(c->refill_ns, now) * WALKS_PER_SEC / (1000 * 1000 * NSEC_PER_USEC);
+	u64 more = since(b->refill_ns, now) * per_sec / (1000 * 1000 * NSEC_PER_USEC);
 
 	if (more) {
-		c->tokens = more >= WALKS_BURST || c->tokens + more >= WALKS_BURST
-				    ? WALKS_BURST : c->tokens + more;
-		c->refill_ns = now;
+		b->tokens = more >= WALKS_BURST || b->tokens + more >= WALKS_BURST
+				    ? WALKS_BURST : b->tokens + more;
+		b->refill_ns = now;
 	}
-	if (!c->tokens)
+	if (!b->tokens)
 		return false;
-	c->tokens--;
+	b->tokens--;
 	return true;
 }
 
+#ifdef HELDUP_NO_STACKS
+static __always_inline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k,
+				      bool same, u64 now)
+{
+	return 0;
+}
+
+static __always_inline bool stack_due(struct thr *t, u32 why, u64 res, u64 now)
+{
+	return false;
+}
+
+static __always_inline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why,
+				    u64 now)
+{
+	return 0;
+}
+
+static __always_inline u32 stack_at_call(struct task_struct *cur, u64 now)
+{
+	return 0;
+}
+#else
 /* Walks the user side of cur into st. */
 static __always_inline void walk_user(struct unw_state *st, struct task_struct *cur, u64 now)
 {
@@ -188,19 +223,20 @@ static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *
 	return id;
 }
 
-/* The kernel's frames behind the user's; both hashed.  Returns the id, 0 none. */
+/* ctx: the kernel's frames go behind the user's; both hashed.  Returns the id, 0 none. */
 static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct task_struct *cur,
 					struct unw_cpu *c, u64 now)
 {
 	u32 at = st->cnt, *id;
+	long got = 0;
 	u64 seen;
-	long got;
 
 	if (at > UNW_USER_MAX)
 		return 0;
 	if (st->own)
 		st->hash = mix64(st->hash + cur->tgid);
-	got = bpf_get_stack(ctx, &st->rec.frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
+	if (ctx)
+		got = bpf_get_stack(ctx, &st->rec.frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
 	unw_add_kernel(st, got);
 	count_walk(c, UNWC_STACKS);
 	c->cnt[UNWC_FRAMES] += at;
@@ -241,7 +277,8 @@ static __always_inline struct unw_state *scratch_take(struct unw_cpu *c, u32 *re
 
 /*
  * Walks the current task.  k is filled in where it is not NULL; same: it was
- * that of the present fingerprint before.  Returns the id, 0 none.
+ * that of the present fingerprint before.  No ctx, no frames of the kernel.
+ * Returns the id, 0 none.
  */
 static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k, bool same,
 				 u64 now)
@@ -367,7 +404,7 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 			return k->id;
 		}
 	}
-	if (now < t->stacks.next_ns[why] || !token_take(c, now)) {
+	if (now < t->stacks.next_ns[why] || !token_take(&c->waits, WALKS_PER_SEC, now)) {
 		count_walk(c, UNWC_BUDGET);
 		return 0;
 	}
@@ -379,3 +416,56 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 	}
 	return stack_walk(ctx, cur, k, same, now);
 }
+
+/* What the thread has for this call at this place, made if need be. */
+static __always_inline struct thr_stack *call_known(struct task_struct *cur, struct pt_regs *regs,
+						    u64 *ret_sp)
+{
+	struct thr_stack none = {0};
+	u64 key, pc = 0, bp = 0;
+	struct thr_stack *k;
+	struct sysregs s;
+
+	if (!userregs_read(regs, &pc, ret_sp, &bp))
+		return NULL;
+	sysregs_read(regs, &s);
+	key = in_epoch(mix64(pc ^ mix64(*ret_sp ^ bp << 20) ^ (u64)s.nr << 48) + cur->pid);
+	k = bpf_map_lookup_elem(&hu_call_stacks, &key);
+	if (k)
+		return k;
+	bpf_map_update_elem(&hu_call_stacks, &key, &none, BPF_ANY);
+	return bpf_map_lookup_elem(&hu_call_stacks, &key);
+}
+
+/*
+ * The user's stack of the current task at the entry or exit of a system call:
+ * for programs at sys_enter and sys_exit.  The kernel's frames would be the
+ * tracepoint's own.  0: none was taken.
+ */
+static __noinline __attribute__((unused)) u32 stack_at_call(struct task_struct *cur, u64 now)
+{
+	u32 zero = 0;
+	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
+	struct thr_stack *k;
+	bool same;
+	u64 sp = 0;
+
+	if (!with_stacks || !c || !has_user(cur))
+		return 0;
+	k = call_known(cur, (void *)bpf_task_pt_regs(cur), &sp);
+	if (!k)
+		return 0;
+	same = k->id && slots_agree(k, sp, now);
+	if (same && k->doubt < DOUBT_MAX && with_stacks != STACKS_EACH && is_fresh(k, c, now)) {
+		count_walk(c, UNWC_REUSED);
+		return k->id;
+	}
+	if (with_stacks != STACKS_EACH && !token_take(&c->calls, CALL_WALKS_PER_SEC, now)) {
+		count_walk(c, UNWC_CALL_BUDGET);
+		return 0;
+	}
+	if (!same)
+		k->id = 0;
+	return stack_walk(NULL, cur, k, same, now);
+}
+#endif

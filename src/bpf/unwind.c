@@ -372,6 +372,7 @@ static __always_inline int step_module(struct unw_state *st, u32 id, u64 off)
 	return step_guess(st);
 }
 
+#ifndef HELDUP_NO_STACKS
 /* One frame is noted and left; not 0: it was the last. */
 __noinline int unw_step(struct unw_state *st)
 {
@@ -381,6 +382,8 @@ __noinline int unw_step(struct unw_state *st)
 
 	if (!st)
 		return 1;
+	if (with_stacks == STACKS_REFUSED)
+		*(volatile u64 *)st->sp = 0;
 	pc = st->exact ? st->pc : st->pc - 1;
 	m = map_of(st, pc);
 	if (!m)
@@ -436,3 +439,4 @@ __noinline int unw_add_kernel(struct unw_state *st, s64 bytes)
 	}
 	return 0;
 }
+#endif

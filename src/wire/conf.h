@@ -47,6 +47,7 @@ enum stacks_mode {
 	STACKS_OFF = 0,
 	STACKS_BUDGET = 1,
 	STACKS_EACH = 2, /* of each wait, whatever it costs: for tests */
+	STACKS_REFUSED = 3, /* makes the verifier refuse the unwinder: for tests */
 };
 
 /* Programs, for the counts of their runs. */

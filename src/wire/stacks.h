@@ -111,17 +111,23 @@ enum unw_count {
 	UNWC_DOUBT = 4,	   /* a fingerprint stood for two stacks */
 	UNWC_SENT = 5,	   /* new ones, told to user space */
 	UNWC_NESTED = 6,   /* not taken: one was being taken on this CPU */
+	UNWC_CALL_BUDGET = 7, /* of a system call, not taken: over the budget of those */
 	UNWC_END = 8,	   /* + enum unw_end: how they ended */
 	UNWC_CNT = 16
 };
 
 #define UNW_SCRATCH_CNT 3 /* a walk may be interrupted by another */
 
+/* Walks that may be made now: of waits and wakers, of system calls. */
+struct unw_budget {
+	u64 refill_ns;
+	u64 tokens;
+};
+
 /* Of one CPU. */
 struct unw_cpu {
-	u64 refill_ns;
+	struct unw_budget waits, calls;
 	u64 check_ns;	/* no fingerprint is checked before */
-	u32 tokens;
 	u32 busy[UNW_SCRATCH_CNT];
 	u64 cnt[UNWC_CNT];
 };

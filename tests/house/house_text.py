@@ -35,7 +35,7 @@ def machine_places(files):
 
 
 def licence_of(name):
-    if name.startswith(("src/bpf/", "src/wire/")):
+    if name.startswith(("src/bpf/", "src/wire/")) or name.endswith(".bpf.c"):
         return DUAL
     return "Apache-2.0"
 
