@@ -29,6 +29,7 @@
 /* What the child tells: how it went, and in which words. */
 struct child_word {
 	int code;
+	int stacks_code; /* of the load with stacks; if it failed, code is of one without */
 	char msg[ERR_MSG_MAX];
 };
 
@@ -37,12 +38,17 @@ static void __attribute__((noreturn)) run_child(int fd, pid_t watched)
 	struct err err = {0};
 	int32_t pid = watched;
 	struct select_opts select = {.pids = {.items = &pid, .cnt = 1}};
-	struct watch_opts opts = {.select = &select};
+	struct watch_opts opts = {.select = &select, .stacks = 1, .stacks_or_fail = 1};
 	struct source *src = NULL;
 	struct child_word word = {0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* never outlives doctor */
-	word.code = source_live(&opts, &src, &err);
+	word.code = word.stacks_code = source_live(&opts, &src, &err);
+	if (word.code < 0) {
+		err = (struct err){0};
+		opts.stacks = 0;
+		word.code = source_live(&opts, &src, &err);
+	}
 	memcpy(word.msg, err.msg, sizeof(word.msg));
 	if (write(fd, &word, sizeof(word)) != (ssize_t)sizeof(word))
 		_exit(1);
@@ -91,6 +97,8 @@ static void judge(struct doctor *d, pid_t child, const struct child_word *word, 
 	static const struct doctor_mend cannot = {"everything", "see the failed checks above"};
 	static const struct doctor_mend stays = {"the kernel keeps running heldup's programs",
 						 "report it; a reboot removes them"};
+	static const struct doctor_mend refused = {"functions under the chain; heldup stacks",
+						   "report it with the kernel's version"};
 	struct attached *a = arena_alloc(d->arena, sizeof(*a));
 	int err = word->code ? 0 : attached_read(a);
 	uint64_t killed_ns = clock_mono_ns();
@@ -104,6 +112,12 @@ static void judge(struct doctor *d, pid_t child, const struct child_word *word, 
 	}
 	doctor_add(d, DOCTOR_OK, "self-test", "load and attach", NULL, "in %.1f s",
 		   (double)took_ns / 1e9);
+	if (word->stacks_code)
+		doctor_add(d, DOCTOR_DEGRADED, "self-test", "stacks", &refused, "%s",
+			   "the kernel refused the programs that unwind");
+	else
+		doctor_add(d, DOCTOR_OK, "self-test", "stacks", NULL,
+			   "the kernel took the programs that unwind");
 	size_t held = err ? 0 : attached_held_by(a, (uint32_t)child);
 	if (!held) {
 		doctor_add(d, DOCTOR_INFO, "self-test", "after kill -9", NULL,

@@ -25,6 +25,7 @@
 #include "collect/flight_int.h"
 #include "collect/hooks.h"
 #include "heldup.skel.h"
+#include "plain.skel.h"
 
 #define ENDS_MAX 4096 /* conversations; fewer where their per-CPU sums would pass ENDS_BYTES */
 #define ENDS_BYTES (16 << 20)
@@ -249,7 +250,7 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->only_target = opts->only_target != 0;
 	skel->rodata->preempt_off = preempt_off(btf);
 	skel->rodata->with_stacks = b->no_stacks ? STACKS_OFF : opts->stacks;
-	if (!skel->rodata->with_stacks)
+	if (b->no_stacks)
 		no_stacks(skel);
 	if (b->flight)
 		flight_settings(b->flight, skel);
@@ -279,6 +280,30 @@ static int on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/*
+ * The programs that do not walk are the others' in all but that: same maps,
+ * same variables (t_source compares them), so one skeleton serves both.
+ */
+static struct heldup_bpf *skel_open(bool no_stacks)
+{
+	struct heldup_bpf *skel;
+	int rc;
+
+	if (!no_stacks)
+		return heldup_bpf__open();
+	skel = xcalloc(1, sizeof(*skel));
+	rc = heldup_bpf__create_skeleton(skel);
+	if (rc == 0) {
+		skel->skeleton->data = (void *)plain_bpf__elf_bytes(&skel->skeleton->data_sz);
+		rc = bpf_object__open_skeleton(skel->skeleton, NULL);
+	}
+	if (rc == 0)
+		return skel;
+	heldup_bpf__destroy(skel);
+	errno = -rc;
+	return NULL;
+}
+
 /* 0, or -errno of the load with nothing left behind. */
 static int load(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts,
 		bool old, struct err *err)
@@ -286,7 +311,7 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 	int rc;
 
 	b->missing_cnt = 0;
-	b->skel = heldup_bpf__open();
+	b->skel = skel_open(b->no_stacks);
 	if (!b->skel)
 		return err_errno(err, -errno, "open the BPF programs");
 	rc = choose_programs(b, btf, old, err);
@@ -299,7 +324,7 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 		heldup_bpf__destroy(b->skel);
 		return load(b, btf, opts, false, err);
 	}
-	if (rc < 0 && b->skel->rodata->with_stacks) {
+	if (rc < 0 && !b->no_stacks && !opts->stacks_or_fail) {
 		log_debug("without stacks: %s", strerror(-rc));
 		heldup_bpf__destroy(b->skel);
 		b->no_stacks = true;
@@ -322,6 +347,7 @@ int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err 
 	int rc;
 
 	libbpf_set_print(print_libbpf);
+	b->no_stacks = !opts->stacks;
 	btf = btf__load_vmlinux_btf();
 	if (libbpf_get_error(btf))
 		return err_rights(err, -ENOTSUP,

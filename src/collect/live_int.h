@@ -62,7 +62,7 @@ struct live_bpf {
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
 	uint32_t missing_cnt;
-	bool no_stacks;		/* the kernel refused what takes them */
+	bool no_stacks;		/* not asked for, or the kernel refused what takes them */
 	bool old_socks;		/* functions stand in for the socket tracepoints */
 	uint64_t drained_bytes;
 	uint64_t jiffy_first, jiffy_first_ns;

@@ -6,6 +6,7 @@
  *	thread TID TS SINCE RUN RUNQ EXEC DELAY KLOCK RECLAIM WAIT_CNT C0 C1 ...
  *	wait TID OFF WAKE END CLASS OP CTX FLAGS WAKER OWNER RES SEQ SYSNR STACK WAKER_STACK
  *	res ID KIND ROLE INO PEER NAME
+ *	note TEXT
  *	loss C0 C1 ...		self CPU_NS EVENTS MAP_BYTES	end ...	disk ...
  *
  * From the environment: WATCH_STACKS (enum stacks_mode), WATCH_STACK_IDS,
@@ -130,6 +131,8 @@ static int put(void *ctx, const struct event_hdr *h)
 
 		printf("self %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", e->cpu_ns,
 		       e->events, e->map_bytes, e->rss_max_bytes);
+	} else if (h->kind == EV_NOTE) {
+		printf("note %s\n", str(w, ((const struct ev_note *)h)->text));
 	} else if (h->kind == EV_TICK) {
 		printf("tick %" PRIu64 " %" PRIu64 "\n", h->ts_ns,
 		       ((const struct ev_tick *)h)->rest_ns);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order rules of store/event.h, on each source. */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -12,6 +15,11 @@
 #include "store/check.h"
 #include "synth.h"
 #include "unit.h"
+#include "wire/wire.h"
+#include "wire/conf.h"
+
+#include "heldup.skel.h"
+#include "plain.skel.h"
 
 struct order {
 	struct event_check check;
@@ -127,4 +135,68 @@ TEST(source_live_keeps_the_order)
 		SKIP("no rights to watch");
 	EQ_I(rc, 0);
 	OK(o.tick_cnt >= 2);
+}
+
+static struct bpf_object *object_open(const void *elf, size_t size)
+{
+	struct bpf_object *o = bpf_object__open_mem(elf, size, NULL);
+
+	OK(o && !libbpf_get_error(o));
+	return o;
+}
+
+/* Where each variable lies, for user space sees them through one struct. */
+static void sections_agree(const struct btf *a, const struct btf *b, const char *name)
+{
+	int ida = btf__find_by_name_kind(a, name, BTF_KIND_DATASEC);
+	int idb = btf__find_by_name_kind(b, name, BTF_KIND_DATASEC);
+	const struct btf_type *ta = btf__type_by_id(a, ida), *tb = btf__type_by_id(b, idb);
+
+	OK(ida > 0 && idb > 0);
+	EQ_U(ta->size, tb->size);
+	EQ_U(btf_vlen(ta), btf_vlen(tb));
+	for (int i = 0; i < btf_vlen(ta); i++) {
+		const struct btf_var_secinfo *va = btf_var_secinfos(ta) + i;
+		const struct btf_var_secinfo *vb = btf_var_secinfos(tb) + i;
+		const struct btf_type *xa = btf__type_by_id(a, va->type);
+		const struct btf_type *xb = btf__type_by_id(b, vb->type);
+
+		EQ_S(btf__name_by_offset(a, xa->name_off), btf__name_by_offset(b, xb->name_off));
+		EQ_U(va->offset, vb->offset);
+		EQ_U(va->size, vb->size);
+	}
+}
+
+/* One skeleton serves the programs with stacks and those without. */
+TEST(source_plain_programs_are_alike)
+{
+	static const char *const sections[] = {".rodata", ".bss"};
+	size_t size_a, size_b;
+	const void *elf_a = heldup_bpf__elf_bytes(&size_a), *elf_b = plain_bpf__elf_bytes(&size_b);
+	struct bpf_object *a = object_open(elf_a, size_a), *b = object_open(elf_b, size_b);
+	struct bpf_map *map, *other;
+	struct bpf_program *prog;
+	size_t cnt = 0;
+
+	OK(size_b < size_a);
+	bpf_object__for_each_map(map, a) {
+		const char *dot = strchr(bpf_map__name(map), '.');
+
+		cnt++;
+		if (dot) /* a section: compared below */
+			continue;
+		other = bpf_object__find_map_by_name(b, bpf_map__name(map));
+		OK(other);
+		EQ_U(bpf_map__value_size(map), bpf_map__value_size(other));
+		EQ_U(bpf_map__max_entries(map), bpf_map__max_entries(other));
+	}
+	bpf_object__for_each_map(map, b)
+		cnt--;
+	EQ_U(cnt, 0);
+	bpf_object__for_each_program(prog, a)
+		OK(bpf_object__find_program_by_name(b, bpf_program__name(prog)));
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		sections_agree(bpf_object__btf(a), bpf_object__btf(b), sections[i]);
+	bpf_object__close(a);
+	bpf_object__close(b);
 }
