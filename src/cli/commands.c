@@ -4,6 +4,7 @@
 /* One declaration and one line for each command; see cmd.h. */
 
 extern const struct cmd cmd_doctor;
+extern const struct cmd cmd_functions;
 extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_symbols;
@@ -15,6 +16,7 @@ extern const struct cmd cmd_why;
 const struct cmd *const commands[] = {
 	&cmd_why,
 	&cmd_stacks,
+	&cmd_functions,
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a window of system calls, or records one, and ranks the functions to
+ * blame: source -> model -> functions -> report.
+ */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "cli/options.h"
+#include "cli/page_file.h"
+#include "cli/select.h"
+#include "cli/watching.h"
+#include "collect/source.h"
+#include "functions/functions.h"
+#include "model/model.h"
+#include "model/stack.h"
+#include "report/functions_out.h"
+#include "report/pen.h"
+#include "symbols/symbols.h"
+
+struct functions_cmd_opts {
+	struct input_opts input;
+	struct baseline_opts baseline;
+	struct output_opts output;
+	int units;		/* enum units_rule */
+	bool calls_only;
+	int64_t explain, top;
+};
+
+static const struct model_opts functions_model = {.no_res_ticks = 1};
+
+static int model_read(const char *path, struct model **ret_model, struct err *err)
+{
+	struct watching w = {0};
+	struct source *src;
+	struct model *m;
+	int code = source_file(path, &src, err);
+
+	if (code < 0)
+		return code;
+	m = model_new(&functions_model);
+	w.sinks[0] = model_sink(m);
+	code = watching_pump(&w, src, err);
+	source_free(src);
+	if (code < 0) {
+		model_free(m);
+		return err_prefix(err, "read '%s'", path);
+	}
+	model_finish(m);
+	*ret_model = m;
+	return 0;
+}
+
+/* Functions of one file, when it is still the file that was recorded; 0: it is not. */
+static uint64_t module_fn_cnt(struct symbols *s, const struct module *mod)
+{
+	CLEANUP_CLOSE int fd = open(mod->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct symbols_module_info info;
+	uint32_t id;
+
+	if (fd < 0 || symbols_module(s, mod->path, fd, NULL, &id, NULL) < 0 ||
+	    symbols_module_info(s, id, &info) < 0 || info.build_id_len != mod->build_id_len ||
+	    memcmp(info.build_id, mod->build_id, mod->build_id_len) != 0)
+		return 0;
+	return info.fn_cnt + info.fde_cnt;
+}
+
+/* The functions that the program has, of all its files that can be read here; 0: not known. */
+static uint64_t program_fn_cnt(const struct model *m)
+{
+	struct symbols *s = symbols_new(NULL);
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < m->module_cnt; i++) {
+		const struct module *mod = &m->modules[i];
+		bool again = mod->path[0] != '/' || !mod->build_id_len;
+
+		for (size_t k = 0; k < i && !again; k++)
+			again = m->modules[k].build_id_len == mod->build_id_len &&
+				memcmp(m->modules[k].build_id, mod->build_id,
+				       mod->build_id_len) == 0;
+		if (!again)
+			cnt += module_fn_cnt(s, mod);
+	}
+	symbols_free(s);
+	return cnt;
+}
+
+static void print_view(const struct functions_cmd_opts *o, const struct functions_view *v)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	struct pen pen = {.out = &out, .columns = (unsigned)output_columns()};
+
+	if (o->output.json) {
+		functions_json(v, &out, stdout);
+	} else {
+		setlocale(LC_CTYPE, "");
+		pen.colour = output_has_color(&o->output, stdout);
+		pen.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		functions_text(v, &pen);
+	}
+	fwrite(buf_str(&out), 1, out.len, stdout);
+}
+
+static int page_write_view(struct page_file *f, const struct functions_view *v, struct err *err)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+
+	if (!page_file_wanted(f))
+		return 0;
+	functions_html(v, &out);
+	return page_file_write(f, &out, err);
+}
+
+static int functions_answer(struct cli *cli, struct page_file *page, struct err *err)
+{
+	const struct functions_cmd_opts *o = cli->opts;
+	struct functions_opts opts = {.units = (uint8_t)o->units, .calls_only = o->calls_only};
+	struct functions_view view = {.top = (size_t)o->top, .explain = (size_t)o->explain};
+	struct model *m = NULL, *good = NULL;
+	int code = 0;
+
+	if (o->baseline.path)
+		code = model_read(o->baseline.path, &good, err);
+	if (code < 0)
+		return err_prefix(err, "baseline");
+	code = model_read(o->input.path, &m, err);
+	if (code == 0) {
+		opts.good = good;
+		opts.total_fn_cnt = program_fn_cnt(m);
+		view.r = functions_analyse(m, NULL, &opts, &cli->arena);
+		if (!page->to_stdout)
+			print_view(o, &view);
+		code = page_write_view(page, &view, err);
+	}
+	model_free(m);
+	model_free(good);
+	return code;
+}
+
+static int functions_run(struct cli *cli, int argc, char **argv)
+{
+	const struct functions_cmd_opts *o = cli->opts;
+	struct page_file page = {.fd = -1};
+	struct err err = {0};
+	int code = 0;
+
+	(void)argc;
+	(void)argv;
+	if (!o->input.path)
+		code = err_usage(&err, "give a capture or another program's trace with -i");
+	if (code == 0)
+		code = page_file_open(&page, o->output.html_path, &err);
+	if (code < 0)
+		return cli_fail(cli, &err);
+	code = functions_answer(cli, &page, &err);
+	page_file_close(&page, code < 0);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
+static const char *const unit_rules[] = {"work", "paper", NULL};
+
+static const struct opt functions_opt_table[] = {
+	OPT_GROUP(input_opt_table, struct functions_cmd_opts, input),
+	OPT_GROUP(baseline_opt_table, struct functions_cmd_opts, baseline),
+	{.type = OPT_CHOICE, .long_name = "units", .metavar = "RULE", .choices = unit_rules,
+	 .help = "what a piece of work is: work (from one wait for work to the next) or "
+		 "paper (until thread or CPU change)", .def = "work",
+	 OPT_AT(struct functions_cmd_opts, units)},
+	{.type = OPT_FLAG, .long_name = "calls-only", .help = "as if no call had a stack",
+	 OPT_AT(struct functions_cmd_opts, calls_only)},
+	{.type = OPT_INT, .long_name = "explain", .metavar = "RANK", .min = 1, .max = 1000,
+	 .help = "show what put this rank there", OPT_AT(struct functions_cmd_opts, explain)},
+	{.type = OPT_INT, .long_name = "top", .metavar = "N", .min = 1, .max = 1000,
+	 .help = "functions shown", .def = "10", OPT_AT(struct functions_cmd_opts, top)},
+	OPT_GROUP(output_opt_table, struct functions_cmd_opts, output),
+	OPT_END,
+};
+
+const struct cmd cmd_functions = {
+	.name = "functions",
+	.help = "which functions are to blame, from a window of system calls",
+	.about = "Cuts the calls into pieces of work, finds those unlike the others of their kind\n"
+		 "(more calls, slower calls, calls that never returned, no calls at all), and\n"
+		 "ranks the functions by how much of the extra time, and how little of the usual\n"
+		 "time, went through them.  Needs no source and no baseline.",
+	.examples = "  heldup functions -i slow.heldup             # the ranked list\n"
+		    "  heldup functions -i slow.heldup --explain 1 # what put the first there\n"
+		    "  heldup functions -i strace.txt --baseline good.txt",
+	.json_schema = embed_functions_schema_json,
+	.opts = functions_opt_table,
+	.opts_size = sizeof(struct functions_cmd_opts),
+	.run = functions_run,
+};

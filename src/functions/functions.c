@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way of a window: profile (units, clusters, what is usual), judge (which
+ * units deviate, and at what cost), blame (on which stacks), rank.
+ */
+#include "functions/functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/cmp.h"
+#include "functions/appfn.h"
+#include "functions/blame.h"
+#include "functions/hangs.h"
+#include "functions/outside.h"
+#include "functions/rank.h"
+#include "model/calls.h"
+#include "model/stack.h"
+
+enum {
+	UNITS_MIN = 20,		/* fewer: what is usual is a guess */
+	UNITS_SHOWN = 100,	/* abnormal units in the result */
+};
+#define HARM_MIN_SHARE 0.005	/* of all time; less than this is what chance makes */
+#define NAMELESS_SHARE 0.5
+
+struct analysis {
+	struct functions_result *r;
+	struct arena *arena;
+	struct profile p, good;
+	struct judge judge;
+	struct blame blame;
+	struct hangs hangs;
+};
+
+const char *dev_kind_name(unsigned kind)
+{
+	static const char *const names[] = {"more", "slower", "never-returned", "own-time",
+					    "spins", "cost"};
+
+	return kind < DEV_KIND_CNT ? names[kind] : "?";
+}
+
+static const struct { uint32_t bit; const char *name, *text; } thins[] = {
+	{THIN_NO_CALLS, "no-calls", "there are no system calls in it: record with --calls"},
+	{THIN_NO_STACKS, "no-stacks", "the calls have no stacks: functions are told by "
+	 "signatures only"},
+	{THIN_NO_SIGNATURES, "no-signatures", "no stacks and no signatures: calls and threads "
+	 "are told, functions are not"},
+	{THIN_SIGS_OTHER, "other-build", "the signatures are of another build of the program"},
+	{THIN_FEW_UNITS, "few-units", "few pieces of work: what is usual is a guess"},
+	{THIN_NO_HARM, "no-deviation", "no piece of work stands out from the others: "
+	 "ranked by where time goes; a good capture (--baseline) tells more"},
+	{THIN_LOST, "lost", "calls were lost"},
+	{THIN_NO_TIMES, "no-times", "the trace has no durations: only numbers of calls count"},
+	{THIN_NO_SAMPLES, "no-samples", "no samples of running threads: time between calls is "
+	 "told by the calls around it"},
+	{THIN_NO_NAMES, "no-names", "most functions have no names: symbols are missing"},
+	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
+};
+
+const char *functions_thin_text(uint32_t bit)
+{
+	for (size_t i = 0; i < sizeof(thins) / sizeof(*thins); i++)
+		if (thins[i].bit == bit)
+			return thins[i].text;
+	return NULL;
+}
+
+const char *functions_thin_name(uint32_t bit)
+{
+	for (size_t i = 0; i < sizeof(thins) / sizeof(*thins); i++)
+		if (thins[i].bit == bit)
+			return thins[i].name;
+	return NULL;
+}
+
+/* ---- clusters and units for the report */
+
+static const uint16_t *key_nrs(const struct profile *p, const struct cluster *c, uint32_t *ret_cnt,
+			       struct arena *arena)
+{
+	uint16_t *nrs = ARENA_ARRAY(arena, uint16_t, p->dims.cnt + 1);
+
+	for (unsigned d = 1; d < p->dims.cnt; d++)
+		if (c->key[d / 64] >> d % 64 & 1)
+			nrs[(*ret_cnt)++] = p->dims.nr_of[d];
+	return nrs;
+}
+
+static void clusters_report(struct analysis *a)
+{
+	struct functions_result *r = a->r;
+	const struct profile *p = &a->p;
+
+	r->cluster_cnt = p->cluster_cnt;
+	r->clusters = ARENA_ARRAY(a->arena, struct cluster_report, p->cluster_cnt + 1);
+	for (uint32_t i = 0; i < p->cluster_cnt; i++) {
+		const struct cluster *c = &p->clusters[i];
+		struct cluster_report *to = &r->clusters[i];
+
+		to->nrs = key_nrs(p, c, &to->nr_cnt, a->arena);
+		to->pattern_cnt = c->pattern_cnt;
+		to->unit_cnt = c->unit_cnt;
+		to->abnormal_cnt = a->blame.abnormal_of[i];
+		to->usual_ns = c->centre.usual_ns;
+		to->small = c->unit_cnt < CLUSTER_UNITS_MIN;
+	}
+}
+
+static int cmp_dev(const void *pa, const void *pb)
+{
+	const struct deviation *a = pa, *b = pb;
+
+	CMP(b->harm_ns, a->harm_ns);
+	CMP(a->dim, b->dim);
+	CMP(a->kind, b->kind);
+	return 0;
+}
+
+static struct unit_dev dev_report(const struct analysis *a, const struct vectors *v,
+				  const struct judged *j, const struct deviation *d)
+{
+	const struct feature *f = &v->at[d->dim];
+
+	return (struct unit_dev){
+		.nr = d->dim == DIM_OWN ? NR_OWN : a->p.dims.nr_of[d->dim], .kind = d->kind,
+		.cnt = f->cnt, .usual_cnt = (float)d->usual_cnt,
+		.mean_ns = f->cnt ? f->ns / f->cnt : 0, .usual_ns = (uint64_t)d->usual_ns,
+		.harm_ns = (uint64_t)(d->harm_ns * j->weight)};
+}
+
+static void unit_report(struct analysis *a, uint32_t unit, struct vectors *v, struct judged *j)
+{
+	const struct unit *u = &a->p.units.units.items[unit];
+	struct unit_report *to = &a->r->units[a->r->unit_report_cnt++];
+	const struct point *pt = &a->judge.outliers.points[u->shape];
+
+	vectors_of(v, u);
+	judge_unit(&a->judge, u, v, j);
+	qsort(j->devs, j->dev_cnt, sizeof(j->devs[0]), cmp_dev);
+	*to = (struct unit_report){
+		.thread = a->p.m->calls->calls[u->first].thread, .first = u->first,
+		.cnt = u->cnt, .cluster = u->pattern, .next = NO_IDX, .before = NO_IDX,
+		.reasons = j->reasons, .score = pt->score > pt->top ? pt->score : pt->top,
+		.begin_ns = unit_begin_ns(a->p.m, u), .end_ns = unit_end_ns(a->p.m, u),
+		.harm_ns = (uint64_t)j->harm_ns, .waits_for = NO_IDX};
+	for (uint32_t i = 0; i < j->dev_cnt && i < UNIT_DEVS; i++)
+		to->devs[to->dev_cnt++] = dev_report(a, v, j, &j->devs[i]);
+	if (j->reasons & UNIT_STUCK)
+		to->waits_for = hangs_waits_for(a->p.m, to->thread);
+}
+
+static void spin_report(struct analysis *a, const struct spin *s)
+{
+	struct unit_report *to = &a->r->units[a->r->unit_report_cnt++];
+
+	*to = (struct unit_report){
+		.thread = s->thread, .cluster = NO_IDX, .next = NO_IDX, .before = NO_IDX,
+		.waits_for = NO_IDX, .reasons = UNIT_STUCK, .begin_ns = s->begin_ns,
+		.end_ns = s->end_ns, .harm_ns = (uint64_t)s->harm_ns, .dev_cnt = 1};
+	to->devs[0] = (struct unit_dev){.nr = NR_OWN, .kind = DEV_SPINS,
+					.mean_ns = s->end_ns - s->begin_ns,
+					.harm_ns = (uint64_t)s->harm_ns};
+}
+
+static int cmp_report(const void *pa, const void *pb)
+{
+	const struct unit_report *a = pa, *b = pb;
+
+	CMP(b->harm_ns, a->harm_ns);
+	CMP(a->thread, b->thread);
+	CMP(a->begin_ns, b->begin_ns);
+	return 0;
+}
+
+/* Of the same thread, the reported unit just before and just after in time. */
+static void units_link(struct functions_result *r)
+{
+	for (uint32_t i = 0; i < r->unit_report_cnt; i++) {
+		struct unit_report *u = &r->units[i];
+
+		for (uint32_t k = 0; k < r->unit_report_cnt; k++) {
+			const struct unit_report *o = &r->units[k];
+
+			if (o->begin_ns < u->begin_ns &&
+			    (u->before == NO_IDX || o->begin_ns > r->units[u->before].begin_ns))
+				u->before = k;
+			if (o->begin_ns > u->begin_ns &&
+			    (u->next == NO_IDX || o->begin_ns < r->units[u->next].begin_ns))
+				u->next = k;
+		}
+	}
+}
+
+static void units_report(struct analysis *a)
+{
+	size_t cnt = a->blame.bad.cnt < UNITS_SHOWN ? a->blame.bad.cnt : UNITS_SHOWN;
+	struct vectors *v = vectors_new(a->p.m, &a->p.dims);
+	struct judged *j = xcalloc(1, sizeof(*j));
+
+	a->r->units = ARENA_ARRAY(a->arena, struct unit_report, cnt + a->hangs.spin_cnt + 1);
+	for (size_t i = 0; i < cnt; i++)
+		unit_report(a, a->blame.bad.items[i].unit, v, j);
+	for (uint32_t i = 0; i < a->hangs.spin_cnt; i++)
+		spin_report(a, &a->hangs.spins[i]);
+	qsort(a->r->units, a->r->unit_report_cnt, sizeof(*a->r->units), cmp_report);
+	if (a->r->unit_report_cnt > UNITS_SHOWN)
+		a->r->unit_report_cnt = UNITS_SHOWN;
+	units_link(a->r);
+	vectors_free(v);
+	free(j);
+}
+
+/* ---- which units speak for a function */
+
+static bool stack_has(const struct appfns *fns, uint32_t stack, const struct fn_report *f)
+{
+	const struct app_stack *st = stack == NO_IDX ? NULL : &fns->stacks[stack];
+
+	for (uint32_t i = 0; st && i < st->cnt; i++)
+		if (fns->fns[st->frames[i].fn].name == f->name &&
+		    fns->fns[st->frames[i].fn].module == f->module)
+			return true;
+	return false;
+}
+
+static bool unit_has(const struct analysis *a, const struct unit_report *u,
+		     const struct fn_report *f)
+{
+	const struct model_calls *c = a->p.m->calls;
+
+	if (!u->cnt) {
+		for (uint32_t i = 0; i < a->hangs.spin_cnt; i++)
+			if (a->hangs.spins[i].thread == u->thread)
+				return stack_has(a->p.fns, a->hangs.spins[i].stack, f);
+	}
+	for (uint32_t i = u->first; i < u->first + u->cnt; i++)
+		for (uint32_t d = 0; d < u->dev_cnt; d++)
+			if ((u->devs[d].nr == c->calls[i].nr || u->devs[d].nr == NR_OWN) &&
+			    stack_has(a->p.fns, c->calls[i].stack, f))
+				return true;
+	return false;
+}
+
+static void fn_units(struct analysis *a)
+{
+	for (size_t i = 0; a->p.fns && i < a->r->fn_cnt; i++) {
+		struct fn_report *f = &a->r->fns[i];
+
+		for (uint32_t k = 0; k < a->r->unit_report_cnt && f->unit_cnt < FN_UNITS_MAX; k++)
+			if (unit_has(a, &a->r->units[k], f))
+				f->units[f->unit_cnt++] = k;
+	}
+}
+
+/* ---- what could not be told */
+
+static bool is_nameless(const char *name)
+{
+	return strstr(name, "+0x") != NULL;
+}
+
+static void thin_find(struct analysis *a, const struct sigs *sigs)
+{
+	struct functions_result *r = a->r;
+	const struct model_calls *c = r->m->calls;
+	size_t nameless = 0;
+
+	for (size_t i = 0; i < r->fn_cnt; i++)
+		nameless += is_nameless(r->fns[i].name);
+	if (!r->call_cnt) {
+		r->thin |= THIN_NO_CALLS;
+		return;
+	}
+	if (!a->p.fns)
+		r->thin |= sigs ? THIN_NO_STACKS : THIN_NO_SIGNATURES;
+	if (r->unit_cnt < UNITS_MIN)
+		r->thin |= THIN_FEW_UNITS;
+	if ((double)r->harm_ns < HARM_MIN_SHARE * (double)(r->busy_ns + r->harm_ns))
+		r->thin |= THIN_NO_HARM;
+	if (c->lost_cnt || c->dropped_cnt)
+		r->thin |= THIN_LOST;
+	if (a->p.fns && !r->m->sample_cnt)
+		r->thin |= THIN_NO_SAMPLES;
+	if (r->fn_cnt && (double)nameless > NAMELESS_SHARE * (double)r->fn_cnt)
+		r->thin |= THIN_NO_NAMES;
+	if (r->pattern_cnt > CLUSTER_EXACT_MAX)
+		r->thin |= THIN_MANY_PATTERNS;
+}
+
+static void counts_fill(struct analysis *a, const struct functions_opts *o)
+{
+	struct functions_result *r = a->r;
+	const struct model_calls *c = r->m->calls;
+	uint64_t all_ns = 0;
+
+	for (size_t i = 0; i < c->cnt; i++) {
+		r->stack_cnt += c->calls[i].stack != NO_IDX;
+		all_ns |= c->calls[i].dur_ns;
+	}
+	if (c->cnt && !all_ns)
+		r->thin |= THIN_NO_TIMES;
+	r->begin_ns = c->begin_ns;
+	r->end_ns = c->end_ns;
+	r->call_cnt = c->cnt;
+	r->lost_cnt = c->lost_cnt + c->dropped_cnt;
+	r->skipped_cnt = c->skipped_cnt;
+	r->total_fn_cnt = o->total_fn_cnt;
+}
+
+static void results_fill(struct analysis *a)
+{
+	struct functions_result *r = a->r;
+
+	r->noise_cnt = a->p.units.noise_cnt;
+	r->unit_cnt = a->p.units.units.cnt;
+	r->idle_cnt = a->p.units.idle_cnt;
+	r->busy_ns = a->p.busy_ns;
+	r->abnormal_cnt = a->blame.abnormal_cnt;
+	r->harm_ns = (uint64_t)a->blame.harm_ns;
+	r->pattern_cnt = a->p.pattern_cnt;
+	r->baseline = a->judge.baseline;
+	r->mem_bytes = a->p.bytes + a->judge.outliers.bytes +
+		       a->blame.sites.cap * sizeof(struct site) + a->blame.by_key.cap * 17 +
+		       a->arena->used_bytes;
+}
+
+static void run(struct analysis *a, const struct sigs *sigs, const struct functions_opts *o)
+{
+	const struct model *m = a->r->m;
+	const struct appfns *fns = a->r->stack_cnt && !o->calls_only ? appfns_make(m, a->arena)
+								     : NULL;
+	bool good = o->good && o->good->calls->cnt;
+
+	profile_make(&a->p, m, fns, o->units, a->arena);
+	if (good)
+		profile_make(&a->good, o->good, fns ? appfns_make(o->good, a->arena) : NULL,
+			     o->units, a->arena);
+	judge_make(&a->judge, &a->p, good ? &a->good : NULL, a->arena);
+	hangs_weigh(&a->judge);
+	blame_init(&a->blame, &a->judge, a->arena);
+	blame_units(&a->blame);
+	hangs_find(&a->blame, &a->hangs, a->arena);
+	blame_samples(&a->blame);
+	if (fns)
+		rank_stacks(&a->blame, a->r, a->arena);
+	clusters_report(a);
+	units_report(a);
+	fn_units(a);
+	outside_find(&a->blame, a->r->fn_cnt ? a->r->fns[0].score : 0, &a->r->outside, a->arena);
+	results_fill(a);
+	thin_find(a, sigs);
+	blame_release(&a->blame);
+	judge_release(&a->judge);
+	profile_release(&a->p);
+	if (good)
+		profile_release(&a->good);
+}
+
+const struct functions_result *functions_analyse(const struct model *m, const struct sigs *sigs,
+						 const struct functions_opts *opts,
+						 struct arena *arena)
+{
+	static const struct functions_opts defaults;
+	struct analysis a = {.arena = arena, .r = ARENA_NEW(arena, struct functions_result)};
+
+	a.r->m = m;
+	a.r->outside.who = "";
+	counts_fill(&a, opts ? opts : &defaults);
+	if (m->calls->cnt)
+		run(&a, sigs, opts ? opts : &defaults);
+	else
+		a.r->thin |= THIN_NO_CALLS;
+	return a.r;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "functions/hangs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cmp.h"
+#include "functions/appfn.h"
+#include "model/calls.h"
+#include "model/stack.h"
+
+/* Like others that wait for work at the same place. */
+#define WEIGHT_IDLE 0.02
+/* In a condition variable, and did nothing else: a pool's spare thread, or one never woken. */
+#define WEIGHT_COND 0.1
+/* A read or a futex all window long, and nothing known of it. */
+#define WEIGHT_DOUBT 0.3
+
+/* Not making calls for so long is a spin, when the thread never did so before. */
+#define SPIN_MIN_NS UINT64_C(200000000)
+#define SPIN_TIMES 4
+/* Seen running in at least this part of it. */
+#define SPIN_RUNS 0.5
+/* It ran, but always does so without calls as far as is known: it computes. */
+#define WEIGHT_COMPUTES 0.3
+#define WEIGHT_UNSEEN 0.3 /* no samples: it may as well sleep in a page fault */
+
+enum wait_api { API_NONE, API_LOCK, API_COND };
+
+/* What the C library's function on the stack waits for; POSIX names. */
+static enum wait_api api_of(const struct appfns *fns, uint32_t stack)
+{
+	static const struct { const char *part; enum wait_api api; } rows[] = {
+		{"cond_", API_COND}, {"mutex", API_LOCK}, {"rwlock", API_LOCK},
+		{"lll_lock", API_LOCK}, {"spin_lock", API_LOCK}, {"sem_", API_LOCK},
+		{"pthread_join", API_COND}, {"barrier_", API_LOCK},
+	};
+	const struct stack_path *path = &fns->paths[stack];
+
+	for (uint32_t i = path->user_cnt; i-- > 0;) {
+		const struct stack_fn *fn = &fns->fns[path->fns[i]];
+
+		if (!appfn_is_system(fn))
+			return API_NONE;
+		for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++)
+			if (strstr(fn->name, rows[k].part))
+				return rows[k].api;
+	}
+	return API_NONE;
+}
+
+static const struct call *last_call(const struct model *m, uint32_t thread)
+{
+	const struct call_run *run = &m->calls->runs[thread];
+
+	return run->cnt ? &m->calls->calls[run->first + run->cnt - 1] : NULL;
+}
+
+static const struct call *call_before(const struct judge *j, const struct call *c)
+{
+	const struct call_run *run = &j->p->m->calls->runs[c->thread];
+	const struct call *first = &j->p->m->calls->calls[run->first];
+
+	while (c-- > first)
+		if (j->p->dims.of_nr[c->nr] != DIM_NONE)
+			return c;
+	return NULL;
+}
+
+static bool is_a_home(const struct profile *p, uint64_t key)
+{
+	for (size_t t = 0; t < p->m->thread_cnt; t++)
+		if (key_is_home(&p->units.homes[t], key))
+			return true;
+	return false;
+}
+
+
+static double weight_of(const struct judge *j, const struct call *c)
+{
+	const struct profile *p = j->p;
+	unsigned dim = p->dims.of_nr[c->nr], cls = dim == DIM_NONE ? CALL_PLAIN : p->dims.cls[dim];
+	bool resting = p->m->calls->runs[c->thread].cnt <= 1;
+	uint64_t key = call_key(&(struct units_opts){&p->dims, p->fns, 0}, c, call_before(j, c));
+	enum wait_api api = API_NONE;
+
+	if (p->fns && c->stack != NO_IDX)
+		api = api_of(p->fns, c->stack);
+	if (cls == CALL_PLAIN || api == API_LOCK)
+		return 1;
+	if (is_a_home(p, key))
+		return WEIGHT_IDLE;
+	if (resting && cls != CALL_READ && cls != CALL_FUTEX)
+		return WEIGHT_IDLE;
+	if (resting)
+		return api == API_COND ? WEIGHT_COND : WEIGHT_DOUBT;
+	return 1;
+}
+
+void hangs_weigh(struct judge *j)
+{
+	const struct model *m = j->p->m;
+
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		const struct call *c = last_call(m, t);
+
+		if (c && c->result == CALL_UNFINISHED)
+			j->stuck_weight[t] = weight_of(j, c);
+	}
+}
+
+uint32_t hangs_waits_for(const struct model *m, uint32_t thread)
+{
+	const struct thread *t = &m->threads[thread];
+	const struct wait *w = t->wait_len ? &m->waits[t->first_wait + t->wait_len - 1] : NULL;
+
+	if (!w || !(w->flags & WAITF_PENDING) || !w->owner_tid)
+		return NO_IDX;
+	return model_thread_by_tid(m, w->owner_tid);
+}
+
+/* ---- threads that run without calls */
+
+static uint64_t longest_gap(const struct model *m, const struct call_run *run)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 1; i < run->cnt; i++) {
+		const struct call *c = &m->calls->calls[run->first + i];
+		uint64_t end_ns = c[-1].begin_ns + c[-1].dur_ns;
+
+		if (c->begin_ns > end_ns && c->begin_ns - end_ns > most)
+			most = c->begin_ns - end_ns;
+	}
+	return most;
+}
+
+struct ran { uint64_t ns; uint32_t stack, cnt; };
+
+/* Samples of the thread after from_ns, and the stack of the last of them. */
+static struct ran ran_since(const struct blame *b, uint32_t thread, uint64_t from_ns)
+{
+	const struct model *m = b->p->m;
+	struct ran r = {0, NO_IDX, 0};
+
+	for (uint32_t i = b->samples ? b->sample_first[thread] : 0;
+	     b->samples && i < b->sample_first[thread + 1]; i++) {
+		const struct sample *s = &m->samples[b->samples[i]];
+
+		if (s->ts_ns < from_ns)
+			continue;
+		r.ns += s->cnt * m->meta.sample_ns;
+		r.cnt += s->cnt;
+		r.stack = s->stack;
+	}
+	return r;
+}
+
+static bool is_watched(const struct model *m, const struct thread *t)
+{
+	return t->proc < m->proc_cnt && m->procs[t->proc].target && !t->exited;
+}
+
+static struct spin spin_of(const struct blame *b, uint32_t thread)
+{
+	const struct model *m = b->p->m;
+	const struct call_run *run = &m->calls->runs[thread];
+	const struct call *last = last_call(m, thread);
+	struct spin s = {.thread = thread, .stack = NO_IDX, .end_ns = m->calls->end_ns};
+	unsigned dim = last ? b->p->dims.of_nr[last->nr] : DIM_NONE;
+	struct ran ran;
+
+	if (last && (last->result == CALL_UNFINISHED ||
+		     (dim != DIM_NONE && b->p->dims.cls[dim] == CALL_END)))
+		return s;
+	s.begin_ns = last ? last->begin_ns + last->dur_ns : m->calls->begin_ns;
+	if (s.end_ns < s.begin_ns + SPIN_MIN_NS ||
+	    (last && s.end_ns - s.begin_ns < SPIN_TIMES * longest_gap(m, run)))
+		return s;
+	ran = ran_since(b, thread, s.begin_ns);
+	s.sampled = ran.cnt > 0;
+	s.harm_ns = (double)(s.end_ns - s.begin_ns);
+	if (b->samples && (double)ran.ns < SPIN_RUNS * s.harm_ns)
+		s.harm_ns = 0;
+	if (!b->samples)
+		s.harm_ns *= last ? WEIGHT_UNSEEN : 0;
+	else if (!last)
+		s.harm_ns *= WEIGHT_COMPUTES;
+	s.stack = s.sampled ? ran.stack : last ? last->stack : NO_IDX;
+	return s;
+}
+
+static void spin_blame(struct blame *b, const struct spin *s)
+{
+	const struct model *m = b->p->m;
+	struct ran ran = ran_since(b, s->thread, s->begin_ns);
+	struct site *site;
+
+	b->harm_ns += s->harm_ns;
+	b->class_harm[DEV_SPINS] += s->harm_ns;
+	if (!ran.cnt) {
+		site = blame_site(b, s->stack, NR_OWN, NO_IDX, false);
+		site->harm_ns[DEV_SPINS] += s->harm_ns;
+		site->bad_cnt++;
+		return;
+	}
+	for (uint32_t i = b->sample_first[s->thread]; i < b->sample_first[s->thread + 1]; i++) {
+		const struct sample *at = &m->samples[b->samples[i]];
+
+		if (at->ts_ns < s->begin_ns)
+			continue;
+		site = blame_site(b, at->stack, NR_OWN, NO_IDX, true);
+		site->harm_ns[DEV_SPINS] += s->harm_ns * at->cnt / ran.cnt;
+		site->bad_cnt += at->cnt;
+		b->sample_bad[b->samples[i]] = 1;
+	}
+}
+
+static int cmp_spin(const void *pa, const void *pb)
+{
+	const struct spin *a = pa, *b = pb;
+
+	CMP(b->harm_ns, a->harm_ns);
+	CMP(a->thread, b->thread);
+	return 0;
+}
+
+void hangs_find(struct blame *b, struct hangs *ret_hangs, struct arena *arena)
+{
+	const struct model *m = b->p->m;
+
+	*ret_hangs = (struct hangs){ARENA_ARRAY(arena, struct spin, m->thread_cnt + 1), 0};
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		struct spin s = {0};
+
+		if (is_watched(m, &m->threads[t]))
+			s = spin_of(b, t);
+		if (s.harm_ns <= 0)
+			continue;
+		spin_blame(b, &s);
+		ret_hangs->spins[ret_hangs->spin_cnt++] = s;
+	}
+	qsort(ret_hangs->spins, ret_hangs->spin_cnt, sizeof(struct spin), cmp_spin);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FUNCTIONS_RANK_H
+#define FUNCTIONS_RANK_H
+/*
+ * Functions by how much of the harm, and how little of the usual work, went
+ * through them: spectrum-based fault localisation with time in place of test
+ * cases.
+ *
+ * Of a function let e be the part of all harm that passed through it, p that
+ * of all usual time, both 0 to 1.  Ochiai's coefficient, with both kinds
+ * weighing the same, is e / sqrt(e + p): it is what stays best when several
+ * functions are guilty at once (formulas that are optimal for one, as Op2,
+ * drop the second), and does not fall to 0 for a function that also does
+ * healthy work, as the difference PASD ranks by does.
+ *
+ * Callers count too, since the guilty one is often not the one that makes the
+ * call: each step outwards weighs CALLER_WEIGHT of the step before, so main
+ * does not win by being on every stack.
+ *
+ * Where little harm was found, where time goes counts instead: by the ratio of
+ * harm to all time, see HARM_SHARE.
+ */
+#include "functions/blame.h"
+
+struct arena;
+struct functions_result;
+
+#define CALLER_WEIGHT 0.8
+/* Harm of this part of all time counts as much as the plain cost of functions. */
+#define HARM_SHARE 0.1
+/* Where time goes is no deviation: at most so much of a score. */
+#define COST_WEIGHT 0.8
+/* Lower scores than this part of the best are not listed, and never more than so many. */
+#define LISTED_SHARE 0.1
+enum { LISTED_MAX = 25 };
+
+/* Fills r->fns and what counts them. */
+void rank_stacks(const struct blame *b, struct functions_result *r, struct arena *arena);
+
+/* The part below: e and weighted e of harm, p of usual time; see above. */
+double rank_score(double e_weighted, double e, double p);
+
+/* Sorts by score (then self, module, name), cuts, gives ranks and ties. */
+void rank_sort(struct functions_result *r);
+
+#endif /* FUNCTIONS_RANK_H */

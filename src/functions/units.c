@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread's home is the key at which it blocked most often.  Times do not
+ * count: a hung thread sleeps longest where it hangs, but comes back there
+ * once at most.  Of several kinds, those that only ever wait for work weigh
+ * more: a worker that sleeps between two tries of one request, or that waits
+ * for locks, still goes home to its poll.
+ */
+#include "functions/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/cmp.h"
+#include "base/hash.h"
+#include "functions/appfn.h"
+#include "functions/functions.h"
+#include "functions/vectors.h"
+#include "model/calls.h"
+
+/*
+ * Where switches are not recorded, a call that took so long slept; and ten
+ * times the median of calls that do not wait, since tracers slow all of them.
+ */
+#define BLOCKED_NS UINT64_C(100000)
+#define BLOCKED_TIMES 10
+/* Bits of a key beside the call's number, its kind or function. */
+#define KEY_ANY (UINT64_C(1) << 63)
+#define KEY_STACK (UINT64_C(1) << 62)
+enum { HOME_MIN = 2 };		    /* once is no habit */
+
+/* How many waits for a lock or a sleep one wait of the kind outweighs. */
+static unsigned home_weight(unsigned cls)
+{
+	switch (cls) {
+	case CALL_SET:
+	case CALL_ACCEPT:
+		return 16;
+	case CALL_READ:
+		return 8;
+	case CALL_FUTEX:
+	case CALL_REST:
+		return 4;
+	default:
+		return 1;
+	}
+}
+
+static double same(double value)
+{
+	return value;
+}
+
+bool call_blocked(const struct units *u, const struct call *c)
+{
+	return u->has_switches ? (c->flags & CALLF_BLOCKED) != 0 : c->dur_ns >= u->blocked_ns;
+}
+
+static unsigned class_of(const struct dims *d, unsigned nr)
+{
+	return d->of_nr[nr] == DIM_NONE ? CALL_PLAIN : d->cls[d->of_nr[nr]];
+}
+
+uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before)
+{
+	unsigned cls = class_of(o->dims, c->nr);
+	uint64_t key;
+
+	if (cls == CALL_PLAIN || cls == CALL_END)
+		return 0;
+	key = KEY_ANY | (uint64_t)c->nr << 32;
+	if (o->fns && c->stack != NO_IDX && o->fns->stacks[c->stack].cnt)
+		return key | KEY_STACK | (o->fns->stacks[c->stack].frames[0].fn + 1);
+	key |= (uint64_t)c->kind << 48;
+	if (cls == CALL_READ || cls == CALL_FUTEX)
+		key |= before ? before->nr + 1u : 0;
+	return key;
+}
+
+static uint64_t blocked_limit(const struct model_calls *c, const struct dims *d)
+{
+	uint32_t bins[BINS] = {0};
+	double mid;
+
+	for (size_t i = 0; i < c->cnt; i++)
+		if (class_of(d, c->calls[i].nr) == CALL_PLAIN)
+			bins[bin_of(c->calls[i].dur_ns)]++;
+	mid = bins_spread(bins, same).mid * BLOCKED_TIMES;
+	return mid > BLOCKED_NS ? (uint64_t)mid : BLOCKED_NS;
+}
+
+static unsigned key_nr(uint64_t key)
+{
+	return key >> 32 & 0xffff;
+}
+
+bool key_is_home(const struct home *home, uint64_t key)
+{
+	if (!home->key || !key)
+		return false;
+	return key == home->key || (!(key & KEY_STACK) && (home->key & KEY_STACK) &&
+				    key_nr(key) == key_nr(home->key));
+}
+
+struct key_sum { uint64_t key, cnt; };
+
+/* The more weight the better; the lower key of two, whatever came first. */
+static bool sum_better(const struct dims *d, const struct key_sum *a, const struct key_sum *b)
+{
+	uint64_t wa = a->cnt * home_weight(class_of(d, key_nr(a->key)));
+	uint64_t wb = b->cnt ? b->cnt * home_weight(class_of(d, key_nr(b->key))) : 0;
+
+	return wa != wb ? wa > wb : a->key < b->key;
+}
+
+static void home_find(struct units *u, const struct call *calls, const struct call_run *run,
+		      const struct units_opts *o, struct home *ret_home)
+{
+	CLEANUP(hmap_release) struct hmap sums = {0};
+	struct key_sum best = {0};
+	struct hmap_entry e;
+	const struct call *before = NULL;
+	size_t pos = 0;
+
+	for (const struct call *c = calls + run->first; c < calls + run->first + run->cnt; c++) {
+		uint64_t key;
+
+		if (o->dims->of_nr[c->nr] == DIM_NONE)
+			continue;
+		key = call_key(o, c, before);
+		before = c;
+		if (key && c->result != CALL_UNFINISHED && call_blocked(u, c))
+			++*hmap_slot(&sums, key);
+	}
+	while (hmap_next(&sums, &pos, &e)) {
+		struct key_sum sum = {e.key, e.value};
+
+		if (sum.cnt >= HOME_MIN && sum_better(o->dims, &sum, &best))
+			best = sum;
+	}
+	*ret_home = (struct home){best.key, best.cnt};
+}
+
+/* ---- cutting */
+
+struct cutter {
+	struct units *u;
+	const struct units_opts *o;
+	const struct call *calls;
+	struct unit now;
+	uint32_t features;	/* calls of the unit that are no noise */
+	bool done;		/* it slept for work, or got something done since */
+};
+
+static void cut(struct cutter *k, uint32_t next)
+{
+	struct unit *now = &k->now;
+
+	now->cnt = (next - now->first) & 0x7fffffff;
+	if (k->features > now->at_home)
+		vec_push(&k->u->units, *now);
+	else if (now->at_home)
+		k->u->idle_cnt++;
+	*now = (struct unit){.first = next};
+	k->features = 0;
+	k->done = false;
+}
+
+/* Something came of it: a loop around calls that give nothing is one unit, however often it polls. */
+static bool got_done(const struct call *c)
+{
+	return c->result == CALL_OK || c->result == CALL_UNFINISHED || c->result == CALL_UNKNOWN;
+}
+
+static int cmp_u64(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * A pause that is rare for this thread: ten times what one pause in a hundred
+ * exceeds, from at most GAPS_SAMPLED of them at equal steps.
+ */
+static uint64_t gap_limit(const struct call *calls, const struct call_run *run)
+{
+	enum { GAPS_SAMPLED = 4096 };
+	CLEANUP_FREE uint64_t *gaps = xcalloc(GAPS_SAMPLED + 1, sizeof(*gaps));
+	uint32_t step = run->cnt / GAPS_SAMPLED + 1, cnt = 0;
+	uint64_t limit;
+
+	for (uint32_t i = 1; i < run->cnt && cnt < GAPS_SAMPLED; i += step) {
+		const struct call *c = &calls[run->first + i];
+		uint64_t end_ns = c[-1].begin_ns + c[-1].dur_ns;
+
+		gaps[cnt++] = c->begin_ns > end_ns ? c->begin_ns - end_ns : 0;
+	}
+	if (cnt == 0)
+		return UINT64_MAX;
+	qsort(gaps, cnt, sizeof(*gaps), cmp_u64);
+	limit = gaps[(size_t)(cnt - 1) * 99 / 100] * 10;
+	return limit > GAP_MIN_NS ? limit : GAP_MIN_NS;
+}
+
+static void thread_cut(struct cutter *k, const struct call_run *run, const struct home *home)
+{
+	uint64_t limit = home->key ? UINT64_MAX : gap_limit(k->calls, run);
+	const struct call *before = NULL;
+
+	k->now = (struct unit){.first = run->first};
+	k->features = 0;
+	k->done = true;
+	for (uint32_t i = run->first; i < run->first + run->cnt; i++) {
+		const struct call *c = &k->calls[i];
+		bool at_home;
+
+		if (k->o->dims->of_nr[c->nr] == DIM_NONE) {
+			k->u->noise_cnt++;
+			continue;
+		}
+		at_home = home->key && key_is_home(home, call_key(k->o, c, before));
+		if ((at_home && (k->done || call_blocked(k->u, c))) ||
+		    i - k->now.first >= UNIT_CALLS_MAX ||
+		    (before && c->begin_ns > before->begin_ns + before->dur_ns &&
+		     c->begin_ns - before->begin_ns - before->dur_ns >= limit))
+			cut(k, i);
+		if (at_home && k->features == 0)
+			k->now.at_home = 1;
+		k->done |= at_home ? call_blocked(k->u, c) : got_done(c);
+		k->features++;
+		before = c;
+	}
+	cut(k, run->first + run->cnt);
+}
+
+/* ---- the paper's rule */
+
+struct merged { uint64_t begin_ns; uint32_t at, thread; };
+
+static int cmp_merged(const void *pa, const void *pb)
+{
+	const struct merged *a = pa, *b = pb;
+
+	CMP(a->begin_ns, b->begin_ns);
+	CMP(a->at, b->at);
+	return 0;
+}
+
+static int cmp_unit(const void *pa, const void *pb)
+{
+	const struct unit *a = pa, *b = pb;
+
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static void paper_cut(struct cutter *k, const struct model_calls *c)
+{
+	CLEANUP_FREE struct merged *order = xcalloc(c->cnt + 1, sizeof(*order));
+	const struct call *last = NULL, *begin = NULL;
+
+	for (size_t i = 0; i < c->cnt; i++)
+		order[i] = (struct merged){c->calls[i].begin_ns, (uint32_t)i, c->calls[i].thread};
+	qsort(order, c->cnt, sizeof(*order), cmp_merged);
+	for (size_t i = 0; i < c->cnt; i++) {
+		const struct call *at = &c->calls[order[i].at];
+
+		if (last && (at->thread != last->thread || at->cpu != last->cpu ||
+			     at->begin_ns - begin->begin_ns > PAPER_GAP_NS))
+			cut(k, (uint32_t)(last - c->calls) + 1);
+		if (!last || k->features == 0) {
+			k->now = (struct unit){.first = order[i].at};
+			begin = at;
+		}
+		last = at;
+		if (k->o->dims->of_nr[at->nr] == DIM_NONE)
+			k->u->noise_cnt++;
+		else
+			k->features++;
+	}
+	if (last)
+		cut(k, (uint32_t)(last - c->calls) + 1);
+	vec_sort(&k->u->units, cmp_unit);
+}
+
+void units_make(struct units *u, const struct model *m, const struct units_opts *o)
+{
+	const struct model_calls *c = m->calls;
+	struct cutter k = {.u = u, .o = o, .calls = c->calls};
+
+	*u = (struct units){.has_switches = (c->flags & WINDOWF_SWITCHES) != 0};
+	if (!u->has_switches)
+		u->blocked_ns = blocked_limit(c, o->dims);
+	u->homes = xcalloc(m->thread_cnt + 1, sizeof(*u->homes));
+	if (o->rule == UNITS_PAPER) {
+		paper_cut(&k, c);
+		return;
+	}
+	for (size_t i = 0; i < m->thread_cnt; i++) {
+		if (!c->runs[i].cnt)
+			continue;
+		home_find(u, c->calls, &c->runs[i], o, &u->homes[i]);
+		thread_cut(&k, &c->runs[i], &u->homes[i]);
+	}
+}
+
+void units_release(struct units *u)
+{
+	vec_release(&u->units);
+	free(u->homes);
+	*u = (struct units){0};
+}

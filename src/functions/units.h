@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FUNCTIONS_UNITS_H
+#define FUNCTIONS_UNITS_H
+/*
+ * Execution units: what one thread did for one piece of work.
+ *
+ * A thread's *home* is the place where it most often waits for work: the call
+ * and, with stacks, the function that made it; without, the kind of what it
+ * waits for.  A unit begins where such a wait ended, and its first call is
+ * that wait, whose time is not the unit's.  A wait at home that did not give
+ * up the CPU ends a unit too, since the thread asked for more work, unless all
+ * that it got done before came to nothing (EAGAIN, end of file, an error):
+ * such a loop is one unit.
+ *
+ * A thread without a home is cut where it makes no call for far longer than
+ * it usually does, at least GAP_MIN_NS.
+ *
+ * UNITS_PAPER is PerfScope's rule for traces of others: the order of all
+ * calls is cut where the next one is another thread's or on another CPU, or
+ * 0.6 s after the unit's begin.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "functions/dims.h"
+
+struct appfns;
+struct call;
+struct model;
+
+#define GAP_MIN_NS UINT64_C(50000000) /* shorter pauses are a disk's or a scheduler's */
+#define PAPER_GAP_NS UINT64_C(600000000)
+enum { UNIT_CALLS_MAX = 10000 };      /* a loop that never comes home still makes units to compare */
+
+struct unit {			/* 16 bytes; calls[first, first + cnt) of one thread */
+	uint32_t first;
+	uint32_t cnt : 31, at_home : 1; /* at_home: the first call is the wait for work */
+	uint32_t pattern;	/* later: its cluster's idx */
+	uint32_t shape;		/* later: idx of its shape */
+};
+
+struct home {			/* of one thread */
+	uint64_t key;		/* as call_key gives it; 0: none */
+	uint64_t wait_cnt;
+};
+
+struct units {
+	VEC(struct unit) units;	/* by thread, then time */
+	struct home *homes;	/* by thread */
+	uint64_t idle_cnt;	/* units that were nothing but a wait for work */
+	uint64_t noise_cnt;	/* calls that are in no unit's features */
+	bool has_switches;
+	uint64_t blocked_ns;	/* without: longer than a call works */
+};
+
+struct units_opts {
+	const struct dims *dims;
+	const struct appfns *fns; /* NULL: without stacks */
+	uint8_t rule;		/* enum units_rule */
+};
+
+void units_make(struct units *u, const struct model *m, const struct units_opts *o);
+void units_release(struct units *u);
+
+/*
+ * Where a call waits: of calls that can wait for work, else 0.  before: the
+ * thread's call before it without noise, NULL; what a read follows tells one
+ * kind of reading from another where there are no stacks.
+ */
+uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before);
+
+/* The key is the home's; of a call without a stack among others with one, its kind of call. */
+bool key_is_home(const struct home *home, uint64_t key);
+
+/* The call gave its CPU up, or took so long that it must have. */
+bool call_blocked(const struct units *u, const struct call *c);
+
+#endif /* FUNCTIONS_UNITS_H */
