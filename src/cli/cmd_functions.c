@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,14 +97,12 @@ static uint64_t program_fn_cnt(const struct model *m)
 static void print_view(const struct functions_cmd_opts *o, const struct functions_view *v)
 {
 	CLEANUP(buf_release) struct buf out = {0};
-	struct pen pen = {.out = &out, .columns = (unsigned)output_columns()};
+	struct pen pen;
 
 	if (o->output.json) {
 		functions_json(v, &out, stdout);
 	} else {
-		setlocale(LC_CTYPE, "");
-		pen.colour = output_has_color(&o->output, stdout);
-		pen.ascii = isatty(STDOUT_FILENO) && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+		pen = output_pen(&o->output, &out, 110);
 		functions_text(v, &pen);
 	}
 	fwrite(buf_str(&out), 1, out.len, stdout);

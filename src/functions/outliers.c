@@ -129,6 +129,8 @@ struct near { double at[KNN_K]; unsigned cnt; };
 /* Keeps the k smallest, in order. */
 static void near_add(struct near *n, unsigned k, double d, uint64_t times)
 {
+	if (k == 0)
+		return;
 	for (; times && (n->cnt < k || d < n->at[k - 1]); times--) {
 		unsigned i = n->cnt < k ? n->cnt++ : k - 1;
 
@@ -151,7 +153,7 @@ void knn_scores(struct point *points, uint32_t n, const struct coord *coords)
 		double sum = 0;
 
 		near_add(&near, k, 0, points[i].unit_cnt - 1);
-		for (uint32_t o = 0; o < n && (near.cnt < k || near.at[k - 1] > 0); o++)
+		for (uint32_t o = 0; o < n && k && (near.cnt < k || near.at[k - 1] > 0); o++)
 			if (o != i)
 				near_add(&near, k,
 					 distance(coords + points[i].first, points[i].cnt,

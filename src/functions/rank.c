@@ -154,6 +154,16 @@ static int cmp_ev(const void *pa, const void *pb)
 	return 0;
 }
 
+/* How much usual work weighs: a unit's usual time against an abnormal one's harm. */
+static double usual_weight(const struct blame *b)
+{
+	double normal_cnt = (double)(b->p->units.units.cnt - b->abnormal_cnt);
+	double each = part(b->usual_ns, normal_cnt);
+	double harm = part(b->harm_ns, (double)b->abnormal_cnt);
+
+	return harm > each ? each / harm : 1;
+}
+
 static void report_make(const struct blame *b, const struct sums *s, struct fn_report *to)
 {
 	double harm = b->harm_ns, usual = b->usual_ns, all = harm + usual;
@@ -165,7 +175,7 @@ static void report_make(const struct blame *b, const struct sums *s, struct fn_r
 	to->usual_share = part(s->p, usual);
 	to->self = rounded(part(s->e_self, harm));
 	to->score = rounded(sure * rank_score(part(s->e_weighted, harm), to->harm_share,
-					      to->usual_share) +
+					      usual_weight(b) * to->usual_share) +
 			    (1 - sure) * COST_WEIGHT * cost);
 	to->evidence_cnt = s->ev_cnt;
 	memcpy(to->evidence, s->ev, sizeof(to->evidence));

@@ -7,11 +7,13 @@
  * cases.
  *
  * Of a function let e be the part of all harm that passed through it, p that
- * of all usual time, both 0 to 1.  Ochiai's coefficient, with both kinds
- * weighing the same, is e / sqrt(e + p): it is what stays best when several
- * functions are guilty at once (formulas that are optimal for one, as Op2,
- * drop the second), and does not fall to 0 for a function that also does
- * healthy work, as the difference PASD ranks by does.
+ * of all usual time, both 0 to 1.  Ochiai's coefficient is e / sqrt(e + w p),
+ * where w is the usual time of a unit against the harm of an abnormal one, at
+ * most 1: what takes a thousand times as long as usual is not excused by what
+ * it usually takes.  It is what stays best when several functions are guilty at
+ * once (formulas that are optimal for one, as Op2, drop the second), and does
+ * not fall to 0 for a function that also does healthy work, as the difference
+ * that PASD ranks by does.
  *
  * Callers count too, since the guilty one is often not the one that makes the
  * call: each step outwards weighs CALLER_WEIGHT of the step before, so main

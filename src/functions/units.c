@@ -168,7 +168,7 @@ static void cut(struct cutter *k, uint32_t next)
 	k->done = false;
 }
 
-/* Something came of it: a loop around calls that give nothing is one unit, however often it polls. */
+/* Something came of it: a loop around calls that give nothing is one unit. */
 static bool got_done(const struct call *c)
 {
 	return c->result == CALL_OK || c->result == CALL_UNFINISHED || c->result == CALL_UNKNOWN;

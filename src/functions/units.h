@@ -31,7 +31,8 @@ struct model;
 
 #define GAP_MIN_NS UINT64_C(50000000) /* shorter pauses are a disk's or a scheduler's */
 #define PAPER_GAP_NS UINT64_C(600000000)
-enum { UNIT_CALLS_MAX = 10000 };      /* a loop that never comes home still makes units to compare */
+/* A loop that never comes home still makes units to compare. */
+enum { UNIT_CALLS_MAX = 10000 };
 
 struct unit {			/* 16 bytes; calls[first, first + cnt) of one thread */
 	uint32_t first;
