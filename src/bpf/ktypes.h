@@ -232,5 +232,6 @@ struct linux_binprm;
 #define KAF_UNIX 1
 #define KAF_INET 2
 #define KAF_INET6 10
+#define KIPPROTO_TCP 6
 
 #endif /* KTYPES_H */

@@ -27,9 +27,17 @@ struct sock_common {
 	atomic64_t skc_cookie;
 };
 
+struct inet_connection_sock {
+	struct {
+		u32 lrcvtime;
+	} icsk_ack;
+};
+
 struct tcp_sock {
 	u32 copied_seq;
+	u32 rcv_nxt;
 	u32 write_seq;
+	u32 lsndtime;
 };
 
 struct sock {

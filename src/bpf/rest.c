@@ -97,31 +97,55 @@ static __noinline int thread_resume(struct seq_file *seq, struct task_struct *p,
 	return 0;
 }
 
-/* How much was read from and written to a TCP socket.  false: not one. */
-static __always_inline bool sock_seqs(struct sock *sk, u32 *ret_rx, u32 *ret_tx)
+/* What TCP itself knows of a socket. */
+struct tcp_now {
+	u32 read, written; /* sequence numbers */
+	u32 unread;
+	s32 received_after; /* jiffies from the last send to the last receive */
+};
+
+static __always_inline bool tcp_read(struct sock *sk, struct tcp_now *ret)
 {
 	struct tcp_sock *tp = (void *)sk;
+	struct inet_connection_sock *icsk = (void *)sk;
 
-	if (sk->__sk_common.skc_family != KAF_INET && sk->__sk_common.skc_family != KAF_INET6)
+	if (sk->sk_protocol != KIPPROTO_TCP)
 		return false;
-	*ret_rx = BPF_CORE_READ(tp, copied_seq);
-	*ret_tx = BPF_CORE_READ(tp, write_seq);
+	ret->read = BPF_CORE_READ(tp, copied_seq);
+	ret->written = BPF_CORE_READ(tp, write_seq);
+	ret->unread = BPF_CORE_READ(tp, rcv_nxt) - ret->read;
+	ret->received_after = BPF_CORE_READ(icsk, icsk_ack.lrcvtime) - BPF_CORE_READ(tp, lsndtime);
 	return true;
+}
+
+/*
+ * Requests came and went on this socket in the rest.  The last may be open:
+ * read and not answered, or asked and not answered.  It counts from now on.
+ */
+static __always_inline void sock_anew(struct sk_ent *e, const struct tcp_now *tcp, u64 now)
+{
+	turn_abandon(e);
+	e->txblock_ns = e->notready_since_ns = 0;
+	if (tcp->unread)
+		e->unread_ns = now;
+	if ((e->role == ROLE_SERVER && tcp->received_after > 0 && !tcp->unread) ||
+	    (e->role == ROLE_CLIENT && tcp->received_after < 0)) {
+		e->left = 0;
+		turn_open(e, e->last_tid, now);
+	}
 }
 
 static __noinline int sock_rest(struct sock *sk, struct sk_ent *e)
 {
-	u32 rx = 0, tx = 0;
-	bool tcp;
+	struct tcp_now tcp = {0};
+	bool told;
 
 	if (!sk || !e)
 		return 0;
-	tcp = sock_seqs(sk, &rx, &tx);
-	if (resuming && (!tcp || rx != e->rx_seq || tx != e->tx_seq)) {
-		turn_abandon(e);
-		e->txblock_ns = e->notready_since_ns = 0;
-	}
-	e->rx_seq = rx;
-	e->tx_seq = tx;
+	told = tcp_read(sk, &tcp);
+	if (resuming && (!told || tcp.read != e->rx_seq || tcp.written != e->tx_seq))
+		sock_anew(e, &tcp, watch_ns());
+	e->rx_seq = tcp.read;
+	e->tx_seq = tcp.written;
 	return 0;
 }

@@ -29,7 +29,7 @@
 #include "heldup.skel.h"
 
 #define COST_NS (120 * NS_PER_MS)  /* some 10 ticks of the kernel's CPU accounting */
-#define TURN_NS (300 * NS_PER_MS)  /* a wait of 100 ms must fit in */
+#define TURN_NS (500 * NS_PER_MS)  /* waits and requests of 100 ms must fit in, several times */
 #define REST_MAX_NS (5 * NS_PER_SEC)
 #define REST_MIN_NS (20 * NS_PER_MS) /* a shorter one costs more than it saves */
 #define REST_STEP_MS 50
