@@ -195,7 +195,8 @@ static __always_inline void walk_user(struct unw_state *st, struct task_struct *
 	if (!p || !p->set)
 		return;
 	st->set = p->set;
-	st->exact = st->all_regs = 1;
+	st->exact = 1;
+	st->known = REGS_ALL;
 	unw_walk(st);
 	if (st->end == UNW_END_NO_MAP)
 		maps_ask(p, tgid, vm, now);

@@ -22,6 +22,7 @@
 #define UNW_NO_MAP UNW_MAPS_MAX
 #define USER_END (1ull << 47)
 
+enum { REGS_NONE = 0, REGS_ALL = 1, REGS_RBX = 2 }; /* beside rsp and rbp */
 enum { REG_RBX = 3, REG_RBP = 6, REG_RSP = 7, REG_CNT = 16 };
 
 /* What the kernel saved before it called the handler of a signal; sp is at its ucontext. */
@@ -35,12 +36,12 @@ struct unw_state {
 	u64 pc, sp, bp;
 	u64 hash;
 	u64 first_sp;
-	u64 regs[REG_CNT]; /* by DWARF number, good in frames where all_regs is set */
+	u64 regs[REG_CNT]; /* by DWARF number; known says which are good */
 	u32 set;
 	u32 map;	/* index of the mapping of the frame before */
 	u32 cnt;
 	u8 exact;	/* pc is where it stands, not where it will return to */
-	u8 all_regs;
+	u8 known;	/* REGS_* */
 	u8 end;		/* enum unw_end */
 	u8 own;		/* frames that mean nothing in another process */
 	u32 guessed;	/* pc was found by the frame pointer */
@@ -200,7 +201,7 @@ static __always_inline int unw_next(struct unw_state *st, u64 pc, u64 sp, u64 bp
 	st->pc = pc;
 	st->sp = sp;
 	st->bp = bp;
-	st->exact = st->all_regs = 0;
+	st->exact = st->known = 0;
 	st->guessed = 0;
 	return 0;
 }
@@ -288,7 +289,8 @@ static __always_inline int step_signal(struct unw_state *st)
 	st->pc = f->rip;
 	st->sp = f->rsp; /* another stack, maybe below this one */
 	st->bp = f->rbp;
-	st->exact = st->all_regs = 1;
+	st->exact = 1;
+	st->known = REGS_ALL;
 	return 0;
 }
 
@@ -301,7 +303,7 @@ static __always_inline bool ext_reg(const struct unw_state *st, u8 base, s32 off
 	if (base == UNW_B_REG) {
 		*ret = st->regs[MASKED(off, REG_CNT - 1)];
 		*ret_slot = 0;
-		return st->all_regs;
+		return st->known == REGS_ALL;
 	}
 	if (base == UNW_B_RSP)
 		at = st->sp;
@@ -309,6 +311,23 @@ static __always_inline bool ext_reg(const struct unw_state *st, u8 base, s32 off
 		at = st->bp;
 	*ret_slot = at + off;
 	return read_user(ret, *ret_slot);
+}
+
+/* As most rows, and rbx is followed besides. */
+static __always_inline int step_rbx(struct unw_state *st, const struct unw_ext *x, u64 cfa, u64 bp)
+{
+	u64 rbx = st->regs[REG_RBX], pc;
+	u8 known = st->known;
+	int end;
+
+	if (x->ra_off)
+		known = read_user(&rbx, cfa + x->ra_off);
+	if (!read_user(&pc, cfa - 8))
+		return unw_stop(st, UNW_END_BAD_READ);
+	end = unw_next(st, pc, cfa, bp, cfa - 8);
+	st->regs[REG_RBX] = rbx;
+	st->known = known ? REGS_RBX : REGS_NONE;
+	return end;
 }
 
 static __always_inline int step_ext(struct unw_state *st, const struct unw_ext *x, u32 off)
@@ -321,7 +340,7 @@ static __always_inline int step_ext(struct unw_state *st, const struct unw_ext *
 		cfa = st->sp;
 	else if (x->cfa_reg == REG_RBP)
 		cfa = st->bp;
-	else if (st->all_regs)
+	else if (st->known == REGS_ALL || (st->known && x->cfa_reg == REG_RBX))
 		cfa = st->regs[MASKED(x->cfa_reg, REG_CNT - 1)];
 	else
 		return unw_stop(st, UNW_END_NO_RULE);
@@ -340,6 +359,8 @@ static __always_inline int step_ext(struct unw_state *st, const struct unw_ext *
 	}
 	if (x->rbp_base != UNW_B_SAME && !ext_reg(st, x->rbp_base, x->rbp_off, cfa, &bp, &slot))
 		return unw_stop(st, UNW_END_BAD_READ);
+	if (x->flags & UNW_X_RBX)
+		return step_rbx(st, x, cfa, bp);
 	if (!ext_reg(st, x->ra_base, x->ra_off, cfa, &pc, &slot))
 		return unw_stop(st, UNW_END_BAD_READ);
 	return unw_next(st, pc, cfa, bp, slot);

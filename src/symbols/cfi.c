@@ -24,6 +24,7 @@
 
 enum {
 	CIE_MAX = 1 << 18, /* one for each object file at worst */
+	RBX_ROW_MAX = 16384, /* ld.so has 2,000; in a large file such frames are of leaves */
 	PADDING = 16,	   /* fewer bytes between functions are not worth a row */
 	RADIX_BITS = 11,
 	RADIX = 1 << RADIX_BITS,
@@ -222,6 +223,7 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 						     .text_len = image_text_len(im)};
 	struct cfi_fn *fns;
 	size_t fn_cnt, bytes = 0;
+	uint32_t bad_cnt;
 	int code = machine_check(im, err);
 
 	if (code == 0)
@@ -235,8 +237,16 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 		bytes += s.list[i].len;
 	vec_reserve(&m.rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
 	maker_sort(&m);
+	bad_cnt = m.bad_cnt;
 	fns = xmalloc(m.fdes.cnt * sizeof(*fns));
 	fdes_run(&m, fns, &fn_cnt);
+	if (m.on_rbx && m.rows.cnt <= RBX_ROW_MAX) {
+		m.with_rbx = true;
+		m.rows.cnt = m.exts.cnt = 0;
+		m.bad_cnt = bad_cnt;
+		m.odd_cnt = 0;
+		fdes_run(&m, fns, &fn_cnt);
+	}
 	if (m.full) {
 		free(fns);
 		return err_set(err, -E2BIG, "over %d rows", CFI_ROW_MAX);

@@ -23,7 +23,7 @@
 #include "symbols/siphash.h"
 
 enum {
-	VERSION = 2,
+	VERSION = 3,
 	KEY_LEN = 16,
 	SOURCE_MIN = 256 << 10, /* less is read as fast as a cache file */
 	NAME_MAX_LEN = 2 * IMAGE_BUILD_ID_MAX + 5,

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "symbols/cfi.h"
 
-enum { REG_RBP = 6, REG_RSP = 7, REG_RA = 16, REG_CNT = 17 };
+enum { REG_RBX = 3, REG_RBP = 6, REG_RSP = 7, REG_RA = 16, REG_CNT = 17 };
 
 /* Reading past the end gives 0 and sets bad: looked at once, after a whole entry. */
 struct cfi_bytes {
@@ -63,7 +63,7 @@ struct cfi_state {
 	uint8_t cfa_reg;
 	int32_t cfa_off;
 	int32_t cfa_add;
-	struct cfi_rule ra, rbp, rsp;
+	struct cfi_rule ra, rbx, rbp, rsp;
 };
 
 /* A section with entries; vaddr is where its first byte lies in the program. */
@@ -105,6 +105,8 @@ struct cfi_maker {
 	uint64_t text_len;
 	uint32_t fde_cnt, bad_cnt, odd_cnt;
 	bool full; /* CFI_ROW_MAX was reached */
+	bool on_rbx;   /* a CFA is on rbx */
+	bool with_rbx; /* so rows say where that is */
 };
 
 /* One length field and what it spans; false at the end or where nothing can be read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The programs of CIEs and FDEs.  Of the registers only rsp, rbp and the
- * return address are followed; rules of the others are read and dropped.
+ * The programs of CIEs and FDEs.  Of the registers only rsp, rbp, rbx
+ * and the return address are followed; rules of the others are read and dropped.
  */
 #include "symbols/cfi_int.h"
 
@@ -50,6 +50,8 @@ struct prog {
 static struct cfi_rule *rule_of(struct cfi_state *st, uint64_t reg)
 {
 	switch (reg) {
+	case REG_RBX:
+		return &st->rbx;
 	case REG_RBP:
 		return &st->rbp;
 	case REG_RSP:

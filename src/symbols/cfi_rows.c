@@ -88,6 +88,21 @@ static bool ext_make(const struct cfi_state *st, bool signal, struct unw_ext *x)
 	return false;
 }
 
+/* The rules of most rows, and where rbx is; false when that cannot be said. */
+static bool rbx_make(const struct cfi_state *st, struct unw_ext *x)
+{
+	if (st->cfa_how != CFA_REG || st->ra.how != RULE_AT_CFA || st->ra.off != -WORD ||
+	    st->rsp.how != RULE_UNSET)
+		return false;
+	if (st->rbx.how != RULE_AT_CFA && st->rbx.how > RULE_SAME)
+		return false;
+	if (!ext_make(st, false, x))
+		return false;
+	x->flags = UNW_X_RBX;
+	x->ra_off = st->rbx.how == RULE_AT_CFA ? st->rbx.off : 0;
+	return true;
+}
+
 /* Few are distinct, and the newest is the likeliest. */
 static bool ext_index(struct cfi_maker *m, const struct unw_ext *x, uint16_t *ret_idx)
 {
@@ -127,6 +142,13 @@ void cfi_rows_put(struct cfi_maker *m, uint32_t pc, const struct cfi_state *st, 
 	struct unw_row row = {.pc = pc};
 	struct unw_ext x;
 
+	if (m->with_rbx && !signal && rbx_make(st, &x) && ext_index(m, &x, &row.cfa_off)) {
+		row.kind = UNW_EXT;
+		row_push(m, &row);
+		return;
+	}
+	m->on_rbx |= st->cfa_how == CFA_REG && st->cfa_reg == REG_RBX;
+	row = (struct unw_row){.pc = pc};
 	if (!signal && plain_row(st, &row)) {
 		row_push(m, &row);
 		return;

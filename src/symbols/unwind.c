@@ -9,7 +9,7 @@
 
 #include "symbols/cfi.h"
 
-enum { REG_RBP = 6, REG_RSP = 7 };
+enum { REG_RBX = 3, REG_RBP = 6, REG_RSP = 7 };
 
 #define USER_END (UINT64_C(1) << 47)
 #define FRAME_MAX (UINT64_C(1) << 20) /* a frame pointer farther away is none */
@@ -19,6 +19,7 @@ struct walk {
 	uint64_t reg[UNWIND_REG_CNT]; /* rsp and rbp always, all where exact */
 	uint64_t pc;
 	bool exact;
+	bool has_rbx; /* its value is known, though not exact */
 	bool guessed;
 	enum unw_end end;
 };
@@ -46,7 +47,7 @@ static bool next(struct walk *w, uint64_t pc, uint64_t rsp, uint64_t rbp)
 	w->pc = pc;
 	w->reg[REG_RSP] = rsp;
 	w->reg[REG_RBP] = rbp;
-	w->exact = false;
+	w->exact = w->has_rbx = false;
 	return true;
 }
 
@@ -131,7 +132,8 @@ static bool step_signal(struct walk *w)
 
 static bool reg_known(const struct walk *w, uint32_t reg)
 {
-	return reg == REG_RSP || reg == REG_RBP || (w->exact && reg < UNWIND_REG_CNT);
+	return reg == REG_RSP || reg == REG_RBP || (w->exact && reg < UNWIND_REG_CNT) ||
+	       (w->has_rbx && reg == REG_RBX);
 }
 
 /* A register of the caller's by its rule; false with the reason set. */
@@ -157,6 +159,23 @@ static bool place_read(struct walk *w, uint8_t base, int32_t off, uint64_t cfa, 
 	return read_u64(w, addr + (uint64_t)(int64_t)off, ret) || stop(w, UNW_END_BAD_READ);
 }
 
+/* As most rows, and rbx is followed besides. */
+static bool step_rbx(struct walk *w, const struct unw_ext *x, uint64_t cfa, uint64_t rbp)
+{
+	uint64_t rbx = w->reg[REG_RBX], pc;
+	bool has_rbx = reg_known(w, REG_RBX);
+
+	if (x->ra_off)
+		has_rbx = read_u64(w, cfa + (uint64_t)(int64_t)x->ra_off, &rbx);
+	if (!read_u64(w, cfa - 8, &pc))
+		return stop(w, UNW_END_BAD_READ);
+	if (!next(w, pc, cfa, rbp))
+		return false;
+	w->reg[REG_RBX] = rbx;
+	w->has_rbx = has_rbx;
+	return true;
+}
+
 static bool step_ext(struct walk *w, const struct unw_ext *x, uint64_t off)
 {
 	uint64_t cfa, pc = 0, rbp = w->reg[REG_RBP];
@@ -176,8 +195,11 @@ static bool step_ext(struct walk *w, const struct unw_ext *x, uint64_t off)
 		cfa += (off & 15) >= (uint32_t)x->ra_off ? 8 : 0;
 		ra_off = -8;
 	}
-	if (!place_read(w, x->rbp_base, x->rbp_off, cfa, &rbp) ||
-	    !place_read(w, x->ra_base, ra_off, cfa, &pc))
+	if (!place_read(w, x->rbp_base, x->rbp_off, cfa, &rbp))
+		return false;
+	if (x->flags & UNW_X_RBX)
+		return step_rbx(w, x, cfa, rbp);
+	if (!place_read(w, x->ra_base, ra_off, cfa, &pc))
 		return false;
 	return next(w, pc, cfa, rbp);
 }

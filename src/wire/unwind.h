@@ -61,12 +61,15 @@ enum unw_x {
 	UNW_X_DEREF = 1,  /* CFA = *(u64 *)(cfa_reg + cfa_off) + (flags >> UNW_X_ADD) * 8 */
 	UNW_X_SIGNAL = 2, /* rsp is at a struct ucontext with all registers; its rip is exact */
 	UNW_X_PLT = 4,	  /* CFA = rsp + cfa_off + ((pc & 15) >= ra_off ? 8 : 0), RA at CFA - 8 */
+	UNW_X_RBX = 8,	  /* RA at CFA - 8; caller's rbx at CFA + ra_off, unchanged if that is 0 */
 };
 #define UNW_X_ADD 4
 
 /*
  * Registers have DWARF's numbers (rax rdx rcx rbx rsi rdi rbp rsp r8..r15).
- * Others than rsp and rbp are known only in a frame whose pc is exact.
+ * Others than rsp and rbp are known only in a frame whose pc is exact, and rbx
+ * where all frames from there on have UNW_X_RBX: so a file with frames on rbx
+ * (ld.so, whose lazy resolver is on many a stack) has it in all its rows.
  * Without UNW_X_DEREF CFA = cfa_reg + cfa_off.
  */
 struct unw_ext {

@@ -239,15 +239,16 @@ static void row_show(const struct cfi_table *t, const struct unw_row *r, uint64_
 	} else if (kind == UNW_EXT) {
 		const struct unw_ext *x = &t->exts[r->cfa_off];
 
-		if (x->flags || x->ra_base != UNW_B_CFA || x->rbp_base > UNW_B_SAME) {
+		if (x->flags & ~UNW_X_RBX || x->ra_base != UNW_B_CFA || x->rbp_base > UNW_B_SAME) {
 			printf("exp\n");
 			return;
 		}
 		printf("%s%+d ", REGS[x->cfa_reg], x->cfa_off);
 		if (x->rbp_base == UNW_B_CFA)
-			printf("c%+d c%+d\n", x->rbp_off, x->ra_off);
+			printf("c%+d ", x->rbp_off);
 		else
-			printf("u c%+d\n", x->ra_off);
+			printf("u ");
+		printf("c%+d\n", x->flags & UNW_X_RBX ? -8 : x->ra_off);
 	} else {
 		puts(kind == UNW_LAST ? "last" : "none");
 	}

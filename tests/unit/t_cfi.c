@@ -39,7 +39,10 @@ static void say_ext(struct buf *out, const struct unw_ext *x)
 		buf_printf(out, "+%d", (x->flags >> UNW_X_ADD) * 8);
 	if (x->flags & UNW_X_SIGNAL)
 		buf_adds(out, " signal");
-	say_place(out, "ra", x->ra_base, x->ra_off);
+	if (x->flags & UNW_X_RBX)
+		buf_printf(out, " rbx%+d", x->ra_off);
+	else
+		say_place(out, "ra", x->ra_base, x->ra_off);
 	say_place(out, "bp", x->rbp_base, x->rbp_off);
 }
 
@@ -110,6 +113,9 @@ static const struct {
 	{PROG("\x45\x0c\x0a\0\x4b\x10\6\2\x76\0\x43\x0f\3\x76\x78\6"),
 	 "0 rsp+8; 5 r10+0 ra=[c-8]; 16 r10+0 ra=[c-8] bp=[rbp+0]; "
 	 "19 *(rbp-8) ra=[c-8] bp=[rbp+0]; 100 none"},
+	/* ld.so's lazy resolver: with a CFA on rbx all rows say where the caller's is */
+	{PROG("\x41\x0e\x10\x83\2\x43\x0d\3"),
+	 "0 rsp+8 rbx+0; 1 rsp+16 rbx-16; 4 rbx+16 rbx-16; 100 none"},
 	/* OpenSSL's */
 	{PROG("\x41\x0f\6\x77\x98\1\6\x23\x08"), "0 rsp+8; 1 *(rsp+152)+8 ra=[c-8]; 100 none"},
 	/* a PLT */

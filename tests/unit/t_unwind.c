@@ -17,6 +17,9 @@ static struct unw_row rows[] = {
 	{.pc = 0x70, .cfa_off = 2, .kind = UNW_EXT},
 	{.pc = 0x80, .cfa_off = 3, .kind = UNW_EXT},
 	{.pc = 0x90, .cfa_off = 4, .kind = UNW_EXT},
+	{.pc = 0xa0, .cfa_off = 5, .kind = UNW_EXT},
+	{.pc = 0xb0, .cfa_off = 6, .kind = UNW_EXT},
+	{.pc = 0xc0, .cfa_off = 7, .kind = UNW_EXT},
 };
 static struct unw_ext exts[] = {
 	{.cfa_reg = 7, .ra_base = UNW_B_CFA, .rbp_base = UNW_B_SAME, .flags = UNW_X_PLT,
@@ -27,6 +30,9 @@ static struct unw_ext exts[] = {
 	{.cfa_reg = 7, .ra_base = UNW_B_REG, .rbp_base = UNW_B_SAME, .ra_off = 5},
 	{.cfa_reg = 7, .ra_base = UNW_B_CFA, .rbp_base = UNW_B_CFA, .cfa_off = 8, .ra_off = -8,
 	 .rbp_off = -16, .flags = UNW_X_DEREF | 1 << UNW_X_ADD},
+	{.cfa_reg = 7, .rbp_base = UNW_B_SAME, .cfa_off = 24, .ra_off = -16, .flags = UNW_X_RBX},
+	{.cfa_reg = 7, .rbp_base = UNW_B_SAME, .cfa_off = 16, .flags = UNW_X_RBX},
+	{.cfa_reg = 3, .rbp_base = UNW_B_SAME, .cfa_off = 16, .ra_off = -16, .flags = UNW_X_RBX},
 };
 
 struct world {
@@ -103,6 +109,12 @@ static const struct {
 	/* *(rsp + 8) + 8 */
 	{TEXT + 0x90, AT(0), 0, 0, {0, AT(3), 0, TEXT + 0x38}, UNW_END_OUTERMOST,
 	 {TEXT + 0x90, TEXT + 0x38}},
+	/* CFA on rbx, which one frame above saved and another left alone */
+	{TEXT + 0xa0, AT(0), 0, 0,
+	 {0, AT(7), TEXT + 0xb4, 0, TEXT + 0xc4, 0, 0, 0, TEXT + 0x38}, UNW_END_OUTERMOST,
+	 {TEXT + 0xa0, TEXT + 0xb4, TEXT + 0xc4, TEXT + 0x38}},
+	/* ... and one above whose rows do not say */
+	{TEXT, AT(0), 0, 0, {TEXT + 0xc4, 0, TEXT + 0x38}, UNW_END_NO_RULE, {TEXT, TEXT + 0xc4}},
 	/* a stack that leads back into itself */
 	{TEXT + 0x20, AT(0), AT(0), 0, {AT(0), TEXT + 0x28}, UNW_END_BAD_READ,
 	 {TEXT + 0x20, TEXT + 0x28}},
