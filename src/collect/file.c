@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "collect/emit.h"
+#include "collect/import.h"
 #include "collect/source.h"
 #include "store/block.h"
 #include "store/check.h"
@@ -73,11 +74,6 @@ static void end_early(struct file_source *f, const char *why)
 static int check_header(const struct file_source *f, const struct capture_header *h, ssize_t len,
 			struct err *err)
 {
-	size_t magic_len = sizeof(h->magic);
-
-	if (len < (ssize_t)magic_len || memcmp(h->magic, CAPTURE_MAGIC, magic_len) != 0)
-		return err_set(err, -EBADMSG, "'%s' is not a heldup capture%s", f->path,
-			       len == 0 ? ": it is empty" : "");
 	if (len < (ssize_t)sizeof(*h))
 		return err_set(err, -EBADMSG, "capture '%s' is cut inside its header at byte %zd: "
 			       "nothing can be read", f->path, len);
@@ -96,21 +92,35 @@ static int check_header(const struct file_source *f, const struct capture_header
 	return 0;
 }
 
-static int read_header(struct file_source *f, struct err *err)
+/* What stands first in the file, *ret_len bytes of it. */
+static int read_header(struct file_source *f, struct capture_header *h, size_t *ret_len,
+		       struct err *err)
 {
-	char more[CAPTURE_HEADER_MAX];
-	struct capture_header h = {0};
-	ssize_t len = read_full(f, &h, sizeof(h));
-	int rc;
+	ssize_t len = read_full(f, h, sizeof(*h));
 
 	if (len < 0)
 		return err_errno(err, (int)len, "read '%s'", f->path);
-	rc = check_header(f, &h, len, err);
+	*ret_len = (size_t)len;
+	return 0;
+}
+
+static bool is_capture(const struct capture_header *h, size_t len)
+{
+	return len >= sizeof(h->magic) && memcmp(h->magic, CAPTURE_MAGIC, sizeof(h->magic)) == 0;
+}
+
+static int take_header(struct file_source *f, const struct capture_header *h, size_t len,
+		       struct err *err)
+{
+	char more[CAPTURE_HEADER_MAX];
+	int rc = check_header(f, h, (ssize_t)len, err);
+	size_t left;
+
 	if (rc < 0)
 		return rc;
-	f->good_off = sizeof(h);
-	if (h.header_bytes > sizeof(h) &&
-	    read_full(f, more, h.header_bytes - sizeof(h)) != (ssize_t)(h.header_bytes - sizeof(h)))
+	f->good_off = sizeof(*h);
+	left = h->header_bytes - sizeof(*h);
+	if (left && read_full(f, more, left) != (ssize_t)left)
 		end_early(f, "the file is cut");
 	return 0;
 }
@@ -321,11 +331,28 @@ static int file_open(struct file_source *f, const char *path, struct err *err)
 	f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (f->fd < 0)
 		return err_errno(err, -errno, "open '%s'", path);
-	if (fstat(f->fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(err, -EISDIR, "'%s' is a directory, not a heldup capture", path);
 	if (fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode))
 		f->file_bytes = (uint64_t)st.st_size;
-	return read_header(f, err);
+	return 0;
+}
+
+/* The trace of another program: what was read of it goes along. */
+static int file_import(struct file_source *f, const struct capture_header *h, size_t len,
+		       struct source **ret_src, struct err *err)
+{
+	int fd = f->fd, rc;
+
+	f->fd = -1;
+	rc = import_open(fd, f->path, h, len, ret_src, err);
+	file_free(f);
+	return rc;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 int source_file(const char *path, struct source **ret_src, struct err *err)
@@ -335,9 +362,21 @@ int source_file(const char *path, struct source **ret_src, struct err *err)
 		.stop = file_stop,
 		.free = file_free,
 	};
-	struct file_source *f = xcalloc(1, sizeof(*f));
-	int rc = file_open(f, path, err);
+	struct file_source *f;
+	struct capture_header h = {0};
+	size_t len = 0;
+	int rc;
 
+	if (is_dir(path))
+		return import_open_dir(path, ret_src, err);
+	f = xcalloc(1, sizeof(*f));
+	rc = file_open(f, path, err);
+	if (rc == 0)
+		rc = read_header(f, &h, &len, err);
+	if (rc == 0 && !is_capture(&h, len))
+		return file_import(f, &h, len, ret_src, err);
+	if (rc == 0)
+		rc = take_header(f, &h, len, err);
 	if (rc < 0) {
 		file_free(f);
 		return rc;
