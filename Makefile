@@ -47,9 +47,12 @@ have     = $(shell printf '\043include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/nu
 HAVE_ZSTD := $(call have,zstd.h)
 HAVE_LZMA := $(call have,lzma.h)
 HAVE_LIBDW := $(call have,elfutils/libdw.h)
+# Only its headers: it is loaded when a trace of LTTng is read.
+HAVE_BABELTRACE2 := $(call have,babeltrace2/babeltrace.h)
 
 DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAVE_ZSTD) \
-	   $(if $(HAVE_LZMA),-DHAVE_LZMA) $(if $(HAVE_LIBDW),-DHAVE_LIBDW)
+	   $(if $(HAVE_LZMA),-DHAVE_LZMA) $(if $(HAVE_LIBDW),-DHAVE_LIBDW) \
+	   $(if $(HAVE_BABELTRACE2),-DHAVE_BABELTRACE2)
 LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
 	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
 	   $(if $(HAVE_LZMA),-llzma) $(if $(HAVE_LIBDW),-ldw) -liberty -ldl \
