@@ -221,6 +221,10 @@ static void losses_list(struct court *k, struct verdict *v)
 		unseen_add(k, v, arena_printf(k->arena, "%llu records not understood",
 					      (unsigned long long)(m->bad_event_cnt +
 								   m->unknown_kind_cnt)));
+	if (k->w->folded_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu waits without the threads they were "
+					      "passed on by (too many combinations)",
+					      (unsigned long long)k->w->folded_cnt));
 	if (k->w->cut_cnt)
 		unseen_add(k, v, arena_printf(k->arena, "%llu chains cut at %d hops",
 					      (unsigned long long)k->w->cut_cnt, WAITS_MAX_DEPTH));

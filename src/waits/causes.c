@@ -9,6 +9,13 @@
 #include "base/vec.h"
 #include "waits/engine.h"
 
+/*
+ * Thousands of threads that hand one lock round can be each other's cause in
+ * every combination.  131,072 sums take 10 MiB; a chain is drawn of a few of
+ * the largest, which come up early since they come up often.
+ */
+#define SUMS_MAX (1u << 17)
+
 struct sum {
 	uint8_t kind;
 	uint32_t thread, res;
@@ -21,6 +28,8 @@ struct sum {
 struct causes {
 	VEC(struct sum) sums;
 	struct hmap by_key;	/* hash -> index + 1 */
+	struct hmap entries;	/* process -> an entry thread of its sums */
+	uint64_t folded_cnt;
 };
 
 struct causes *causes_new(void)
@@ -37,6 +46,7 @@ void causes_free(struct causes *c)
 		return;
 	vec_release(&c->sums);
 	hmap_release(&c->by_key);
+	hmap_release(&c->entries);
 	free(c);
 }
 
@@ -65,16 +75,53 @@ static bool sum_is(const struct sum *s, unsigned kind, uint32_t thread, uint32_t
 	       s->at.end == at->end && s->at.entry == at->entry;
 }
 
-static struct sum *sum_get(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
-			   const struct place *at)
+static struct sum *sum_find(const struct causes *c, uint64_t first, unsigned kind, uint32_t thread,
+			    uint32_t res, const struct place *at)
 {
-	uint64_t *slot = hmap_slot(&c->by_key, sum_hash(kind, thread, res, at));
-	struct sum *s;
-
-	for (uint64_t i = *slot; i; i = c->sums.items[i - 1].next) {
+	for (uint64_t i = first; i; i = c->sums.items[i - 1].next) {
 		if (sum_is(&c->sums.items[i - 1], kind, thread, res, at))
 			return &c->sums.items[i - 1];
 	}
+	return NULL;
+}
+
+/* What is left of a place over the bound: few enough to keep, and still the same finding. */
+static struct place folded(struct causes *c, const struct place *at)
+{
+	struct place less = *at;
+	uint64_t entry;
+
+	c->folded_cnt++;
+	less.via = NO_IDX;
+	if (c->sums.cnt >= 2 * SUMS_MAX)
+		less.via_res = NO_IDX;
+	if (hmap_get(&c->entries, at->entry_proc, &entry))
+		less.entry = (uint32_t)entry;
+	return less;
+}
+
+static struct sum *sum_get(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
+			   const struct place *at)
+{
+	uint64_t hash = sum_hash(kind, thread, res, at), first = 0, *slot;
+	struct place less;
+	struct sum *s;
+
+	hmap_get(&c->by_key, hash, &first);
+	s = sum_find(c, first, kind, thread, res, at);
+	if (!s && c->sums.cnt >= SUMS_MAX) {
+		less = folded(c, at);
+		at = &less;
+		hash = sum_hash(kind, thread, res, at);
+		first = 0;
+		hmap_get(&c->by_key, hash, &first);
+		s = sum_find(c, first, kind, thread, res, at);
+	}
+	if (s)
+		return s;
+	if (!hmap_get(&c->entries, at->entry_proc, &first))
+		hmap_put(&c->entries, at->entry_proc, at->entry);
+	slot = hmap_slot(&c->by_key, hash);
 	s = vec_add(&c->sums);
 	s->kind = kind;
 	s->thread = thread;
@@ -109,6 +156,7 @@ void causes_scale(struct causes *c, double factor)
 
 void causes_merge(struct causes *into, const struct causes *from)
 {
+	into->folded_cnt += from->folded_cnt;
 	for (size_t i = 0; i < from->sums.cnt; i++) {
 		const struct sum *f = &from->sums.items[i];
 		struct sum *s;
@@ -150,6 +198,7 @@ void causes_finish(const struct causes *c, struct engine *e)
 {
 	struct waits_result *r = e->r;
 
+	r->folded_cnt = c->folded_cnt;
 	r->causes = ARENA_ARRAY(e->arena, struct cause, c->sums.cnt + 1);
 	for (size_t i = 0; i < c->sums.cnt; i++) {
 		const struct sum *s = &c->sums.items[i];

@@ -157,6 +157,7 @@ struct waits_result {
 	struct wreq total;		/* of the targets together; proc NO_IDX */
 	struct wcycle *cycles; size_t cycle_cnt;
 	uint64_t visits, cut_cnt;	/* interval visits, cascades cut by a bound */
+	uint64_t folded_cnt; /* causes over the bound on combinations: time kept, path not */
 };
 
 /* opts may be NULL.  Arrays live in arena. */

@@ -7,6 +7,7 @@
 #include "synth.h"
 #include "unit.h"
 #include "verdict/verdict.h"
+#include "waits/engine.h"
 #include "waits/waits.h"
 
 struct judged {
@@ -218,6 +219,32 @@ TEST(verdict_tells_what_is_stopped)
 	judge(&j, s);
 	OK(j.v->findings[0].cls != FIND_STOPPED);
 	judged_release(&j);
+}
+
+/* More combinations of threads than are kept: none of the time is lost. */
+TEST(waits_causes_are_bounded)
+{
+	const uint32_t cnt = 1000;
+	struct waits_result r = { 0 };
+	struct arena arena = { 0 };
+	struct engine e = { .r = &r, .arena = &arena };
+	struct causes *c = causes_new();
+	double ns = 0;
+
+	for (uint32_t i = 0; i < cnt * cnt; i++) {
+		struct place at = { .entry = i % cnt, .via = i / cnt, .via_res = 3, .lock = 4,
+				    .end = NO_IDX };
+
+		causes_add(c, CAUSE_RUN, i % 7, NO_IDX, &at, 10);
+	}
+	causes_finish(c, &e);
+	for (size_t i = 0; i < r.cause_cnt; i++)
+		ns += r.causes[i].ns;
+	EQ_U((uint64_t)ns, 10u * cnt * cnt);
+	OK(r.cause_cnt < 200000);
+	OK(r.folded_cnt > 0);
+	causes_free(c);
+	arena_release(&arena);
 }
 
 TEST(waits_quantile_is_at_most_the_longest)
