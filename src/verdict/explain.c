@@ -208,6 +208,25 @@ static void disk_user(struct court *k, struct finding *f, const struct disk_use 
 	    ns_text(k, (double)u->lat_ns / u->ios));
 }
 
+/* Sums of the threads of a process; false where an earlier row has told of them. */
+static bool of_process(const struct model *m, size_t idx, struct disk_use *ret)
+{
+	*ret = m->disk_uses[idx];
+	for (size_t i = 0; i < m->disk_use_cnt; i++) {
+		const struct disk_use *u = &m->disk_uses[i];
+
+		if (i == idx || u->dev != ret->dev || u->tgid != ret->tgid || u->op != ret->op ||
+		    !u->tgid)
+			continue;
+		if (i < idx)
+			return false;
+		ret->ios += u->ios;
+		ret->sectors += u->sectors;
+		ret->lat_ns += u->lat_ns;
+	}
+	return true;
+}
+
 /* The target's own use of the device, then that of others, each largest first. */
 static void disk_users(struct court *k, struct finding *f, const struct cand *c)
 {
@@ -219,11 +238,14 @@ static void disk_users(struct court *k, struct finding *f, const struct cand *c)
 		for (size_t i = 0; i < m->disk_use_cnt && said < 2; i++) {
 			const struct disk_use *u = &m->disk_uses[i];
 			uint32_t p = model_proc_by_tgid(m, u->tgid);
+			struct disk_use all;
 
 			if (u->dev != m->devs[c->dev].dev || u->ios < 1 ||
 			    (p != NO_IDX && m->procs[p].target) != own)
 				continue;
-			disk_user(k, f, u);
+			if (!of_process(m, i, &all))
+				continue;
+			disk_user(k, f, &all);
 			said++;
 		}
 	}

@@ -247,6 +247,39 @@ TEST(waits_causes_are_bounded)
 	arena_release(&arena);
 }
 
+/* Two threads that write to one disk are one process in the evidence. */
+TEST(verdict_sums_disk_use_of_a_process)
+{
+	struct synth *s = synth_new(1000);
+	uint32_t told = 0;
+	struct judged j;
+
+	synth_thread(s, 31, 31, "srv");
+	synth_thread(s, 32, 31, "srv");
+	synth_res(s, 7, RES_FILE, "/data/log");
+	for (int i = 0; i < 9; i++) {
+		synth_irq_wait(s, 31, WAIT_FSYNC, 7, i * 100 + 1, i * 100 + 95, i * 100 + 95,
+			       WAKER_BLOCK);
+		synth_irq_wait(s, 32, WAIT_FSYNC, 7, i * 100 + 1, i * 100 + 95, i * 100 + 95,
+			       WAKER_BLOCK);
+	}
+	synth_dev(s, 8 << 20, "sda", 900, 900);
+	synth_disk(s, 8 << 20, 31, 1, "srv", 2000)->h.tid = 31;
+	synth_disk(s, 8 << 20, 31, 1, "srv", 1000)->h.tid = 32;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "fsync");
+	for (size_t i = 0; i < j.v->findings[0].evidence_cnt; i++) {
+		const char *line = j.v->findings[0].evidence[i];
+
+		if (!strstr(line, "srv (pid 31)") || !strstr(line, "writes/s"))
+			continue;
+		told++;
+		HAS(line, "1.5 MB/s");
+	}
+	EQ_U(told, 1);
+	judged_release(&j);
+}
+
 TEST(waits_quantile_is_at_most_the_longest)
 {
 	uint64_t hist[EVENT_HIST_CNT] = {[20] = 3};
