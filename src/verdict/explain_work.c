@@ -56,16 +56,34 @@ static const char *limited(struct court *k, uint32_t proc)
 	return arena_printf(k->arena, "connection limit of %s", served_at(k));
 }
 
+/* Of all watched processes: a server may have its workers in one each. */
+static uint32_t alike_cnt(const struct court *k, const struct wgroup *of)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < k->w->group_cnt; i++) {
+		const struct wgroup *g = &k->w->groups[i];
+
+		if (g == of || (g->role == of->role && !strcmp(g->comm, of->comm) &&
+				k->m->procs[g->proc].target))
+			cnt += g->thread_cnt;
+	}
+	return cnt;
+}
+
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct wreq *q = &k->w->total;
 	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
 
 	if (g) {
-		f->summary = arena_printf(k->arena,
-					  "All %u %s threads (%s) are busy; requests queue "
-					  "for them.",
-					  g->thread_cnt, role_name(g->role), g->comm);
+		uint32_t cnt = alike_cnt(k, g);
+
+		f->summary = cnt == 1 ?
+			arena_printf(k->arena, "The one %s (%s) is busy; requests queue for it.",
+				     role_name(g->role), g->comm) :
+			arena_printf(k->arena, "All %u %ss (%s) are busy; requests queue for them.",
+				     cnt, role_name(g->role), g->comm);
 		f->culprit = (struct party){ .pid = k->m->procs[g->proc].tgid, .comm = g->comm };
 		for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 			if (k->m->threads[t].tracked && k->w->threads[t].group == c->group) {
