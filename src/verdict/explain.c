@@ -363,12 +363,12 @@ static bool is_of_peer(const struct court *k, uint32_t p, uint32_t peer, const s
 	return serves(k->m, p, asked);
 }
 
-/* What holds a local peer up: the largest cause of its own demand. */
+/* What holds a local peer up: the largest kind of cause of its own demand. */
 static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const struct end *asked)
 {
 	uint8_t *of_peer = ARENA_ARRAY(k->arena, uint8_t, k->m->proc_cnt);
-	double all = 0, best = 0;
-	const struct cause *top = NULL;
+	double all = 0, by_kind[CAUSE_CNT] = { 0 };
+	const struct cause *most[CAUSE_CNT] = { NULL }, *top = NULL;
 	const char *where;
 
 	for (uint32_t p = 0; p < k->m->proc_cnt; p++)
@@ -382,16 +382,20 @@ static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const 
 		if (!there || c->kind == CAUSE_IDLE || c->kind == CAUSE_CLIENT)
 			continue;
 		all += c->ns;
-		if (c->ns > best) {
-			best = c->ns;
-			top = c;
-		}
+		by_kind[c->kind] += c->ns;
+		if (!most[c->kind] || c->ns > most[c->kind]->ns)
+			most[c->kind] = c;
+		/* a thread for each request makes a cause for each: only their sum tells */
+		if (!top || by_kind[c->kind] > by_kind[top->kind])
+			top = most[c->kind];
 	}
+	if (top)
+		top = most[top->kind];
 	if (!top)
 		return;
 	where = top->res != NO_IDX && top->kind != CAUSE_TIMER ? k->m->res[top->res].name : "";
 	say(k, f, "it is itself held up: %s, %.0f %% of its time at work%s%s",
-	    cause_name(top->kind), percent(best, all), *where ? " on " : "", where);
+	    cause_name(top->kind), percent(by_kind[top->kind], all), *where ? " on " : "", where);
 }
 
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
