@@ -164,9 +164,13 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 		return FIND_MEMORY;
 	case CAUSE_EXTERNAL:
 		return on_this_host(k, c) ? FIND_PEER : FIND_EXTERNAL;
+	case CAUSE_CYCLE:
+		/* threads that wake each other from epoll, as the schedulers of a VM do */
+		if (c->lock == NO_IDX && c->res != NO_IDX && k->m->res[c->res].kind != RES_FUTEX)
+			return FIND_UNKNOWN;
+		return lock_finding(k, c->lock);
 	case CAUSE_KLOCK:
 	case CAUSE_LOCK:
-	case CAUSE_CYCLE:
 		return lock_finding(k, c->lock);
 	case CAUSE_QUEUE:
 		return FIND_CONN_LIMIT;

@@ -197,6 +197,34 @@ TEST(verdict_peer_is_a_child_of_the_listener)
 	judged_release(&j);
 }
 
+/* Two that wake each other from epoll by turns: no lock lies between them. */
+TEST(verdict_of_a_circle_without_a_lock)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, 31, 31, "s1");
+	synth_thread(s, 32, 31, "s2");
+	synth_res(s, 7, RES_EPOLL, "epoll of vm");
+	for (int i = 0; i < 4; i++) {
+		synth_wait(s, 31, WAIT_EPOLL, 7, i * 240 + 1, i * 240 + 200, i * 240 + 201, 32);
+		synth_wait(s, 32, WAIT_EPOLL, 7, i * 240 + 2, i * 240 + 201, i * 240 + 202, 31);
+		synth_wait(s, 31, WAIT_FUTEX, 8, i * 240 + 205, i * 240 + 235, i * 240 + 235, 32);
+		synth_wait(s, 31, WAIT_FUTEX, 8, i * 240 + 236, i * 240 + 237, i * 240 + 237, 32);
+		synth_wait(s, 32, WAIT_FUTEX, 8, i * 240 + 206, i * 240 + 234, i * 240 + 234, 31);
+		synth_wait(s, 32, WAIT_FUTEX, 8, i * 240 + 236, i * 240 + 238, i * 240 + 238, 31);
+	}
+	judge(&j, s);
+	for (size_t i = 0; i < j.w->cause_cnt; i++) {
+		const struct cause *c = &j.w->causes[i];
+
+		if (c->kind == CAUSE_CYCLE && c->res != NO_IDX &&
+		    j.m->res[c->res].kind == RES_EPOLL)
+			OK(j.v->findings[0].cls != FIND_LOCK_HELD);
+	}
+	judged_release(&j);
+}
+
 TEST(verdict_tells_what_is_stopped)
 {
 	struct judged j;
