@@ -5,6 +5,7 @@
 
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_functions;
+extern const struct cmd cmd_learn;
 extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_symbols;
@@ -20,6 +21,7 @@ const struct cmd *const commands[] = {
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,
+	&cmd_learn,
 	&cmd_symbols,
 	&cmd_tracepoints,
 	&cmd_doctor,

@@ -24,6 +24,8 @@
 
 #include "functions/episodes.h"
 
+#define SIG_FILE_HEAD "heldup-signatures " /* then the version */
+
 struct arena;
 struct buf;
 struct err;

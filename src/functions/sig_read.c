@@ -16,8 +16,6 @@
 #include "functions/sig.h"
 #include "functions/sig_build.h"
 
-static const char head[] = "heldup-signatures ";
-
 struct reader {
 	const char *at, *end;	/* of the current line, without its newline */
 	const char *next, *file_end;
@@ -330,7 +328,7 @@ static int read_all(struct reader *r)
 	uint64_t version;
 	int ret = 0;
 
-	if (!next_line(r) || !word_is(r, head))
+	if (!next_line(r) || !word_is(r, SIG_FILE_HEAD))
 		return err_set(r->err, -EINVAL, "not a file of signatures");
 	if (!number(r, 10, &version) || r->at != r->end)
 		return bad(r, "no version");

@@ -90,7 +90,7 @@ void sig_write(const struct sigs *s, struct buf *out)
 {
 	uint64_t lines = 2;
 
-	buf_printf(out, "heldup-signatures %d\nwindow %llu\n", SIG_VERSION,
+	buf_printf(out, SIG_FILE_HEAD "%d\nwindow %llu\n", SIG_VERSION,
 		   (unsigned long long)s->window_ns);
 	for (uint32_t i = 0; i < s->call_cnt; i++, lines++) {
 		buf_adds(out, "call ");

@@ -79,7 +79,7 @@ def test_doctor_needs_no_rights():
 
 
 # What a command needs beside -i.
-WITH_INPUT = {"record": ["-o", "/dev/null"]}
+WITH_INPUT = {"learn": ["-o", "/dev/null"], "record": ["-o", "/dev/null"]}
 
 
 def inputs():
