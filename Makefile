@@ -189,6 +189,12 @@ $(OUT)/%.skel.h: $(OUT)/bpf/tests/%.bpf.o
 
 $(OBJ)/tests/bpf/at_call.o: | $(OUT)/at_call.skel.h
 
+# What tests/eval asks for the calls of a capture.
+build/tests/calls: $(OBJ)/tests/eval/bin/calls.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 # bench/tables.c: how long tables for unwinding take.
 build/bench/%: $(OBJ)/bench/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
@@ -258,9 +264,10 @@ check-bpf: all load
 check-kernels: all load
 	$(Q)tests/kernels/run
 
-eval: all
+eval: all load build/tests/calls
 	$(Q)tools/deps eval
 	$(Q)tests/eval/run
+	$(Q)tests/eval/run --label functions
 
 bench: all load
 	$(Q)tools/deps bench
@@ -296,4 +303,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(OBJ)/tests/eval/bin/calls.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)

@@ -56,8 +56,9 @@ async def read_memcached(reader):
 
 def request_of(args):
     if args.proto == 'http':
-        text = '%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n' % (args.method, args.path)
-        return text.encode(), read_http
+        more = 'Content-Length: %d\r\n' % args.body if args.body else ''
+        text = '%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n' % (args.method, args.path, more)
+        return text.encode() + b'x' * args.body, read_http
     if args.proto == 'memcached':
         return b'get k1\r\n', read_memcached
     return (args.path.strip('/') or 'PING').encode() + b'\r\n', read_redis
@@ -109,6 +110,7 @@ if __name__ == '__main__':
     p.add_argument('--rate', type=float, default=0)
     p.add_argument('--path', default='/')
     p.add_argument('--method', default='GET')
+    p.add_argument('--body', type=int, default=0, help='bytes')
     p.add_argument('--log', required=True)
     try:
         asyncio.run(main(p.parse_args()))

@@ -2,6 +2,7 @@
 """libuv's four workers are busy with pbkdf2; file reads wait behind them."""
 from kit import load, servers
 from kit.case import CALM, CLOSED_LOOP, Case, Expect
+from kit.truth import Truth
 
 SCRIPT = '''
 const http = require('http'), fs = require('fs'), crypto = require('crypto');
@@ -19,12 +20,15 @@ http.createServer((req, res) => {
 class TheCase(Case):
     name = 'node-pool'
     about = 'crypto.pbkdf2 flood beside fs.readFile handlers'
+    labels = ('waits', 'functions')
     tools = ('node', 'wrk')
     expect = {
         'degraded': Expect('workers', culprit='node|libuv'),
         'healthy': CLOSED_LOOP,
         'calm': CALM,
     }
+
+    truth = Truth('(?i:.*pbkdf2.*)')
 
     def setup(self):
         self.server = servers.node(self.lab, SCRIPT)
@@ -39,6 +43,11 @@ class TheCase(Case):
             self.loads['read'] = load.Client(self.lab, 'http', port, 4, rate=100, path='/read')
         else:
             self.loads['read'] = load.Wrk(self.lab, port, '/read', 8)
+
+    def learn_load(self):
+        for path, rate in (('/hash', 1), ('/plain', 100), ('/read', 80)):
+            self.loads[path] = load.Client(self.lab, 'http', self.server.port, 2, rate=rate,
+                                           path=path)
 
     def select(self):
         return ['-p', str(self.server.pid)]

@@ -2,11 +2,13 @@
 """All of PostgreSQL may do 30 writes a second: a disk limit."""
 from kit import host, load, servers
 from kit.case import CALM, Case, Expect
+from kit.truth import Truth
 
 
 class TheCase(Case):
     name = 'pg-disk'
     about = 'pgbench TPC-B, cgroup limit of 30 writes/s'
+    labels = ('waits', 'functions')
     tools = ('pgbench',)
 
     expect = {
@@ -17,6 +19,8 @@ class TheCase(Case):
                           why='closed loop: commits wait for the journal'),
         'calm': CALM,
     }
+
+    truth = Truth('XLogFlush')
 
     def setup(self):
         group = self.lab.cgroup('blkio')
@@ -32,6 +36,9 @@ class TheCase(Case):
     def load(self):
         options = ['-c', 2, '-R', 40] if self.calm else ['-c', 8, '-j', 2]
         self.loads[''] = load.pgbench(self.lab, self.server.port, *options)
+
+    def learn_load(self):
+        self.loads[''] = load.pgbench(self.lab, self.server.port, '-c', 3, '-N', '-R', 300)
 
     def select(self):
         return ['-p', str(self.server.pid)]

@@ -2,6 +2,7 @@
 """Sixteen clients update one row and hold it for 5 ms: a row lock."""
 from kit import load, servers
 from kit.case import Case, Expect
+from kit.truth import Truth
 
 HOT = '''begin;
 update hot set n = n + 1 where id = %s;
@@ -13,6 +14,7 @@ commit;
 class TheCase(Case):
     name = 'pg-hot-row'
     about = '16 clients: begin; update one row; pg_sleep(0.005); commit'
+    labels = ('waits', 'functions')
     tools = ('pgbench',)
     # Which of the two names a lock gets that is held 5 ms and has 15 waiters is
     # a matter of taste; the holder is another backend.
@@ -23,6 +25,8 @@ class TheCase(Case):
                           why='closed loop: own sleep, then the journal'),
         'calm': Expect('healthy', 'clients', 'timer', why='light load, own sleep of 5 ms'),
     }
+
+    truth = Truth('XactLockTableWait|ProcSleep')
 
     def setup(self):
         self.server = servers.postgres(self.lab)
@@ -37,6 +41,11 @@ class TheCase(Case):
         path = self.lab.write('hot.sql', script)
         options = ['-c', 2, '-R', 40] if self.calm else ['-c', 16, '-j', 2]
         self.loads[''] = load.pgbench(self.lab, self.server.port, '-f', path, *options)
+
+    def learn_load(self):
+        # A few rows, so that transactions do meet now and then.
+        path = self.lab.write('few.sql', '\\set id random(1, 12)\n' + HOT % ':id')
+        self.loads[''] = load.pgbench(self.lab, self.server.port, '-f', path, '-c', 6)
 
     def select(self):
         return ['-p', str(self.server.pid)]

@@ -2,11 +2,13 @@
 """redis syncs its append-only file at every write: fsync."""
 from kit import load, servers
 from kit.case import CALM, CLOSED_LOOP, Case, Expect
+from kit.truth import Truth
 
 
 class TheCase(Case):
     name = 'redis-fsync'
     about = 'redis SET with one client, appendfsync always'
+    labels = ('waits', 'functions')
     tools = ('redis-server', 'redis-benchmark')
     expect = {
         'degraded': Expect('fsync', resource=r'aof|vd|sd|nvme|xvd|dm-|md'),
@@ -14,10 +16,12 @@ class TheCase(Case):
         'calm': CALM,
     }
 
+    truth = Truth('flushAppendOnlyFile')
+
     def setup(self):
         # The light load has the background sync of every second, which is no fault.
         policy = {'degraded': ('yes', 'always'), 'healthy': ('no', 'no'),
-                  'calm': ('yes', 'everysec')}[self.variant]
+                  'calm': ('yes', 'everysec'), 'learn': ('yes', 'everysec')}[self.variant]
         self.server = servers.redis(self.lab, '--appendonly', policy[0],
                                     '--appendfsync', policy[1])
 
@@ -27,6 +31,10 @@ class TheCase(Case):
                                             path='SET k 1')
         else:
             self.loads['SET'] = load.RedisBench(self.lab, self.server.port, 1, '-t', 'set')
+
+    def learn_load(self):
+        self.loads['mix'] = load.RedisBench(self.lab, self.server.port, 8, '-t',
+                                            'set,get,lpush,sadd')
 
     def select(self):
         return ['-p', str(self.server.pid)]

@@ -10,6 +10,8 @@ Variants:
     degraded  the fault is there
     healthy   the same server and the same closed-loop load without the fault
     calm      the same server under a light load at a fixed rate
+    learn     for cases with the label functions: the same server without the
+              fault under another load (learn_load), to learn signatures from
 """
 import re
 
@@ -63,6 +65,10 @@ class Case:
     tools = ()			# programs that must be there
     variants = ('degraded', 'healthy', 'calm')
     expect = {}			# variant -> Expect; setup() may replace entries
+    group = 'servers'		# with the label functions: in which table
+    truth = None		# and its kit.truth.Truth; setup() may set it
+    functions_s = 8		# and how long its degraded run is recorded
+    functions_warm_s = 1.5	# and how long it runs before
 
     def __init__(self, lab, variant):
         self.lab = lab
@@ -79,6 +85,13 @@ class Case:
     def load(self):
         """Start the load (and the fault); fill self.loads."""
         raise NotImplementedError
+
+    def learn_load(self):
+        """Start a load other than load()'s on a sound server."""
+        raise NotImplementedError
+
+    def before_record(self):
+        """What a person does before recording calls: ask a JVM for names, say."""
 
     def select(self):
         """Arguments that select the server, as a person would."""

@@ -26,11 +26,11 @@ class Client:
     server's latency and not the client's own wait for the CPU.
     """
 
-    def __init__(self, lab, proto, port, conns=1, rate=0, path='/', cpu=None):
+    def __init__(self, lab, proto, port, conns=1, rate=0, path='/', cpu=None, body=0):
         self.log = lab.path('client-%d.txt' % len(lab.procs))
         self.proc = lab.spawn([sys.executable, CLIENT, proto, '127.0.0.1:%d' % port,
                                '--conns', conns, '--rate', rate, '--path', path,
-                               '--log', self.log],
+                               '--body', body, '--log', self.log],
                               cpu=host.cpu_for_load() if cpu is None else cpu,
                               stop=signal.SIGINT, nice=-15)
 

@@ -184,16 +184,75 @@ def tomcat(lab, max_threads, pages):
     for name, text in pages.items():
         lab.write('tomcat/webapps/ROOT/' + name, text)
     jars = ':'.join(home + '/bin/' + j for j in ('bootstrap.jar', 'tomcat-juli.jar'))
-    proc = lab.spawn(['java', '-Xmx256m', '-cp', jars, '-Dcatalina.home=' + home,
+    proc = lab.spawn(['java', '-Xmx256m', '-XX:+PreserveFramePointer', '-cp', jars, '-Dcatalina.home=' + home,
                       '-Dcatalina.base=' + lab.path('tomcat'),
                       '-Djava.io.tmpdir=' + lab.path('tomcat/temp'),
                       'org.apache.catalina.startup.Bootstrap', 'start'])
     return ready(lab, proc, port)
 
 
-def node(lab, script):
-    """script is JavaScript that listens on process.env.PORT."""
+def node(lab, script, names=False, name='server.js', env=None):
+    """script is JavaScript that listens on process.env.PORT; names: its functions get some."""
     port = host.free_port()
     exe = 'node' if shutil.which('node', path=host.PATH) else 'nodejs'
-    proc = lab.spawn([exe, lab.write('server.js', script)], env={'PORT': str(port)})
+    env = {'PORT': str(port), **{k: str(v) for k, v in (env or {}).items()}}
+    if names:
+        env['NODE_OPTIONS'] = '--perf-basic-prof-only-functions --interpreted-frames-native-stack'
+    proc = lab.spawn([exe, lab.write(name, script)], env=env)
+    PerfMap(lab, proc.pid)
+    return ready(lab, proc, port)
+
+
+class PerfMap:
+    """The file of names that a runtime leaves in /tmp; removed with the lab."""
+
+    def __init__(self, lab, pid):
+        self.path = '/tmp/perf-%d.map' % pid
+        lab.cgroups.append(self)
+
+    def remove(self):
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+
+
+def npm(lab, *packages):
+    """Packages of the registry, in the lab's own node_modules."""
+    lab.write('package.json', '{"private": true}\n')
+    lab.call(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', *packages])
+
+
+def jvm_names(lab, proc):
+    """Have a Java VM write the names of its compiled code, as `--jit` does."""
+    PerfMap(lab, proc.pid)
+    lab.call(['jcmd', proc.pid, 'Compiler.perfmap'])
+
+
+PYTHON = '/usr/bin/python3'
+PYTHON_SERVER = '''
+import os, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        data = handle(self.path).encode()
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
+'''
+
+
+def python(lab, handlers):
+    """A server with threads of Debian's Python; handlers defines handle(path)."""
+    port = host.free_port()
+    proc = lab.spawn([PYTHON, lab.write('server.py', handlers + PYTHON_SERVER)],
+                     env={'PORT': str(port)})
     return ready(lab, proc, port)

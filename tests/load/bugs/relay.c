@@ -91,9 +91,13 @@ FN static bool upstream_send(int fd)
 
 FN static long upstream_read(int fd, char *buf, size_t len)
 {
+	long got;
+
 	if (!bug_on("blocking-read") && !socket_ready(fd, POLLIN, WAIT_MS))
 		return -1;
-	return recv(fd, buf, len - 1, 0);
+	got = recv(fd, buf, len - 1, 0);
+	buf[got > 0 ? got : 0] = 0;
+	return got;
 }
 
 FN static long quote_fetch(int fd, char *buf, size_t len)

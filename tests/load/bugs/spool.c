@@ -18,13 +18,13 @@
 
 #include "frame.h"
 
-#define START_CNT 400		/* messages there at the start */
+#define START_CNT 3000		/* messages there at the start */
 #define MESSAGE_LEN 2000
 #define SYNC_EACH 64		/* records */
 #define TODO_MAX 256
 #define REPORT_ROWS 60
 #define REPORT_ROWS_BIG 1500
-#define TEMPLATE_PLACES 600
+#define TEMPLATE_PLACES 6000
 
 static struct {
 	pthread_mutex_t lock;
@@ -301,7 +301,7 @@ static const struct route routes[] = {
 static const struct bug bugs[] = {
 	{"fsync-record", "journal_append", "a journal synced at every record"},
 	{"tiny-writes", "report_emit", "a report written byte by byte"},
-	{"stat-storm", "template_find", "a file looked for at 600 places"},
+	{"stat-storm", "template_find", "a file looked for at 6,000 places"},
 	{"dir-rescan", "spool_oldest|spool_next", "a directory read again for each message"},
 	{NULL, NULL, NULL},
 };
