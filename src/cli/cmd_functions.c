@@ -13,13 +13,16 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/select.h"
 #include "cli/watching.h"
+#include "collect/flight.h"
 #include "collect/source.h"
 #include "functions/functions.h"
+#include "functions/sig.h"
 #include "model/model.h"
 #include "model/stack.h"
 #include "report/functions_out.h"
@@ -27,11 +30,14 @@
 #include "symbols/symbols.h"
 
 struct functions_cmd_opts {
+	struct select_opts select;
+	struct window_opts window;
 	struct input_opts input;
 	struct baseline_opts baseline;
 	struct output_opts output;
+	const char *sigs_path;
 	int units;		/* enum units_rule */
-	bool calls_only;
+	bool calls_only, all_stacks;
 	int64_t explain, top;
 };
 
@@ -56,6 +62,59 @@ static int model_read(const char *path, struct model **ret_model, struct err *er
 	}
 	model_finish(m);
 	*ret_model = m;
+	return 0;
+}
+
+/* Records for a while beside the watch of waits, whose samples tell of time between calls. */
+static int model_live(const struct functions_cmd_opts *o, struct model **ret_model,
+		      struct err *err)
+{
+	CLEANUP(buf_release) struct buf cmdline = {0};
+	struct watching w = {.verb = "recording calls", .ctrl_c = "answer now",
+			     .duration_ns = o->window.duration_ns};
+	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
+				   .stacks = 1};
+	struct flight_report report = {0};
+	struct flight_opts flight = {.window_ns = o->window.duration_ns, .with_waits = true,
+				     .then_ns = FLIGHT_NO_THEN, .report = &report};
+	struct source *src;
+	struct model *m;
+	int code;
+
+	flight.stacks = o->all_stacks ? FLIGHT_STACKS_ALL : FLIGHT_STACKS_SLOW;
+	watching_cmdline(&cmdline);
+	watch.cmdline = buf_str(&cmdline);
+	code = source_flight(&watch, &flight, &src, err);
+	if (code < 0)
+		return code;
+	m = model_new(&functions_model);
+	w.sinks[0] = model_sink(m);
+	code = watching_pump(&w, src, err);
+	source_free(src);
+	if (code < 0) {
+		model_free(m);
+		return code;
+	}
+	model_finish(m);
+	*ret_model = m;
+	return 0;
+}
+
+/* NULL without a path. */
+static int sigs_read(struct cli *cli, const struct sigs **ret_sigs, struct err *err)
+{
+	const struct functions_cmd_opts *o = cli->opts;
+	CLEANUP(buf_release) struct buf text = {0};
+	struct sigs *sigs = NULL;
+	int code = 0;
+
+	if (o->sigs_path)
+		code = file_read(o->sigs_path, SIG_FILE_MAX, &text, err);
+	if (o->sigs_path && code == 0)
+		code = sig_read(buf_str(&text), text.len, &cli->arena, &sigs, err);
+	if (code < 0)
+		return err_prefix(err, "signatures '%s'", o->sigs_path);
+	*ret_sigs = sigs;
 	return 0;
 }
 
@@ -124,17 +183,20 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 	struct functions_opts opts = {.units = (uint8_t)o->units, .calls_only = o->calls_only};
 	struct functions_view view = {.top = (size_t)o->top, .explain = (size_t)o->explain};
 	struct model *m = NULL, *good = NULL;
-	int code = 0;
+	const struct sigs *sigs = NULL;
+	int code = sigs_read(cli, &sigs, err);
 
+	if (code < 0)
+		return code;
 	if (o->baseline.path)
 		code = model_read(o->baseline.path, &good, err);
 	if (code < 0)
 		return err_prefix(err, "baseline");
-	code = model_read(o->input.path, &m, err);
+	code = o->input.path ? model_read(o->input.path, &m, err) : model_live(o, &m, err);
 	if (code == 0) {
 		opts.good = good;
 		opts.total_fn_cnt = program_fn_cnt(m);
-		view.r = functions_analyse(m, NULL, &opts, &cli->arena);
+		view.r = functions_analyse(m, sigs, &opts, &cli->arena);
 		if (!page->to_stdout)
 			print_view(o, &view);
 		code = page_write_view(page, &view, err);
@@ -149,12 +211,10 @@ static int functions_run(struct cli *cli, int argc, char **argv)
 	const struct functions_cmd_opts *o = cli->opts;
 	struct page_file page = {.fd = -1};
 	struct err err = {0};
-	int code = 0;
+	int code = watching_check(&o->select, o->input.path, NULL, &err);
 
 	(void)argc;
 	(void)argv;
-	if (!o->input.path)
-		code = err_usage(&err, "give a capture or another program's trace with -i");
 	if (code == 0)
 		code = page_file_open(&page, o->output.html_path, &err);
 	if (code < 0)
@@ -167,7 +227,12 @@ static int functions_run(struct cli *cli, int argc, char **argv)
 static const char *const unit_rules[] = {"work", "paper", NULL};
 
 static const struct opt functions_opt_table[] = {
+	OPT_GROUP(select_opt_table, struct functions_cmd_opts, select),
+	OPT_GROUP(window_opt_table, struct functions_cmd_opts, window),
 	OPT_GROUP(input_opt_table, struct functions_cmd_opts, input),
+	{.type = OPT_STRING, .long_name = "signatures", .metavar = "FILE",
+	 .help = "which calls tell which function, where calls have no stacks",
+	 OPT_AT(struct functions_cmd_opts, sigs_path)},
 	OPT_GROUP(baseline_opt_table, struct functions_cmd_opts, baseline),
 	{.type = OPT_CHOICE, .long_name = "units", .metavar = "RULE", .choices = unit_rules,
 	 .help = "what a piece of work is: work (from one wait for work to the next) or "
@@ -175,6 +240,9 @@ static const struct opt functions_opt_table[] = {
 	 OPT_AT(struct functions_cmd_opts, units)},
 	{.type = OPT_FLAG, .long_name = "calls-only", .help = "as if no call had a stack",
 	 OPT_AT(struct functions_cmd_opts, calls_only)},
+	{.type = OPT_FLAG, .long_name = "all-stacks",
+	 .help = "live: the stack of each call, not only of slow ones; costs more",
+	 OPT_AT(struct functions_cmd_opts, all_stacks)},
 	{.type = OPT_INT, .long_name = "explain", .metavar = "RANK", .min = 1, .max = 1000,
 	 .help = "show what put this rank there", OPT_AT(struct functions_cmd_opts, explain)},
 	{.type = OPT_INT, .long_name = "top", .metavar = "N", .min = 1, .max = 1000,
@@ -190,8 +258,9 @@ const struct cmd cmd_functions = {
 		 "(more calls, slower calls, calls that never returned, no calls at all), and\n"
 		 "ranks the functions by how much of the extra time, and how little of the usual\n"
 		 "time, went through them.  Needs no source and no baseline.",
-	.examples = "  heldup functions -i slow.heldup             # the ranked list\n"
-		    "  heldup functions -i slow.heldup --explain 1 # what put the first there\n"
+	.examples = "  heldup functions -p 1234                # record ten seconds, then rank\n"
+		    "  heldup functions -i slow.cap            # from a recording\n"
+		    "  heldup functions -i slow.cap --explain 1 # what put the first there\n"
 		    "  heldup functions -i strace.txt --baseline good.txt",
 	.json_schema = embed_functions_schema_json,
 	.opts = functions_opt_table,

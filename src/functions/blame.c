@@ -171,8 +171,7 @@ static void own_by_pairs(struct blame *b, const struct unit *u, double harm_ns, 
 
 	for (uint32_t i = 0; i < u->cnt; i++) {
 		const struct call *c = &calls[u->first + i], *next = next_call(b, u, i);
-		uint64_t end_ns = c->begin_ns + c->dur_ns;
-		uint64_t gap_ns = next && next->begin_ns > end_ns ? next->begin_ns - end_ns : 0;
+		uint64_t gap_ns = next ? own_gap_ns(c, next) : 0;
 		struct site *s;
 
 		if (!gap_ns || !all_ns)

@@ -16,6 +16,7 @@
 #include "functions/hangs.h"
 #include "functions/outside.h"
 #include "functions/rank.h"
+#include "functions/sig.h"
 #include "model/calls.h"
 #include "model/stack.h"
 
@@ -328,6 +329,22 @@ static void results_fill(struct analysis *a)
 		       a->arena->used_bytes;
 }
 
+static void sigs_fit(struct analysis *a, const struct sigs *sigs)
+{
+	struct sig_module *running;
+	struct sig_check check;
+	size_t cnt;
+
+	if (!sigs)
+		return;
+	running = sig_modules(a->p.m, a->arena, &cnt);
+	check = sig_check(sigs, running, cnt, a->arena);
+	if (cnt && sig_check_text(&check, a->arena))
+		a->r->thin |= THIN_SIGS_OTHER;
+	if (!a->r->total_fn_cnt)
+		a->r->total_fn_cnt = sigs->fn_cnt;
+}
+
 static void run(struct analysis *a, const struct sigs *sigs, const struct functions_opts *o)
 {
 	const struct model *m = a->r->m;
@@ -345,8 +362,10 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	blame_units(&a->blame);
 	hangs_find(&a->blame, &a->hangs, a->arena);
 	blame_samples(&a->blame);
-	if (fns)
-		rank_stacks(&a->blame, a->r, a->arena);
+	if (fns || sigs)
+		rank_make(&a->blame, sigs, a->r, a->arena);
+	a->r->by_signatures = !fns && sigs;
+	sigs_fit(a, sigs);
 	clusters_report(a);
 	units_report(a);
 	fn_units(a);

@@ -113,7 +113,9 @@ struct fn_report {
 	uint32_t rank;		/* from 1; the members of a tie share the first one's */
 	uint32_t tie;		/* number of the tie group from 1; 0: alone */
 	uint32_t tie_cnt;	/* functions in it, 1 alone */
+	uint32_t group;		/* of functions whose signatures are the same, 0 alone */
 	double score;		/* 0 to 1 */
+	double place;		/* the score it is sorted by: of its group's best */
 	double self;		/* part of the harm made in calls of its own, 0 to 1 */
 	double harm_share;	/* of all harm, what passed through it */
 	double usual_share;	/* of the normal work, what passed through it */

@@ -16,6 +16,8 @@
 #define OTHERS_SHARE 0.5
 /* Time in the queue for a CPU, of the time on it and in the queue. */
 #define QUEUED_SHARE 0.3
+/* And of the harm: else something else is slow besides. */
+#define HARM_QUEUED 0.5
 /* No function has a higher score: those that were hit have nothing in common. */
 #define COMMON_MAX 0.35
 /* So much of all time: less hits some function of most threads in any window. */
@@ -81,7 +83,7 @@ static const char *disk_neighbour(const struct model *m)
 }
 
 /* The process that had the CPUs most while ours waited for one, when ours waited long. */
-static const char *cpu_neighbour(const struct model *m)
+static const char *cpu_neighbour(const struct model *m, double harm_ns)
 {
 	uint64_t run = 0, queued = 0, ours = 0, others = 0, most = 0;
 	const char *who = NULL;
@@ -92,7 +94,8 @@ static const char *cpu_neighbour(const struct model *m)
 		run += m->threads[i].ns[ST_RUN];
 		queued += m->threads[i].ns[ST_RUNQ];
 	}
-	if ((double)queued < QUEUED_SHARE * (double)(run + queued) || !queued)
+	if ((double)queued < QUEUED_SHARE * (double)(run + queued) ||
+	    (double)queued < HARM_QUEUED * harm_ns)
 		return NULL;
 	for (size_t i = 0; i < m->culprit_cnt; i++) {
 		const struct culprit *c = &m->culprits[i];
@@ -155,7 +158,7 @@ void outside_find(const struct blame *b, double top_score, struct outside_report
 		ret->share = disk;
 		ret->who = arena_strdup(arena, who);
 	} else if ((b->class_harm[DEV_OWN] + b->class_harm[DEV_SLOWER]) / b->harm_ns >= MOST &&
-		   (who = cpu_neighbour(m))) {
+		   (who = cpu_neighbour(m, b->harm_ns))) {
 		ret->kind = OUTSIDE_CPU;
 		ret->share = (b->class_harm[DEV_OWN] + b->class_harm[DEV_SLOWER]) / b->harm_ns;
 		ret->who = arena_strdup(arena, who);

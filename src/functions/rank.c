@@ -7,8 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/cmp.h"
 #include "functions/appfn.h"
+#include "functions/vote.h"
 #include "model/calls.h"
 
 /* Scores and parts are rounded to this: what differs by less is rounding, not evidence. */
@@ -20,11 +23,14 @@ struct sums {			/* of one function */
 	uint32_t seen;		/* number of the last site, plus one */
 	struct fn_evidence ev[FN_EVIDENCE_MAX];
 	uint32_t ev_cnt;
+	const char *name, *module;
+	uint32_t group;		/* of signatures, plus one; 0 none */
 };
 
 struct folder {
 	const struct blame *b;
-	struct sums *sums;	/* by fn */
+	struct sums *sums;	/* by fn of the stacks, then what only signatures know */
+	size_t cnt;
 	uint32_t site;		/* number of the present one, plus one */
 };
 
@@ -187,10 +193,18 @@ static int cmp_fn(const void *pa, const void *pb)
 	const struct fn_report *a = pa, *b = pb;
 	int by_module;
 
+	CMP(b->place, a->place);
+	CMP(a->group, b->group);
 	CMP(b->score, a->score);
 	CMP(b->self, a->self);
 	by_module = strcmp(a->module, b->module);
 	return by_module ? by_module : strcmp(a->name, b->name);
+}
+
+static bool same_place(const struct fn_report *a, const struct fn_report *b)
+{
+	return a->group || b->group ? a->group == b->group
+				    : a->place == b->place && a->self == b->self;
 }
 
 /* Members of a tie keep its first one's rank; a tie of one is none. */
@@ -200,7 +214,7 @@ static void ties_make(struct functions_result *r)
 
 	for (size_t i = 0, end; i < r->fn_cnt; i = end) {
 		for (end = i + 1; end < r->fn_cnt; end++)
-			if (r->fns[end].score != r->fns[i].score)
+			if (!same_place(&r->fns[end], &r->fns[i]))
 				break;
 		tie += end - i > 1;
 		for (size_t k = i; k < end; k++) {
@@ -211,12 +225,34 @@ static void ties_make(struct functions_result *r)
 	}
 }
 
+/* Each group stands at the place of its best. */
+static void places_make(struct functions_result *r)
+{
+	CLEANUP(hmap_release) struct hmap best = {0};
+
+	for (size_t i = 0; i < r->fn_cnt; i++) {
+		struct fn_report *f = &r->fns[i];
+		uint64_t *slot;
+
+		f->place = f->score;
+		if (!f->group)
+			continue;
+		slot = hmap_slot(&best, f->group);
+		if (!*slot || r->fns[*slot - 1].score < f->score)
+			*slot = i + 1;
+	}
+	for (size_t i = 0; i < r->fn_cnt; i++)
+		if (r->fns[i].group)
+			r->fns[i].place = r->fns[*hmap_slot(&best, r->fns[i].group) - 1].score;
+}
+
 void rank_sort(struct functions_result *r)
 {
+	places_make(r);
 	qsort(r->fns, r->fn_cnt, sizeof(*r->fns), cmp_fn);
 	r->candidate_cnt = r->fn_cnt;
-	while (r->fn_cnt && (r->fn_cnt > LISTED_MAX || r->fns[r->fn_cnt - 1].score <= 0 ||
-			     r->fns[r->fn_cnt - 1].score < LISTED_SHARE * r->fns[0].score))
+	while (r->fn_cnt && (r->fn_cnt > LISTED_MAX || r->fns[r->fn_cnt - 1].place <= 0 ||
+			     r->fns[r->fn_cnt - 1].place < LISTED_SHARE * r->fns[0].place))
 		r->fn_cnt--;
 	ties_make(r);
 }
@@ -235,30 +271,114 @@ static int cmp_site(const void *pa, const void *pb)
 	return 0;
 }
 
-void rank_stacks(const struct blame *b, struct functions_result *r, struct arena *arena)
+static void fold_stacks(struct folder *f)
 {
+	const struct blame *b = f->b;
 	const struct appfns *fns = b->p->fns;
-	struct folder f = {.b = b};
 	const struct site **order = xcalloc(b->sites.cnt + 1, sizeof(struct site *));
 
-	f.sums = xcalloc(fns->fn_cnt + 1, sizeof(*f.sums));
+	for (size_t i = 0; i < fns->fn_cnt; i++) {
+		f->sums[i].name = fns->fns[i].name;
+		f->sums[i].module = fns->fns[i].module;
+	}
 	for (size_t i = 0; i < b->sites.cnt; i++)
 		order[i] = &b->sites.items[i];
 	qsort(order, b->sites.cnt, sizeof(struct site *), cmp_site);
 	for (size_t i = 0; i < b->sites.cnt; i++)
-		fold_site(&f, order[i]);
-	r->fns = ARENA_ARRAY(arena, struct fn_report, fns->fn_cnt + 1);
-	for (size_t i = 0; i < fns->fn_cnt; i++) {
-		struct fn_report *to = &r->fns[r->fn_cnt];
+		fold_site(f, order[i]);
+	free(order);
+}
 
-		if (f.sums[i].e + f.sums[i].p <= 0)
+/* ---- signatures */
+
+static const char *sig_module_name(const struct sigs *s, const struct sig_fn *fn)
+{
+	return fn->module == SIG_NO_MODULE ? "" : s->modules[fn->module].name;
+}
+
+static const char *episode_text(const struct sigs *s, uint32_t id, struct arena *arena)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	const struct episode *e = &s->episodes[id];
+
+	for (unsigned i = 0; i < e->len; i++)
+		buf_printf(&b, "%s%s", i ? " " : "", s->call_names[e->syms[i]]);
+	return arena_strdup(arena, buf_str(&b));
+}
+
+static uint64_t name_hash(const char *module, const char *name)
+{
+	return hash_u64(hash_bytes(module, strlen(module)) + 1) ^ hash_bytes(name, strlen(name));
+}
+
+static void vote_fold(struct sums *to, const struct votes *v, const struct sigs *s,
+		      double usual_scale, struct arena *arena)
+{
+	to->e += v->harm_ns;
+	to->e_weighted += v->harm_ns;
+	to->e_self += v->self_ns;
+	to->p += v->usual_ns * usual_scale;
+	to->p_weighted += v->usual_ns * usual_scale;
+	for (uint32_t i = 0; i < v->ev_cnt; i++) {
+		struct fn_evidence *e = ev_get(to, v->ev[i].nr, v->ev[i].kind);
+
+		e->harm_ns += (uint64_t)v->ev[i].harm_ns;
+		e->cnt += v->ev[i].cnt;
+		e->unit_cnt += v->ev[i].unit_cnt;
+		e->self = v->self_ns * 2 > v->harm_ns;
+		e->episode = episode_text(s, v->ev[i].episode, arena);
+	}
+}
+
+static void fold_votes(struct folder *f, const struct sigs *s, struct arena *arena)
+{
+	CLEANUP(hmap_release) struct hmap by_name = {0};
+	double usual_ns;
+	const struct votes *votes = vote_make(f->b, s, arena, &usual_ns);
+	double scale = part(f->b->usual_ns, usual_ns);
+
+	for (size_t i = 0; i < f->cnt; i++)
+		*hmap_slot(&by_name, name_hash(f->sums[i].module, f->sums[i].name)) = i + 1;
+	for (uint32_t i = 0; i < s->fn_cnt; i++) {
+		const char *module = sig_module_name(s, &s->fns[i]);
+		uint64_t *slot = hmap_slot(&by_name, name_hash(module, s->fns[i].name));
+		struct sums *to;
+
+		if (!*slot)
+			*slot = ++f->cnt;
+		to = &f->sums[*slot - 1];
+		to->name = s->fns[i].name;
+		to->module = module;
+		if (!f->b->p->fns && s->fns[i].group != SIG_NO_GROUP &&
+		    s->groups[s->fns[i].group].cnt > 1)
+			to->group = s->fns[i].group + 1;
+		vote_fold(to, &votes[i], s, f->b->p->fns ? 0 : scale, arena);
+	}
+}
+
+void rank_make(const struct blame *b, const struct sigs *sigs, struct functions_result *r,
+	       struct arena *arena)
+{
+	size_t max = (b->p->fns ? b->p->fns->fn_cnt : 0) + (sigs ? sigs->fn_cnt : 0);
+	struct folder f = {.b = b, .cnt = b->p->fns ? b->p->fns->fn_cnt : 0};
+
+	f.sums = xcalloc(max + 1, sizeof(*f.sums));
+	if (b->p->fns)
+		fold_stacks(&f);
+	if (sigs)
+		fold_votes(&f, sigs, arena);
+	r->fns = ARENA_ARRAY(arena, struct fn_report, f.cnt + 1);
+	for (size_t i = 0; i < f.cnt; i++) {
+		struct fn_report *to = &r->fns[r->fn_cnt];
+		const struct sums *s = &f.sums[i];
+
+		r->seen_fn_cnt += s->e + s->p > 0 || sigs;
+		if (s->e + s->p <= 0)
 			continue;
-		*to = (struct fn_report){.name = fns->fns[i].name, .module = fns->fns[i].module};
-		report_make(b, &f.sums[i], to);
+		*to = (struct fn_report){.name = s->name, .module = s->module, .group = s->group};
+		report_make(b, s, to);
 		r->fn_cnt++;
 	}
-	r->seen_fn_cnt = r->fn_cnt;
 	free(f.sums);
-	free(order);
 	rank_sort(r);
 }

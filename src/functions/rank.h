@@ -26,8 +26,9 @@
 
 struct arena;
 struct functions_result;
+struct sigs;
 
-#define CALLER_WEIGHT 0.8
+#define CALLER_WEIGHT 0.7
 /* Harm of this part of all time counts as much as the plain cost of functions. */
 #define HARM_SHARE 0.1
 /* Where time goes is no deviation: at most so much of a score. */
@@ -36,13 +37,18 @@ struct functions_result;
 #define LISTED_SHARE 0.1
 enum { LISTED_MAX = 25 };
 
-/* Fills r->fns and what counts them. */
-void rank_stacks(const struct blame *b, struct functions_result *r, struct arena *arena);
+/* Fills r->fns and what counts them; by stacks where there are some, else by sigs, or NULL. */
+void rank_make(const struct blame *b, const struct sigs *sigs, struct functions_result *r,
+	       struct arena *arena);
 
 /* The part below: e and weighted e of harm, p of usual time; see above. */
 double rank_score(double e_weighted, double e, double p);
 
-/* Sorts by score (then self, module, name), cuts, gives ranks and ties. */
+/*
+ * Sorts by score (then self, module, name), cuts, gives ranks and ties.  What
+ * has the same group (0: none) cannot be told apart: it stands at the rank of
+ * its best.
+ */
 void rank_sort(struct functions_result *r);
 
 #endif /* FUNCTIONS_RANK_H */

@@ -29,7 +29,11 @@
 /* Bits of a key beside the call's number, its kind or function. */
 #define KEY_ANY (UINT64_C(1) << 63)
 #define KEY_STACK (UINT64_C(1) << 62)
-enum { HOME_MIN = 2 };		    /* once is no habit */
+#define KEY_BEFORE UINT64_C(0xffffffff)
+enum {
+	HOME_MIN = 2,	 /* once is no habit */
+	HOME_OTHERS = 8, /* a place of the same call is home too from this part of the waits on */
+};
 
 /* How many waits for a lock or a sleep one wait of the kind outweighs. */
 static unsigned home_weight(unsigned cls)
@@ -73,9 +77,12 @@ uint64_t call_key(const struct units_opts *o, const struct call *c, const struct
 	key = KEY_ANY | (uint64_t)c->nr << 32;
 	if (o->fns && c->stack != NO_IDX && o->fns->stacks[c->stack].cnt)
 		return key | KEY_STACK | (o->fns->stacks[c->stack].frames[0].fn + 1);
-	key |= (uint64_t)c->kind << 48;
+	if (cls == CALL_READ) /* of one that has not returned the kind may be unknown */
+		key |= (uint64_t)c->kind << 48;
 	if (cls == CALL_READ || cls == CALL_FUTEX)
 		key |= before ? before->nr + 1u : 0;
+	else
+		key |= 1;
 	return key;
 }
 
@@ -100,8 +107,14 @@ bool key_is_home(const struct home *home, uint64_t key)
 {
 	if (!home->key || !key)
 		return false;
-	return key == home->key || (!(key & KEY_STACK) && (home->key & KEY_STACK) &&
-				    key_nr(key) == key_nr(home->key));
+	if (key_nr(key) != key_nr(home->key))
+		return false;
+	for (unsigned i = 0; i < HOME_KEYS - 1; i++)
+		if (key == home->others[i])
+			return true;
+	/* without a stack, or at the window's begin, where nothing is before it */
+	return key == home->key || (!(key & KEY_STACK) && ((home->key & KEY_STACK) ||
+							   !(key & KEY_BEFORE)));
 }
 
 struct key_sum { uint64_t key, cnt; };
@@ -113,6 +126,21 @@ static bool sum_better(const struct dims *d, const struct key_sum *a, const stru
 	uint64_t wb = b->cnt ? b->cnt * home_weight(class_of(d, key_nr(b->key))) : 0;
 
 	return wa != wb ? wa > wb : a->key < b->key;
+}
+
+/* The lowest keys stay: the table's order decides nothing. */
+static void other_add(struct home *home, uint64_t key)
+{
+	for (unsigned i = 0; i < HOME_KEYS - 1; i++) {
+		uint64_t was = home->others[i];
+
+		if (was && was < key)
+			continue;
+		home->others[i] = key;
+		key = was;
+		if (!key)
+			return;
+	}
 }
 
 static void home_find(struct units *u, const struct call *calls, const struct call_run *run,
@@ -140,7 +168,11 @@ static void home_find(struct units *u, const struct call *calls, const struct ca
 		if (sum.cnt >= HOME_MIN && sum_better(o->dims, &sum, &best))
 			best = sum;
 	}
-	*ret_home = (struct home){best.key, best.cnt};
+	*ret_home = (struct home){.key = best.key};
+	for (pos = 0; best.key && hmap_next(&sums, &pos, &e);)
+		if (e.key != best.key && key_nr(e.key) == key_nr(best.key) &&
+		    e.value * HOME_OTHERS >= best.cnt && e.value >= HOME_MIN)
+			other_add(ret_home, e.key);
 }
 
 /* ---- cutting */

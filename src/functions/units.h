@@ -41,9 +41,11 @@ struct unit {			/* 16 bytes; calls[first, first + cnt) of one thread */
 	uint32_t shape;		/* later: idx of its shape */
 };
 
+enum { HOME_KEYS = 4 };
+
 struct home {			/* of one thread */
 	uint64_t key;		/* as call_key gives it; 0: none */
-	uint64_t wait_cnt;
+	uint64_t others[HOME_KEYS - 1]; /* of the same call, nearly as often; 0: none */
 };
 
 struct units {

@@ -59,11 +59,20 @@ static void feature_add(struct vectors *v, unsigned dim, uint64_t ns)
 	v->busy_ns += ns;
 }
 
+uint64_t own_gap_ns(const struct call *c, const struct call *next)
+{
+	uint64_t end_ns = call_end(c);
+	uint64_t gap_ns = next->begin_ns > end_ns ? next->begin_ns - end_ns : 0;
+
+	return next->flags & CALLF_SWITCHED && gap_ns < OWN_SWITCHED_NS ? 0 : gap_ns;
+}
+
 void vectors_of(struct vectors *v, const struct unit *u)
 {
 	const struct call *calls = v->m->calls->calls + u->first;
-	uint64_t span_ns = unit_end_ns(v->m, u) - unit_begin_ns(v->m, u), noise_ns = 0;
-	uint32_t call_cnt = 0;
+	const struct call_run *run = &v->m->calls->runs[calls->thread];
+	uint32_t left = run->first + run->cnt - u->first;
+	struct feature own = {0};
 
 	memset(v->bits, 0, sizeof(v->bits));
 	v->busy_ns = 0;
@@ -72,18 +81,16 @@ void vectors_of(struct vectors *v, const struct unit *u)
 		unsigned dim = v->d->of_nr[calls[i].nr];
 		bool home = i == 0 && u->at_home;
 
-		if (dim == DIM_NONE) {
-			noise_ns += calls[i].dur_ns;
+		own.ns += i + 1 < left ? own_gap_ns(&calls[i], &calls[i + 1]) : 0;
+		if (dim == DIM_NONE)
 			continue;
-		}
-		call_cnt++;
+		own.cnt++;
 		feature_add(v, dim, home ? 0 : calls[i].dur_ns);
 		if (!home && calls[i].result == CALL_UNFINISHED && v->d->cls[dim] != CALL_END)
 			v->stuck_dim = (uint16_t)dim;
 	}
-	noise_ns += v->busy_ns;
-	v->at[DIM_OWN] = (struct feature){call_cnt, span_ns > noise_ns ? span_ns - noise_ns : 0};
-	v->busy_ns += v->at[DIM_OWN].ns;
+	v->at[DIM_OWN] = own;
+	v->busy_ns += own.ns;
 	v->cnt = 0;
 	v->dims[v->cnt++] = DIM_OWN;
 	for (unsigned w = 0; w < DIMS_MAX / 64; w++)

@@ -16,9 +16,11 @@
 #include "functions/dims.h"
 #include "functions/units.h"
 
+struct call;
+
 struct feature {
 	uint32_t cnt;		/* of DIM_OWN: calls that are no noise */
-	uint64_t ns;		/* of DIM_OWN: between the calls and until the next unit */
+	uint64_t ns;		/* of DIM_OWN: own time between the calls, until the next unit */
 };
 
 struct vectors {
@@ -34,6 +36,14 @@ struct vectors {
 
 struct vectors *vectors_new(const struct model *m, const struct dims *d);
 void vectors_free(struct vectors *v);
+
+/*
+ * The thread's own time between the end of a call and its next one.  Where it
+ * lost its CPU meanwhile (CALLF_SWITCHED) and was back soon, that was the wait
+ * for a CPU and not its own.
+ */
+#define OWN_SWITCHED_NS UINT64_C(5000000) /* longer than a scheduler's slice: it ran too */
+uint64_t own_gap_ns(const struct call *c, const struct call *next);
 
 void vectors_of(struct vectors *v, const struct unit *u);
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FUNCTIONS_VOTE_H
+#define FUNCTIONS_VOTE_H
+/*
+ * Functions from calls alone: where a call that carries harm has no stack,
+ * the episodes of the signatures that hold this very call vote for their
+ * functions.  A vote weighs as the episode is specific, as it is typical of
+ * the function, and half where the function does not make its calls itself.
+ *
+ *	vote_make: votes by function of the signatures, in the arena
+ *
+ * Linear: each unit is run through the automaton once.  Of normal units at
+ * most VOTE_NORMAL_MAX at equal steps are, which is enough to know what is
+ * usual.
+ */
+#include "functions/blame.h"
+#include "functions/sig.h"
+
+struct arena;
+
+enum { VOTE_NORMAL_MAX = 20000, VOTE_EVIDENCE = 3 };
+
+struct vote_evidence {
+	uint16_t nr;		/* NR_OWN: time between calls */
+	uint8_t kind;		/* enum dev_kind */
+	uint32_t episode;	/* idx in sigs->episodes */
+	double harm_ns;
+	uint64_t cnt;
+	uint32_t unit_cnt, last_unit;
+};
+
+struct votes {			/* of one function */
+	double harm_ns;		/* weighed */
+	double self_ns;		/* the part of it that it made itself, as learnt */
+	double usual_ns;	/* the same of normal units */
+	struct vote_evidence ev[VOTE_EVIDENCE]; uint32_t ev_cnt;
+};
+
+/* usual_all_ns: of the normal units that were looked at, what votes were about. */
+struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct arena *arena,
+			double *ret_usual_all_ns);
+
+#endif /* FUNCTIONS_VOTE_H */
