@@ -185,6 +185,28 @@ static void own_by_pairs(struct blame *b, const struct unit *u, double harm_ns, 
 	}
 }
 
+/*
+ * Harm in calls of which no stack was taken is where the thread was seen
+ * meanwhile: a thread that makes many fast calls runs between and in them.
+ */
+static void calls_by_samples(struct blame *b, const struct unit *u, unsigned dim, unsigned kind)
+{
+	const struct model *m = b->p->m;
+	uint32_t thread = m->calls->calls[u->first].thread, from, to;
+	uint16_t nr = b->p->dims.nr_of[dim];
+
+	if (!b->samples || b->no_stack_ns[dim] <= 0)
+		return;
+	from = samples_from(b, thread, unit_begin_ns(m, u));
+	to = samples_from(b, thread, unit_end_ns(m, u));
+	for (uint32_t i = from; i < to; i++) {
+		b->sample_bad[b->samples[i]] = 1;
+		site_harm(b, blame_site(b, m->samples[b->samples[i]].stack, nr, 0, false), kind,
+			  b->no_stack_ns[dim] / (to - from),
+			  (uint32_t)(u - b->p->units.units.items));
+	}
+}
+
 /* true when there were samples to lay it on. */
 static bool own_by_samples(struct blame *b, const struct unit *u, double harm_ns)
 {
@@ -233,12 +255,21 @@ static void bad_unit(struct blame *b, const struct unit *u, const struct vectors
 	for (uint32_t k = 0; k < r->dev_cnt; k++)
 		if (r->devs[k].kind == DEV_OWN)
 			own_ns += r->devs[k].harm_ns * r->weight;
+	for (uint32_t i = 0; i < v->cnt; i++)
+		b->no_stack_ns[v->dims[i]] = 0;
 	for (uint32_t i = 0; i < u->cnt; i++) {
 		struct share s = blame_call(b, u, r, v, i);
+		uint32_t stack = s.ns > 0 ? stack_near(b, u, i) : NO_IDX;
 
+		if (s.ns > 0 && stack == NO_IDX)
+			b->no_stack_ns[b->p->dims.of_nr[calls[i].nr]] += s.ns;
 		if (s.ns > 0)
-			site_harm(b, blame_site(b, stack_near(b, u, i), calls[i].nr, 0, false),
-				  s.kind, s.ns, unit);
+			site_harm(b, blame_site(b, stack, calls[i].nr, 0, false), s.kind, s.ns,
+				  unit);
+	}
+	for (uint32_t k = 0; k < r->dev_cnt; k++) {
+		calls_by_samples(b, u, r->devs[k].dim, r->devs[k].kind);
+		b->no_stack_ns[r->devs[k].dim] = 0;
 	}
 	if (own_ns > 0 && !own_by_samples(b, u, own_ns))
 		own_by_pairs(b, u, own_ns, v->at[DIM_OWN].ns);

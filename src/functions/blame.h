@@ -37,6 +37,7 @@ struct blame {
 	VEC(struct bad_unit) bad; /* at most twice BAD_UNITS_MAX; sorted by blame_units */
 	uint32_t *samples; uint32_t *sample_first; /* idx by thread, time; thread_cnt + 1 */
 	uint8_t *sample_bad;	/* by model sample idx: it carries harm */
+	double no_stack_ns[DIMS_MAX]; /* of the present unit: harm in calls without a stack */
 	double harm_ns, usual_ns;
 	double class_harm[DEV_KIND_CNT];
 	uint64_t abnormal_cnt;

@@ -162,6 +162,20 @@ static bool is_watched(const struct model *m, const struct thread *t)
 	return t->proc < m->proc_cnt && m->procs[t->proc].target && !t->exited;
 }
 
+/* How long those wait that cannot go on before this thread does. */
+static double waiters_ns(const struct model *m, uint32_t thread)
+{
+	double sum = 0;
+
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		const struct call *c = last_call(m, t);
+
+		if (c && c->result == CALL_UNFINISHED && hangs_waits_for(m, t) == thread)
+			sum += (double)c->dur_ns;
+	}
+	return sum;
+}
+
 static struct spin spin_of(const struct blame *b, uint32_t thread)
 {
 	const struct model *m = b->p->m;
@@ -169,6 +183,7 @@ static struct spin spin_of(const struct blame *b, uint32_t thread)
 	const struct call *last = last_call(m, thread);
 	struct spin s = {.thread = thread, .stack = NO_IDX, .end_ns = m->calls->end_ns};
 	unsigned dim = last ? b->p->dims.of_nr[last->nr] : DIM_NONE;
+	double waited_ns;
 	struct ran ran;
 
 	if (last && (last->result == CALL_UNFINISHED ||
@@ -183,10 +198,12 @@ static struct spin spin_of(const struct blame *b, uint32_t thread)
 	s.harm_ns = (double)(s.end_ns - s.begin_ns);
 	if (b->samples && (double)ran.ns < SPIN_RUNS * s.harm_ns)
 		s.harm_ns = 0;
+	waited_ns = s.harm_ns > 0 ? waiters_ns(m, thread) : 0;
 	if (!b->samples)
 		s.harm_ns *= last ? WEIGHT_UNSEEN : 0;
-	else if (!last)
+	else if (!last && waited_ns <= 0)
 		s.harm_ns *= WEIGHT_COMPUTES;
+	s.harm_ns += waited_ns;
 	s.stack = s.sampled ? ran.stack : last ? last->stack : NO_IDX;
 	return s;
 }

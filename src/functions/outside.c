@@ -15,11 +15,13 @@
 /* Others' part of a device's or the CPUs' time from which they matter more than we do. */
 #define OTHERS_SHARE 0.5
 /* Time in the queue for a CPU, of the time on it and in the queue. */
-#define QUEUED_SHARE 0.3
+#define QUEUED_SHARE 0.5
 /* And of the harm: else something else is slow besides. */
 #define HARM_QUEUED 0.5
 /* No function has a higher score: those that were hit have nothing in common. */
 #define COMMON_MAX 0.35
+/* A neighbour on the CPUs slows whatever runs; one function far before the others is the cause. */
+#define CPU_SCORE_MAX 0.6
 /* So much of all time: less hits some function of most threads in any window. */
 #define HARM_MIN 0.2
 /* At once: the middle half of the threads hit first within this part of the window. */
@@ -158,7 +160,7 @@ void outside_find(const struct blame *b, double top_score, struct outside_report
 		ret->share = disk;
 		ret->who = arena_strdup(arena, who);
 	} else if ((b->class_harm[DEV_OWN] + b->class_harm[DEV_SLOWER]) / b->harm_ns >= MOST &&
-		   (who = cpu_neighbour(m, b->harm_ns))) {
+		   top_score < CPU_SCORE_MAX && (who = cpu_neighbour(m, b->harm_ns))) {
 		ret->kind = OUTSIDE_CPU;
 		ret->share = (b->class_harm[DEV_OWN] + b->class_harm[DEV_SLOWER]) / b->harm_ns;
 		ret->who = arena_strdup(arena, who);

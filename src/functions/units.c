@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's home is the key at which it blocked most often.  Times do not
- * count: a hung thread sleeps longest where it hangs, but comes back there
- * once at most.  Of several kinds, those that only ever wait for work weigh
- * more: a worker that sleeps between two tries of one request, or that waits
- * for locks, still goes home to its poll.
+ * A thread's home is the key at which it blocked most often, of those it rests
+ * at.  The longest wait does not count: a hung thread sleeps longest where it
+ * hangs, but comes back there once at most.  Of several kinds, those that only
+ * ever wait for work weigh more: a worker that sleeps between two tries of one
+ * request, or that waits for locks, still goes home to its poll.
  */
 #include "functions/units.h"
 
@@ -32,6 +32,7 @@
 #define KEY_BEFORE UINT64_C(0xffffffff)
 enum {
 	HOME_MIN = 2,	 /* once is no habit */
+	HOME_REST = 20,	 /* nor is what has less than this part of the resting of another place */
 	HOME_OTHERS = 8, /* a place of the same call is home too from this part of the waits on */
 };
 
@@ -117,7 +118,33 @@ bool key_is_home(const struct home *home, uint64_t key)
 							   !(key & KEY_BEFORE)));
 }
 
-struct key_sum { uint64_t key, cnt; };
+struct key_sum { uint64_t key, cnt, ns, max_ns; };
+
+struct key_sums {		/* of one thread */
+	VEC(struct key_sum) items;
+	struct hmap by_key;	/* to place plus one */
+};
+
+static void sum_add(struct key_sums *t, uint64_t key, uint64_t ns)
+{
+	uint64_t *slot = hmap_slot(&t->by_key, key);
+	struct key_sum *sum;
+
+	if (!*slot) {
+		vec_push(&t->items, ((struct key_sum){.key = key}));
+		*slot = t->items.cnt;
+	}
+	sum = &t->items.items[*slot - 1];
+	sum->cnt++;
+	sum->ns += ns;
+	sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
+}
+
+/* Without the longest: where a thread hung once it does not rest. */
+static uint64_t rest_ns(const struct key_sum *sum)
+{
+	return sum->ns - sum->max_ns;
+}
 
 /* The more weight the better; the lower key of two, whatever came first. */
 static bool sum_better(const struct dims *d, const struct key_sum *a, const struct key_sum *b)
@@ -143,14 +170,35 @@ static void other_add(struct home *home, uint64_t key)
 	}
 }
 
+static void home_choose(const struct key_sums *t, const struct dims *d, struct home *ret_home)
+{
+	struct key_sum best = {0};
+	uint64_t most_ns = 0;
+	bool stacks = false;
+
+	*ret_home = (struct home){0};
+	/* where only slow calls have stacks, the others say nothing of where they were made */
+	VEC_FOREACH(&t->items, sum) {
+		stacks |= (sum->key & KEY_STACK) && sum->cnt >= HOME_MIN;
+		most_ns = rest_ns(sum) > most_ns ? rest_ns(sum) : most_ns;
+	}
+	VEC_FOREACH(&t->items, sum)
+		if (sum->cnt >= HOME_MIN && (!stacks || sum->key & KEY_STACK) &&
+		    rest_ns(sum) >= most_ns / HOME_REST && sum_better(d, sum, &best))
+			best = *sum;
+	ret_home->key = best.key;
+	VEC_FOREACH(&t->items, sum)
+		if (best.key && sum->key != best.key && key_nr(sum->key) == key_nr(best.key) &&
+		    (sum->key & KEY_STACK) == (best.key & KEY_STACK) &&
+		    sum->cnt * HOME_OTHERS >= best.cnt && sum->cnt >= HOME_MIN)
+			other_add(ret_home, sum->key);
+}
+
 static void home_find(struct units *u, const struct call *calls, const struct call_run *run,
 		      const struct units_opts *o, struct home *ret_home)
 {
-	CLEANUP(hmap_release) struct hmap sums = {0};
-	struct key_sum best = {0};
-	struct hmap_entry e;
+	struct key_sums sums = {0};
 	const struct call *before = NULL;
-	size_t pos = 0;
 
 	for (const struct call *c = calls + run->first; c < calls + run->first + run->cnt; c++) {
 		uint64_t key;
@@ -160,19 +208,11 @@ static void home_find(struct units *u, const struct call *calls, const struct ca
 		key = call_key(o, c, before);
 		before = c;
 		if (key && c->result != CALL_UNFINISHED && call_blocked(u, c))
-			++*hmap_slot(&sums, key);
+			sum_add(&sums, key, c->dur_ns);
 	}
-	while (hmap_next(&sums, &pos, &e)) {
-		struct key_sum sum = {e.key, e.value};
-
-		if (sum.cnt >= HOME_MIN && sum_better(o->dims, &sum, &best))
-			best = sum;
-	}
-	*ret_home = (struct home){.key = best.key};
-	for (pos = 0; best.key && hmap_next(&sums, &pos, &e);)
-		if (e.key != best.key && key_nr(e.key) == key_nr(best.key) &&
-		    e.value * HOME_OTHERS >= best.cnt && e.value >= HOME_MIN)
-			other_add(ret_home, e.key);
+	home_choose(&sums, o->dims, ret_home);
+	vec_release(&sums.items);
+	hmap_release(&sums.by_key);
 }
 
 /* ---- cutting */

@@ -14,6 +14,8 @@
 
 /* An episode that all functions have still tells which functions there are. */
 #define SPECIFICITY_MIN 0.01
+/* What was seen once is less sure to be typical: as if it had been otherwise so many times. */
+#define SEEN_DOUBT 2
 /* Callers of who makes the calls. */
 #define CALLER_VOTE 0.5
 
@@ -43,7 +45,7 @@ static double self_share(const struct sig_fn *f)
 static float weight_of(const struct sigs *s, const struct sig_fn *f, const struct sig_ep *ep)
 {
 	double specific = s->specificity[ep->id];
-	double typical = f->invocations ? (double)ep->support / (double)f->invocations : 0;
+	double typical = (double)ep->support / (double)(f->invocations + SEEN_DOUBT);
 
 	specific = specific > SPECIFICITY_MIN ? specific : SPECIFICITY_MIN;
 	return (float)(specific * typical *

@@ -102,8 +102,8 @@ static void put_subject(struct pen *p, const struct functions_result *r)
 	buf_printf(&b, ", %s calls", fmt_count(u, r->call_cnt));
 	if (r->m->calls->reason[0])
 		buf_printf(&b, " (%s)", r->m->calls->reason);
-	buf_printf(&b, " in %s pieces of work, %s of %s kinds abnormal", fmt_count(t, r->unit_cnt),
-		   fmt_count(u, r->abnormal_cnt), fmt_count(v, r->cluster_cnt));
+	buf_printf(&b, " in %s pieces of work of %s kinds, %s abnormal", fmt_count(t, r->unit_cnt),
+		   fmt_count(u, r->cluster_cnt), fmt_count(v, r->abnormal_cnt));
 	pen_wrap(p, PEN_BOLD, 0, 2, buf_str(&b));
 	pen_nl(p);
 }

@@ -4,6 +4,9 @@ import struct
 import zlib
 
 STR, META, TASK, RES, WAIT, TICK, MODULE, STACK, FRAME, SAMPLE = 1, 2, 3, 4, 5, 7, 24, 25, 26, 27
+CALLS, CALL_NAME, WINDOW = 28, 29, 30
+SWITCHES, ALL_STACKS = 1 << 0, 1 << 2
+BLOCKED = 1 << 0
 TARGET = 1 << 2
 FUTEX, EPOLL = 1, 4           # wait classes
 RES_FUTEX, RES_EPOLL = 1, 4   # kinds of resource
@@ -81,6 +84,21 @@ class Capture:
 
     def sample(self, tid, at_ms, stack, cnt=1):
         self.put(SAMPLE, tid, at_ms, struct.pack("<4I", 10, self.stack(stack), 0, cnt))
+
+    def calls(self, rows, flags=SWITCHES | ALL_STACKS):
+        """A window of calls, each (tid, begin_ms, ms, name, stack or None, result)."""
+        names = sorted({row[3] for row in rows})
+        for nr, name in enumerate(names):
+            self.put(CALL_NAME, 0, 0, struct.pack("<II", nr, self.str(name)))
+        for i in range(0, len(rows), 200):
+            body = b""
+            for tid, begin, ms, name, stack, result in rows[i:i + 200]:
+                body += struct.pack("<QQIIHHBBBB", BASE_NS + int(begin * 1e6), int(ms * 1e6), tid,
+                                    self.stack(stack) if stack else 0, names.index(name), 0xffff,
+                                    result, 0, BLOCKED if ms > 0.05 else 0, 0)
+            self.put(CALLS, 0, 0, struct.pack("<II", len(rows[i:i + 200]), 0) + body)
+        end = max(row[1] + row[2] for row in rows)
+        self.put(WINDOW, 0, end, struct.pack("<QQQII", BASE_NS, 0, 0, flags, self.str("made")))
 
     def write(self, path, seconds=1):
         self.put(TICK, 0, seconds * 1000, struct.pack("<Q", BASE_NS))

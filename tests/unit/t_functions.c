@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "functions/cluster.h"
+#include "functions/learn.h"
 #include "functions/outliers.h"
 #include "functions/rank.h"
 #include "functions/vectors.h"
@@ -460,6 +461,105 @@ TEST(functions_without_calls_or_stacks)
 	OK(r->thin & THIN_NO_SIGNATURES);
 	EQ_U(r->abnormal_cnt, 1);
 	EQ_U(r->units[0].devs[0].nr, NR_FSYNC);
+	synth_free(c.s);
+}
+
+/* What was learnt where there were stacks names the function where there are none. */
+TEST(functions_signatures_stand_in_for_stacks)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene good, bad;
+	const struct functions_result *r;
+	const struct sigs *sigs;
+
+	begin(&good);
+	for (unsigned i = 0; i < 200; i++)
+		request(&good, 2, 1);
+	judge_scene(&good, &arena, NULL);
+	sigs = learn_model(synth_model(good.s), NULL, &arena, &(struct learn_stats){0});
+	begin(&bad);
+	for (unsigned i = 0; i < 200; i++)
+		request(&bad, 2, i % 20 == 7 ? 80 : 1);
+	r = judge_scene(&bad, &arena, &(struct functions_opts){.calls_only = true});
+	EQ_U(r->fn_cnt, 0);
+	r = functions_analyse(synth_model(bad.s), sigs,
+			      &(struct functions_opts){.calls_only = true}, &arena);
+	OK(r->by_signatures);
+	OK(fn_named(r, "save")->rank <= 2);
+	EQ_U(fn_named(r, "save")->evidence[0].nr, NR_FSYNC);
+	HAS(fn_named(r, "save")->evidence[0].episode, "fsync");
+	for (size_t i = 0; i < r->fn_cnt; i++)
+		OK(strcmp(r->fns[i].name, "reply") != 0 || r->fns[i].rank > 1);
+	synth_free(good.s);
+	synth_free(bad.s);
+}
+
+static void same_result(const struct functions_result *a, const struct functions_result *b)
+{
+	EQ_U(a->fn_cnt, b->fn_cnt);
+	EQ_U(a->abnormal_cnt, b->abnormal_cnt);
+	EQ_U(a->harm_ns, b->harm_ns);
+	for (size_t i = 0; i < a->fn_cnt; i++) {
+		ROW(i);
+		EQ_S(a->fns[i].name, b->fns[i].name);
+		EQ_U(a->fns[i].rank, b->fns[i].rank);
+		NEAR(a->fns[i].score, b->fns[i].score, 1e-9);
+	}
+}
+
+/* Stacks and calls come in another order: the result does not tell. */
+TEST(functions_order_of_events_does_not_matter)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c[2];
+	const struct functions_result *r[2];
+
+	for (unsigned k = 0; k < 2; k++) {
+		begin(&c[k]);
+		if (k) {
+			synth_stack(c[k].s, 10, WRITE);
+			synth_stack(c[k].s, 10, "fsync@libc.so.6;save;serve;loop;main");
+			synth_stack(c[k].s, 10, "stat@libc.so.6;look_up;find;serve;loop;main");
+		}
+		for (unsigned i = 0; i < 40; i++)
+			request(&c[k], i == 7 || i == 21 ? 30 : 1, i % 13 == 5 ? 20 : 1);
+		for (uint32_t i = 0; k && i < c[k].cnt / 2; i++) {
+			struct ev_call t = c[k].calls[i];
+
+			c[k].calls[i] = c[k].calls[c[k].cnt - 1 - i];
+			c[k].calls[c[k].cnt - 1 - i] = t;
+		}
+		r[k] = judge_scene(&c[k], &arena, NULL);
+	}
+	OK(r[0]->fn_cnt > 3);
+	same_result(r[0], r[1]);
+	synth_free(c[0].s);
+	synth_free(c[1].s);
+}
+
+/* Calls without a stack of their own are where the thread was seen meanwhile. */
+TEST(functions_samples_stand_in_for_stacks)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	for (unsigned i = 0; i < 60; i++) {
+		double from;
+
+		call(&c, NR_POLL, 5, LOOP);
+		from = c.now;
+		for (unsigned k = 0; k < (i % 20 == 7 ? 3000 : 2); k++)
+			call(&c, NR_STAT, 0.01, NULL);
+		for (double at = from; at < c.now && i % 20 == 7; at += 5)
+			synth_sample(c.s, 11, synth_stack(c.s, 10, "stat@libc.so.6;look_up;serve;"
+							  "loop;main"), at, 1);
+		call(&c, NR_WRITE, 0.02, WRITE);
+	}
+	r = judge_scene(&c, &arena, NULL);
+	EQ_S(r->fns[0].name, "look_up");
+	EQ_U(r->fns[0].evidence[0].nr, NR_STAT);
 	synth_free(c.s);
 }
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`heldup functions` from a made window of calls: the list, why, JSON, the page, bad use."""
+import html
+import json
+import os
+import re
+import sys
+import tempfile
+
+from heldup_cli import OK, TOP, USAGE, heldup
+from make_capture import Capture
+
+sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
+import schema_check  # noqa: E402
+
+LOOP = "epoll_wait@/usr/lib/libc.so.6;loop;main"
+SYNC = "fsync@/usr/lib/libc.so.6;save;serve;loop;main"
+WRITE = "write@/usr/lib/libc.so.6;reply<b>;serve;loop;main"
+UNFINISHED = 6
+
+
+def scene(slow_ms=80, stuck=False, requests=100):
+    c = Capture()
+    c.thread(10, 10, "srv")
+    rows, now = [], 0.0
+    for i in range(requests):
+        for name, ms, stack in (("epoll_wait", 5, LOOP),
+                                ("fsync", slow_ms if i % 20 == 7 else 1, SYNC),
+                                ("write", 0.02, WRITE)):
+            rows.append((10, now, ms, name, stack, 0))
+            now += ms + 0.001
+    if stuck:
+        rows.append((10, now, 30000, "flock", "flock@/usr/lib/libc.so.6;lock_all;serve;loop;main",
+                     UNFINISHED))
+        now += 30000
+    c.calls(rows)
+    return c, now / 1000
+
+
+class Made:
+    def __init__(self, **how):
+        self.how = how
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="heldup-functions-")
+        capture, seconds = scene(**self.how)
+        self.path = os.path.join(self.folder.name, "a.cap")
+        capture.write(self.path, seconds)
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def run(self, *more):
+        return heldup("functions", "-i", self.path, *more).ended(OK).out
+
+    def json(self, *more):
+        return json.loads(self.run("--json", *more))
+
+
+def test_functions_names_the_slow_one():
+    with Made() as made:
+        data = made.json()
+        first = data["functions"][0]
+        assert (first["name"], first["module"], first["rank"]) == ("save", "srv", 1), first
+        assert first["evidence"][0]["kind"] == "slower", first["evidence"]
+        assert first["evidence"][0]["call"] == "fsync"
+        assert first["evidence"][0]["units"] == 5
+        assert data["sums"]["abnormal_units"] == 5
+        assert abs(data["sums"]["harm_ns"] - 5 * 79e6) < 40e6, data["sums"]
+        assert all(data["units"][u]["deviations"] for u in first["units"])
+
+
+def test_functions_names_what_never_returned():
+    with Made(slow_ms=1, stuck=True) as made:
+        first = made.json()["functions"][0]
+        assert first["name"] == "lock_all", first
+        assert first["evidence"][0]["kind"] == "never-returned"
+        assert "flock did not return for 30.0 s" in made.run()
+
+
+def test_functions_fits_the_schema():
+    schema = json.loads(heldup("functions", "--json-schema").ended(OK).out)
+    for how in ({}, {"slow_ms": 1}, {"stuck": True}, {"requests": 1}):
+        for more in ((), ("--units", "paper"), ("--calls-only",)):
+            with Made(**how) as made:
+                checker = schema_check.Checker(schema)
+                checker.check(schema, made.json(*more))
+                assert not checker.errors, checker.errors
+
+
+def test_functions_text_is_one_screen():
+    with Made() as made:
+        lines = made.run().splitlines()
+        assert len(lines) <= 40, len(lines)
+        assert any(re.match(r" +1 +0\.\d+ .* save srv", line) for line in lines), lines
+
+
+def test_functions_explains_a_rank():
+    with Made() as made:
+        text = made.run("--explain", "1")
+        assert "save of srv" in text and "far from" in text and "epoll_wait fsync write" in text
+        assert "no function has rank 99" in made.run("--explain", "99")
+
+
+def test_functions_against_a_good_window():
+    with Made(slow_ms=1) as good, Made() as bad:
+        data = bad.json("--baseline", good.path)
+        assert data["sums"]["baseline"] and data["functions"][0]["name"] == "save"
+        assert "baseline" in data["units"][0]["reasons"]
+
+
+def test_functions_page_holds_the_data():
+    with Made() as made:
+        out = os.path.join(made.folder.name, "page.html")
+        made.run("--html", out)
+        with open(out, encoding="utf-8") as f:
+            page = f.read()
+        data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+        assert json.loads(data.group(1))["functions"] == made.json()["functions"]
+        assert "reply<b>" not in page and html.escape("FUNCTIONS") in page
+
+
+def test_functions_refuses():
+    heldup("functions").ended(USAGE)
+    with Made() as made:
+        heldup("functions", "-i", made.path, "-p", "1").ended(USAGE)
+        heldup("functions", "-i", made.path, "--units", "mine").ended(USAGE)
