@@ -59,6 +59,8 @@ struct hu_call_fds_map {
 const volatile u8 with_calls = 0;
 const volatile u32 call_ring_mask = 0; /* records of one CPU, a power of two, less one */
 const volatile u8 call_info[SYS_NR_MAX] = {0};
+const volatile u8 call_stacks = CALL_STACKS_NONE;
+const volatile u64 call_slow_ns = 1000000;
 const volatile u8 call_errs[CALL_ERRNO_MAX] = {0}; /* enum call_result by errno */
 
 u64 call_task_head = 0;
@@ -122,7 +124,7 @@ static __noinline int slot_take(struct task_struct *p, u64 begin_ns)
 		s->csw = csw_of(p);
 		s->nr = CALL_NR_NONE;
 		s->switched = 0;
-		s->stack = 0;
+		s->stack_ms = 0;
 		if (home && i)
 			home->more = 1;
 		*(volatile u32 *)&s->tid = tid;
@@ -209,8 +211,23 @@ static __always_inline u64 call_dur(u64 ns)
 	return 2ull << CALL_DUR_BITS | (ns < CALL_DUR_MAX ? ns : CALL_DUR_MAX);
 }
 
+/* An id that does not fit a record would be taken for another. */
+static __always_inline u32 call_stack(struct call_slot *s, struct task_struct *cur, u64 low,
+				      u64 now)
+{
+	u64 dur_ns = since(s->begin_ns, now);
+	u32 ms = now >> 20, id;
+
+	if (call_stacks != CALL_STACKS_ALL && dur_ns < call_slow_ns &&
+	    (!(low & CALL_BLOCKED) || s->stack_ms == ms))
+		return 0;
+	s->stack_ms = ms;
+	id = stack_at_call(cur, now);
+	return id <= CALL_STACK_MASK ? id : 0;
+}
+
 /* low: number, result, kind and flags as they lie in a record. */
-static __always_inline void call_put(const struct call_slot *s, u64 dur_ns, u64 low)
+static __always_inline void call_put(const struct call_slot *s, u64 dur_ns, u64 low, u32 stack)
 {
 	u32 cpu = bpf_get_smp_processor_id(), at;
 	struct call_head *h = bpf_map_lookup_elem(&hu_call_heads, &cpu);
@@ -222,7 +239,7 @@ static __always_inline void call_put(const struct call_slot *s, u64 dur_ns, u64 
 	r = bpf_map_lookup_elem(&hu_call_ring, &at);
 	if (!r)
 		return;
-	r->when = s->begin_ns << CALL_STACK_BITS | (s->stack & CALL_STACK_MASK);
+	r->when = s->begin_ns << CALL_STACK_BITS | (stack & CALL_STACK_MASK);
 	r->what = call_dur(dur_ns) << CALL_DUR_AT | (u64)s->tid << CALL_TID_AT | low;
 	h->head++;
 }
@@ -264,7 +281,7 @@ int hu_sys_exit(u64 *ctx)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct call_slot *s = slot_of(cur->pid);
-	u32 info = 0, nr;
+	u32 info = 0, stack = 0, nr;
 	struct sysregs regs;
 	s64 ret = ctx[1];
 	u64 now, low;
@@ -285,7 +302,9 @@ int hu_sys_exit(u64 *ctx)
 		low |= call_files(cur, s, &regs, info, ret) << CALL_KIND_AT;
 	if (s->nvcsw != (u32)cur->nvcsw || s->nr == CALL_NR_NONE)
 		low |= CALL_BLOCKED;
-	call_put(s, since(s->begin_ns, now), low);
+	if (call_stacks)
+		stack = call_stack(s, cur, low, now);
+	call_put(s, since(s->begin_ns, now), low, stack);
 	s->csw = csw_of(cur);
 	s->begin_ns = 0;
 	return 0;
@@ -300,8 +319,11 @@ static __always_inline void calls_fork(struct task_struct *parent, struct task_s
 
 	if (!with_calls || !slot_of(parent->pid))
 		return;
-	if (tgid != parent->tgid)
+	if (tgid != parent->tgid) {
 		bpf_map_update_elem(&hu_procs, &tgid, &e, BPF_NOEXIST);
+		if (call_stacks)
+			maps_share(parent->tgid, tgid);
+	}
 	slot_take(child, 0);
 	call_task(child, TASK_FORK, now);
 }
@@ -330,6 +352,8 @@ static __always_inline void calls_exec(struct task_struct *p, u32 old_tid, u64 n
 	if (!s)
 		return;
 	s->files = files_of(p, now);
+	if (call_stacks)
+		maps_forget(p->tgid);
 	call_task(p, TASK_EXEC, now);
 }
 
@@ -347,7 +371,8 @@ static __always_inline void calls_exit(struct task_struct *p, u64 now)
 	nr = s->nr;
 	if (s->begin_ns && nr < CALL_NR_FOREIGN && !(call_info[nr & (SYS_NR_MAX - 1)] & CALLI_END))
 		call_put(s, since(s->begin_ns, now),
-			 (u64)nr << CALL_NR_AT | CALLR_UNKNOWN << CALL_RESULT_AT | s->switched);
+			 (u64)nr << CALL_NR_AT | CALLR_UNKNOWN << CALL_RESULT_AT | s->switched,
+			 0);
 	call_task(p, TASK_EXIT, now);
 	s->begin_ns = 0;
 	*(volatile u32 *)&s->tid = 0;

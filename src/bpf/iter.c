@@ -168,6 +168,8 @@ int hu_iter_calls(struct bpf_iter__task *ctx)
 		return 0;
 	slot_take(p, bpf_ktime_get_ns());
 	task_fill(&s->task, p, TASK_SEEN, TASKF_TARGET, bpf_ktime_get_ns());
+	if (with_stacks && p->__state & KSTATE_SLEEPS && has_user(p))
+		userregs_read((void *)bpf_task_pt_regs(p), &s->task.pc, &s->task.sp, &s->task.bp);
 	bpf_seq_write(seq, &s->task, sizeof(s->task));
 	return 0;
 }

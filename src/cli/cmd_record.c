@@ -8,10 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
 #include "cli/record_calls.h"
@@ -19,6 +21,8 @@
 #include "cli/watching.h"
 #include "collect/source.h"
 #include "store/capture.h"
+
+#define FILES_MAX 100 /* of --keep-going: a trigger may fire each minute all night */
 
 struct record_opts {
 	struct select_opts select;
@@ -30,16 +34,26 @@ struct record_opts {
 	struct calls_opts calls;
 };
 
-static void print_summary(const struct record_opts *o, const struct capture_stats *s)
+static void print_summary(const char *path, const struct capture_stats *s)
 {
 	char span[FMT_MAX], bytes[FMT_MAX], cnt[FMT_MAX], lost[FMT_MAX];
-	bool to_stdout = strcmp(o->output, "-") == 0;
+	bool to_stdout = strcmp(path, "-") == 0;
 
 	fprintf(to_stdout ? stderr : stdout, "%s: %s, %s events, %s, %s lost\n",
-		to_stdout ? "standard output" : o->output,
+		to_stdout ? "standard output" : path,
 		fmt_ns(span, s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0),
 		fmt_count(cnt, s->event_cnt), fmt_bytes(bytes, s->stored_bytes),
 		fmt_count(lost, s->loss_cnt));
+}
+
+static void capture_close(struct capture **cap)
+{
+	capture_free(*cap);
+}
+
+static void source_close(struct source **src)
+{
+	source_free(*src);
 }
 
 static int open_source(const struct record_opts *o, struct record_calls *calls,
@@ -67,56 +81,75 @@ static int record_check(const struct record_opts *o, struct err *err)
 		return err_usage(err, "give the file to write: -o FILE (- is standard output)");
 	if (o->input.path && o->calls.calls)
 		return err_usage(err, "--calls records: leave -i out");
+	if (o->calls.keep_going && (!o->calls.calls || strcmp(o->output, "-") == 0 ||
+				    o->select.command))
+		return err_usage(err, "--keep-going goes with --calls, files and processes that run");
 	return watching_check(&o->select, o->input.path, NULL, err);
 }
 
-/* The output first: a path that cannot be written costs no watching. */
-static int record(const struct record_opts *o, struct capture **cap, struct source **src,
+/* One capture.  The output first: a path that cannot be written costs no watching. */
+static int record(const struct record_opts *o, struct record_calls *calls, const char *path,
 		  struct err *err)
 {
 	const struct capture_opts opts = {.force = o->force};
 	CLEANUP(buf_release) struct buf cmdline = {0};
+	CLEANUP(capture_close) struct capture *cap = NULL;
+	CLEANUP(source_close) struct source *src = NULL;
 	struct watching w = {.verb = o->input.path ? NULL : "recording",
 			     .ctrl_c = "end and complete the file",
 			     .duration_ns = o->window.duration_ns};
-	struct record_calls calls = {0};
-	int code = o->calls.calls ? record_calls_begin(&calls, &o->calls, err) : 0;
+	int code = capture_create(path, &opts, &cap, err);
 
 	if (o->calls.calls) {
 		w.duration_ns = o->calls.after_ns;
 		w.ctrl_c = "freeze the window and write it";
 	}
-	if (code == 0)
-		code = capture_create(o->output, &opts, cap, err);
 	if (code < 0)
 		return code;
 	watching_cmdline(&cmdline);
-	code = open_source(o, &calls, buf_str(&cmdline), src, err);
+	code = open_source(o, calls, buf_str(&cmdline), &src, err);
 	if (code < 0)
 		return code;
-	w.sinks[0] = capture_sink(*cap);
-	code = watching_pump(&w, *src, err);
-	if (capture_finish(*cap, err) < 0)
+	w.sinks[0] = capture_sink(cap);
+	code = watching_pump(&w, src, err);
+	if (capture_finish(cap, err) < 0)
 		return err->code; /* a full disk ends the source too: this is the reason */
-	record_calls_summary(&calls, strcmp(o->output, "-") == 0 ? stderr : stdout);
-	print_summary(o, capture_stats(*cap));
+	record_calls_summary(calls, strcmp(path, "-") == 0 ? stderr : stdout);
+	print_summary(path, capture_stats(cap));
 	return code < 0 ? err_prefix(err, "the watching ended early") : 0;
+}
+
+/* FILE.1, FILE.2 ... until a person or the end of what is watched ends it. */
+static int record_on(const struct record_opts *o, struct record_calls *calls, struct err *err)
+{
+	int code = 0;
+
+	for (unsigned i = 1; i <= FILES_MAX && code == 0; i++) {
+		CLEANUP_FREE char *path = xasprintf("%s.%u", o->output, i);
+
+		calls->report = (struct flight_report){0};
+		code = record(o, calls, path, err);
+		fflush(stdout);
+		if (stop_requested() || calls->report.is_over)
+			break;
+	}
+	return code;
 }
 
 static int record_run(struct cli *cli, int argc, char **argv)
 {
 	const struct record_opts *o = cli->opts;
-	struct capture *cap = NULL;
-	struct source *src = NULL;
+	CLEANUP(record_calls_release) struct record_calls calls = {0};
 	struct err err = {0};
 	int code = record_check(o, &err);
 
 	(void)argc;
 	(void)argv;
+	if (code == 0 && o->calls.calls)
+		code = record_calls_begin(&calls, &o->calls, &o->select, &err);
 	if (code == 0)
-		code = record(o, &cap, &src, &err);
-	source_free(src);
-	capture_free(cap);
+		code = o->calls.keep_going ? record_on(o, &calls, &err)
+					   : record(o, &calls, o->output, &err);
 	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
-#include "base/stop.h"
+#include "cli/triggers.h"
 
 #define ASK_NS (100 * NS_PER_MS)
 
@@ -31,23 +31,28 @@ static int size_parse(const char *text, uint64_t *ret_bytes)
 	return 0;
 }
 
-static bool fired(void *ctx, char *ret_reason, size_t size)
+int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
+		       const struct select_opts *select, struct err *err)
 {
-	(void)ctx;
-	if (!stop_usr1_taken())
-		return false;
-	snprintf(ret_reason, size, "asked for by a signal");
-	return true;
-}
+	struct triggers_opts t = {.until_fails = opts->until_fails, .every_ns = opts->every_ns,
+				  .when = opts->when, .select = select};
+	int rc;
 
-int record_calls_begin(struct record_calls *r, const struct calls_opts *opts, struct err *err)
-{
 	*r = (struct record_calls){.opts = opts};
 	if (opts->memory && size_parse(opts->memory, &r->memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", opts->memory);
-	r->trigger = (struct flight_trigger){.fired = fired, .ctx = r, .every_ns = ASK_NS};
-	stop_usr1_init();
+	rc = triggers_new(&t, &r->triggers, err);
+	if (rc < 0)
+		return rc;
+	r->trigger = (struct flight_trigger){.fired = triggers_fired, .ctx = r->triggers,
+					     .every_ns = ASK_NS};
 	return 0;
+}
+
+void record_calls_release(struct record_calls *r)
+{
+	triggers_free(r->triggers);
+	r->triggers = NULL;
 }
 
 struct flight_opts record_calls_flight(struct record_calls *r)
@@ -57,6 +62,8 @@ struct flight_opts record_calls_flight(struct record_calls *r)
 		.memory_bytes = r->memory_bytes,
 		.then_ns = r->opts->then_ns ? r->opts->then_ns : FLIGHT_NO_THEN,
 		.with_waits = r->opts->with_waits,
+		.stacks = (enum flight_stacks)r->opts->stacks,
+		.anomaly = r->opts->anomaly,
 		.trigger = &r->trigger,
 		.report = &r->report,
 	};
@@ -85,6 +92,9 @@ void record_calls_summary(const struct record_calls *r, FILE *out)
 	fputc('\n', out);
 }
 
+/* In the order of enum flight_stacks. */
+static const char *const stacks_names[] = {"slow", "none", "all", NULL};
+
 const struct opt calls_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "calls",
 	 .help = "record system calls in memory until something freezes them",
@@ -101,6 +111,25 @@ const struct opt calls_opt_table[] = {
 	{.type = OPT_DURATION, .long_name = "then", .metavar = "TIME",
 	 .help = "with --calls: watch waits for so long after the freeze; 0 not", .def = "3s",
 	 OPT_AT(struct calls_opts, then_ns)},
+	{.type = OPT_STRING, .long_name = "until-fails", .metavar = "CMD",
+	 .help = "with --calls: freeze when this shell command fails, or hangs",
+	 OPT_AT(struct calls_opts, until_fails)},
+	{.type = OPT_DURATION, .long_name = "every", .metavar = "TIME",
+	 .help = "how often to run it, and how long it may take", .def = "5s",
+	 .min = 100 * NS_PER_MS, OPT_AT(struct calls_opts, every_ns)},
+	{.type = OPT_STRING, .long_name = "when", .metavar = "METRIC>N",
+	 .help = "with --calls: freeze when a metric of `heldup metrics`, summed, is over N",
+	 OPT_AT(struct calls_opts, when)},
+	{.type = OPT_FLAG, .long_name = "anomaly",
+	 .help = "with --calls: freeze when answers stop, or calls hang that did not before",
+	 OPT_AT(struct calls_opts, anomaly)},
+	{.type = OPT_FLAG, .long_name = "keep-going",
+	 .help = "with --calls: record on after a freeze, to FILE.1, FILE.2 ...",
+	 OPT_AT(struct calls_opts, keep_going)},
+	{.type = OPT_CHOICE, .long_name = "call-stacks", .metavar = "WHICH",
+	 .choices = stacks_names, .def = "slow",
+	 .help = "with --calls: stacks of slow calls, of none, or of all (costs much)",
+	 OPT_AT(struct calls_opts, stacks)},
 	{.type = OPT_FLAG, .long_name = "with-waits",
 	 .help = "with --calls: watch waits all the time instead",
 	 OPT_AT(struct calls_opts, with_waits)},

@@ -5,7 +5,8 @@
  * `heldup record --calls`: the flight recorder's options, and what freezes it
  * beside Ctrl-C (a signal, a time).  A part of cmd_record.c.
  *
- *	record_calls_begin, record_calls_flight for the source, _summary
+ *	record_calls_begin; for each window record_calls_flight for the source, _summary;
+ *	record_calls_release
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@
 #include "collect/flight.h"
 
 struct err;
+struct select_opts;
+struct triggers;
 
 struct calls_opts {
 	bool calls;
@@ -23,11 +26,18 @@ struct calls_opts {
 	uint64_t after_ns;
 	uint64_t then_ns;
 	bool with_waits;
+	const char *until_fails;
+	uint64_t every_ns;
+	const char *when;
+	bool anomaly;
+	bool keep_going;
+	int stacks; /* enum flight_stacks */
 };
 
 struct record_calls {
 	const struct calls_opts *opts;
 	uint64_t memory_bytes;
+	struct triggers *triggers;
 	struct flight_trigger trigger;
 	struct flight_report report;
 };
@@ -35,7 +45,9 @@ struct record_calls {
 extern const struct opt calls_opt_table[];
 
 /* Checks the options; SIGUSR1 freezes from now on.  -EINVAL (ERR_USAGE). */
-int record_calls_begin(struct record_calls *r, const struct calls_opts *opts, struct err *err);
+int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
+		       const struct select_opts *select, struct err *err);
+void record_calls_release(struct record_calls *r);
 /* r lives as long as what is returned. */
 struct flight_opts record_calls_flight(struct record_calls *r);
 /* What froze it, how long the window is, what was lost. */

@@ -20,6 +20,8 @@
 #include "base/err.h"
 #include "base/stop.h"
 #include "collect/flight_int.h"
+#include "collect/live_stacks.h"
+#include "wire/stacks.h"
 #include "heldup.skel.h"
 
 #define DEFAULT_WINDOW_NS (300 * NS_PER_SEC)
@@ -28,6 +30,7 @@
 #define MEMORY_MAX_BYTES (16ull << 30)
 #define MEMORY_MIN_BYTES (1ull << 20)
 #define STEP_NS NS_PER_SEC
+#define STACKS_MAX_BYTES (64u << 20)
 #define WAIT_MS 100 /* a signal that comes between the look and the wait is seen after this */
 
 /* What is left of the kernel's work on a call that was begun before the programs went. */
@@ -66,10 +69,17 @@ int flight_open(struct live *l, struct err *err)
 
 void flight_settings(struct live_flight *f, struct heldup_bpf *skel)
 {
+	static const uint8_t kinds[] = {[FLIGHT_STACKS_SLOW] = CALL_STACKS_SLOW,
+					[FLIGHT_STACKS_NONE] = CALL_STACKS_NONE,
+					[FLIGHT_STACKS_ALL] = CALL_STACKS_ALL};
+
 	bpf_map__set_max_entries(skel->maps.hu_call_ring, f->cpu_cnt * f->ring_cnt);
 	bpf_map__set_max_entries(skel->maps.hu_call_heads, f->cpu_cnt);
 	skel->rodata->with_calls = 1;
 	skel->rodata->call_ring_mask = f->ring_cnt - 1;
+	skel->rodata->call_slow_ns = f->opts.slow_ns;
+	if (skel->rodata->with_stacks)
+		skel->rodata->call_stacks = kinds[f->opts.stacks];
 	flight_info_fill(skel->rodata->call_info, skel->rodata->call_errs);
 }
 
@@ -130,6 +140,9 @@ void flight_release(struct live *l)
 	}
 	for (int i = 0; i < 2; i++)
 		free(f->marks[i].heads);
+	flight_watch_free(f->watch);
+	hmap_release(&f->stacks.at);
+	vec_release(&f->stacks.bytes);
 	free(f);
 	l->flight = NULL;
 }
@@ -154,6 +167,53 @@ static void count_seen(void *ctx, const struct wire_hdr *rec, size_t size)
 
 	if (size >= sizeof(struct wire_task) && rec->kind == WIRE_TASK)
 		l->flight->seen_cnt++;
+}
+
+static void keep_stack(struct live_flight *f, const struct wire_stack *w, size_t size)
+{
+	struct flight_kept *k = &f->stacks;
+	uint64_t *slot;
+
+	size = (size + 7) & ~(size_t)7;
+	if (w->id > CALL_STACK_MASK || k->bytes.cnt + size > STACKS_MAX_BYTES) {
+		k->lost_cnt++;
+		return;
+	}
+	slot = hmap_slot(&k->at, w->id);
+	*slot = k->bytes.cnt + 1;
+	vec_reserve(&k->bytes, k->bytes.cnt + size);
+	memset(&k->bytes.items[k->bytes.cnt], 0, size);
+	memcpy(&k->bytes.items[k->bytes.cnt], w, w->hdr.size);
+	k->bytes.cnt += size;
+}
+
+/*
+ * What the kernel side sends before the freeze: stacks are kept, since no
+ * event may come before EV_META, and questions for mappings answered.
+ */
+static void record_before(void *ctx, const struct wire_hdr *rec, size_t size)
+{
+	struct live *l = ctx;
+
+	if (rec->kind == WIRE_STACK && size >= WIRE_STACK_BYTES)
+		keep_stack(l->flight, (const void *)rec, size);
+	else if (rec->kind == WIRE_MAPS && size >= sizeof(struct wire_maps))
+		live_stacks_asked(l, (const void *)rec);
+}
+
+void flight_stacks_put(struct live *l, const uint64_t *used)
+{
+	struct flight_kept *k = &l->flight->stacks;
+
+	for (uint32_t id = 1; id <= CALL_STACK_MASK; id++) {
+		const struct wire_stack *w;
+		uint64_t at;
+
+		if (!(used[id / 64] >> (id & 63) & 1) || !hmap_get(&k->at, id, &at))
+			continue;
+		w = (const void *)&k->bytes.items[at - 1];
+		live_stack(l, w, w->hdr.size);
+	}
 }
 
 int flight_begin(struct live *l, struct err *err)
@@ -221,6 +281,8 @@ static bool is_time(struct live *l, uint64_t now, char *reason, size_t size)
 		if (t->fired(t->ctx, reason, size))
 			return true;
 	}
+	if (flight_watch(f, now, reason, size))
+		return true;
 	if (stop_requested() || l->stopping)
 		snprintf(reason, size, "asked for");
 	else if (l->opts.duration_ns && now >= f->start_ns + l->opts.duration_ns)
@@ -229,6 +291,7 @@ static bool is_time(struct live *l, uint64_t now, char *reason, size_t size)
 		snprintf(reason, size, "the watched process ended");
 	else
 		return false;
+	f->report.is_over = true;
 	return true;
 }
 
@@ -241,6 +304,8 @@ int flight_wait(struct live *l, struct err *err)
 	if (!f->start_ns) {
 		int rc = flight_begin(l, err);
 
+		f->fn = l->bpf.fn;
+		l->bpf.fn = record_before;
 		if (rc == 0)
 			rc = target_go(&l->target, err);
 		if (rc < 0)
@@ -249,10 +314,16 @@ int flight_wait(struct live *l, struct err *err)
 	while ((now = clock_mono_ns()) < end_ns) {
 		if (is_time(l, now, reason, sizeof(reason))) {
 			flight_freeze(l, reason);
+			live_bpf_drain(&l->bpf);
+			l->bpf.fn = f->fn;
 			return 0;
 		}
 		if (now - f->marks[0].ts_ns >= f->opts.window_ns)
 			mark_set(f, now);
+		if (l->stacks) {
+			live_bpf_drain(&l->bpf);
+			live_stacks_learn(l, now);
+		}
 		usleep(WAIT_MS * 1000);
 	}
 	return 1;

@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "collect/flight_int.h"
+#include "collect/live_stacks.h"
 #include "collect/procfs.h"
 #include "heldup.skel.h"
 #include "store/event_calls.h"
@@ -66,19 +68,24 @@ static void call_put(struct dump *d, const struct ev_call *call)
 		batch_put(d);
 }
 
-static uint64_t rec_begin(const struct dump *d, const struct call_rec *r)
+uint64_t flight_rec_begin(const struct call_rec *r, uint64_t now)
 {
-	return d->end_ns - ((d->end_ns - (r->when >> CALL_STACK_BITS)) & BEGIN_MASK);
+	return now - ((now - (r->when >> CALL_STACK_BITS)) & BEGIN_MASK);
 }
 
-static uint64_t rec_dur(const struct call_rec *r)
+static uint64_t rec_begin(const struct dump *d, const struct call_rec *r)
+{
+	return flight_rec_begin(r, d->end_ns);
+}
+
+uint64_t flight_rec_dur(const struct call_rec *r)
 {
 	uint64_t dur = r->what >> CALL_DUR_AT;
 
 	return (dur & CALL_DUR_MAX) << 10 * (dur >> CALL_DUR_BITS);
 }
 
-static const struct call_rec *rec_at(const struct live_flight *f, uint32_t cpu, uint64_t at)
+const struct call_rec *flight_rec(const struct live_flight *f, uint32_t cpu, uint64_t at)
 {
 	return &f->ring[(size_t)cpu * f->ring_cnt + (at & (f->ring_cnt - 1))];
 }
@@ -108,8 +115,8 @@ static void window_find(struct dump *d)
 	f->report.wanted_ns = d->end_ns - d->begin_ns;
 	for (uint32_t cpu = 0; cpu < f->cpu_cnt; cpu++) {
 		uint64_t head = f->heads[cpu].head, first = first_of(f, cpu);
-		const struct call_rec *r = rec_at(f, cpu, first);
-		uint64_t end = rec_begin(d, r) + rec_dur(r);
+		const struct call_rec *r = flight_rec(f, cpu, first);
+		uint64_t end = rec_begin(d, r) + flight_rec_dur(r);
 
 		f->report.all_cnt += head;
 		if (head - first >= f->ring_cnt && end > d->begin_ns)
@@ -118,13 +125,36 @@ static void window_find(struct dump *d)
 	f->report.window_ns = d->end_ns - d->begin_ns;
 }
 
+static bool is_in(const struct dump *d, const struct call_rec *r)
+{
+	uint64_t begin = rec_begin(d, r);
+
+	return begin + flight_rec_dur(r) >= d->begin_ns && begin <= d->end_ns;
+}
+
+static void stacks_put(struct dump *d)
+{
+	struct live_flight *f = d->f;
+	CLEANUP_FREE uint64_t *used = xcalloc(FLIGHT_STACK_WORDS, sizeof(*used));
+
+	for (uint32_t cpu = 0; cpu < f->cpu_cnt; cpu++)
+		for (uint64_t at = first_of(f, cpu); at < f->heads[cpu].head; at++) {
+			const struct call_rec *r = flight_rec(f, cpu, at);
+			uint32_t id = r->when & CALL_STACK_MASK;
+
+			if (id && is_in(d, r))
+				used[id / 64] |= 1ull << (id & 63);
+		}
+	flight_stacks_put(d->l, used);
+}
+
 static void ring_put(struct dump *d, uint32_t cpu)
 {
 	struct live_flight *f = d->f;
 
 	for (uint64_t at = first_of(f, cpu); at < f->heads[cpu].head; at++) {
-		const struct call_rec *r = rec_at(f, cpu, at);
-		uint64_t begin = rec_begin(d, r), dur = rec_dur(r);
+		const struct call_rec *r = flight_rec(f, cpu, at);
+		uint64_t begin = rec_begin(d, r), dur = flight_rec_dur(r);
 		unsigned nr = r->what >> CALL_NR_AT & CALL_NR_MAX;
 		uint8_t kind = r->what >> CALL_KIND_AT & 15;
 		struct ev_call call = {
@@ -138,8 +168,9 @@ static void ring_put(struct dump *d, uint32_t cpu)
 			.flags = r->what & (CALL_BLOCKED | CALL_SWITCHED),
 		};
 
-		if (begin + dur < d->begin_ns || begin > d->end_ns)
+		if (!is_in(d, r))
 			continue;
+		call.stack = live_stack_id(d->l, r->when & CALL_STACK_MASK);
 		call.flags |= kind ? CALLF_KEY : 0;
 		call.flags |= begin < d->begin_ns || begin <= f->seeded_ns ? CALLF_BEFORE : 0;
 		f->report.call_cnt++;
@@ -167,6 +198,7 @@ static void slots_put(struct dump *d)
 			.tid = s->tid,
 			.nr = s->nr,
 			.cpu = UINT16_MAX,
+			.stack = live_stacks_asleep(d->l, s->tid),
 			.result = CALL_UNFINISHED,
 			.flags = s->switched,
 		};
@@ -216,16 +248,22 @@ void flight_dump(struct live *l)
 	d->l = l;
 	d->f = f;
 	window_find(d);
+	if (l->stacks && f->opts.stacks != FLIGHT_STACKS_NONE)
+		ev.flags |= f->opts.stacks == FLIGHT_STACKS_ALL
+				    ? WINDOWF_STACKS | WINDOWF_ALL_STACKS : WINDOWF_STACKS;
 	tasks_put(d);
+	if (l->stacks)
+		stacks_put(d);
 	for (uint32_t cpu = 0; cpu < f->cpu_cnt; cpu++)
 		ring_put(d, cpu);
 	slots_put(d);
 	batch_put(d);
 	ev.begin_ns = d->begin_ns;
 	ev.lost_cnt = f->report.lost_cnt;
-	f->reason = emit_str(&l->emit, f->report.reason);
-	ev.reason = f->reason;
+	ev.reason = emit_str(&l->emit, f->report.reason);
 	EMIT(&l->emit, &ev, EV_WINDOW, 0, d->end_ns);
+	live_stacks_step(l, d->end_ns);
+	live_stacks_tick(l, d->end_ns, true);
 	f->report.no_slot_cnt = (uint32_t)l->bpf.skel->bss->call_no_slot;
 	if (f->opts.report)
 		*f->opts.report = f->report;

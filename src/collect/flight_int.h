@@ -7,6 +7,7 @@
  *
  *	flight.c	what comes before the freeze, and the freeze
  *	flight_dump.c	the rings to events
+ *	flight_watch.c	the detector's eyes; flight_anomaly.c judges
  *	flight_info.c	what is known of each call, by its number
  *
  * Where nothing is recorded live.flight is NULL.
@@ -20,6 +21,7 @@
 #include "wire/calls.h"
 
 #define FLIGHT_CPUS_MAX 4096
+#define FLIGHT_STACK_WORDS ((CALL_STACK_MASK + 1) / 64)
 
 struct flight_mark {
 	uint64_t ts_ns;
@@ -38,10 +40,16 @@ struct live_flight {
 	struct flight_mark marks[2];	/* the newer one first; each a window old or more */
 	uint64_t start_ns, freeze_ns;	/* freeze_ns 0: not yet */
 	uint64_t seeded_ns;		/* calls that seem older began before the recording */
+	live_record_fn fn;		/* the live source's own, meanwhile */
 	uint64_t trigger_ns;		/* next time it is asked */
 	uint64_t seen_cnt;		/* threads that the first iteration found */
+	struct flight_kept {
+		struct hmap at; /* the kernel side's id to 1 + offset in bytes */
+		VEC(char) bytes; /* struct wire_stack, as they came */
+		uint64_t lost_cnt;
+	} stacks;
+	struct flight_watch *watch;	/* of the detector; NULL: not begun */
 	uint64_t named[(SYS_NR_MAX + 63) / 64]; /* EV_CALL_NAME is out */
-	uint32_t reason;		/* string */
 };
 
 /* flight_info.c: settings of the kernel side, and names. */
@@ -67,7 +75,18 @@ bool flight_alive(struct live *l);
 /* The chosen processes are now those that live, with the children that were followed. */
 void flight_retarget(struct live *l);
 
-/* flight_dump.c: threads that ended, calls, the window. */
+/* Stacks that came meanwhile and that calls in the window have: now they become events. */
+void flight_stacks_put(struct live *l, const uint64_t *used);
+
+/* flight_watch.c: true when the detector, if it is on, says that it is time. */
+bool flight_watch(struct live_flight *f, uint64_t now, char *ret_reason, size_t size);
+void flight_watch_free(struct flight_watch *w);
+
+/* flight_dump.c.  Of one record: now is a time soon after it. */
+const struct call_rec *flight_rec(const struct live_flight *f, uint32_t cpu, uint64_t at);
+uint64_t flight_rec_begin(const struct call_rec *r, uint64_t now);
+uint64_t flight_rec_dur(const struct call_rec *r);
+/* Threads that ended, calls, the window. */
 void flight_dump(struct live *l);
 
 #endif /* FLIGHT_INT_H */

@@ -127,8 +127,6 @@ static int dump_only(struct live *l)
 		emit_note(&l->emit, NOTE_INFO, l->start_ns, "%s", l->target.note);
 	live_bpf_iterate(&l->bpf, l->bpf.calls_iter, 0);
 	live_stacks_step(l, f->freeze_ns);
-	live_bpf_drain(&l->bpf);
-	live_stacks_tick(l, f->freeze_ns, true);
 	flight_dump(l);
 	ev = (struct ev_tick){.begin_ns = l->start_ns};
 	EMIT(&l->emit, &ev, EV_TICK, 0, f->freeze_ns);
@@ -401,6 +399,8 @@ static int source_make(const struct watch_opts *opts, const struct flight_opts *
 	if (flight) {
 		l->flight = xcalloc(1, sizeof(*l->flight));
 		l->flight->opts = *flight;
+		if (flight->stacks == FLIGHT_STACKS_ALL)
+			l->opts.stacks = STACKS_EACH;
 	}
 	rc = live_open(l, opts, err);
 	if (rc < 0) {

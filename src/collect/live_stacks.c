@@ -162,12 +162,17 @@ void live_stacks_exit(struct live *l, uint32_t tgid)
 	live_stacks_exec(l, tgid);
 }
 
+void live_stacks_learn(struct live *l, uint64_t now)
+{
+	if (l->stacks)
+		code_step(l->stacks->code, now);
+}
+
 void live_stacks_step(struct live *l, uint64_t now)
 {
-	if (!l->stacks)
-		return;
-	code_step(l->stacks->code, now);
-	code_announce(l->stacks->code, &l->emit, now);
+	live_stacks_learn(l, now);
+	if (l->stacks)
+		code_announce(l->stacks->code, &l->emit, now);
 }
 
 /* Frames of the tracing itself lie above those of the scheduler. */
@@ -288,6 +293,15 @@ void live_stacks_sleeper(struct live *l, const struct wire_task *w)
 	rec.hash = hash_bytes(rec.frames, cnt * sizeof(rec.frames[0])) ^ rec.end;
 	if (cnt && still_there(w))
 		hmap_put(&l->stacks->asleep, w->hdr.tid, stack_event(l, &rec));
+}
+
+uint32_t live_stacks_asleep(const struct live *l, uint32_t tid)
+{
+	uint64_t id = 0;
+
+	if (l->stacks)
+		hmap_get(&l->stacks->asleep, tid, &id);
+	return (uint32_t)id;
 }
 
 uint32_t live_wait_stack(struct live *l, const struct wire_wait *w)

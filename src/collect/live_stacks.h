@@ -38,6 +38,10 @@ void live_stacks_tick(struct live *l, uint64_t now, bool last);
 void live_stack(struct live *l, const struct wire_stack *w, size_t size);
 /* The stack of a thread that was asleep before the watch began. */
 void live_stacks_sleeper(struct live *l, const struct wire_task *w);
+/* EV_STACK id of what a thread slept with then, 0 none. */
+uint32_t live_stacks_asleep(const struct live *l, uint32_t tid);
+/* As _step, but tells no event of it. */
+void live_stacks_learn(struct live *l, uint64_t now);
 /* EV_STACK id of a wait, 0 none. */
 uint32_t live_wait_stack(struct live *l, const struct wire_wait *w);
 /* EV_STACK id of one of the kernel side's, 0 none. */

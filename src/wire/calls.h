@@ -40,6 +40,11 @@ _Static_assert(sizeof(struct call_rec) == 16, "call_rec");
 #define CALL_NR_FOREIGN 511 /* a call by another table of numbers: a 32-bit program's */
 #define CALL_NR_NONE 0xffff /* in a slot: was in a call, or none, when the recording began */
 
+/* Setting call_stacks: whose stacks are taken, when they return. */
+#define CALL_STACKS_NONE 0
+#define CALL_STACKS_SLOW 1 /* longer than call_slow_ns; one a ms of a thread's others that blocked */
+#define CALL_STACKS_ALL 2
+
 /* What is known of a call, by its number: call_info[]. */
 #define CALLI_FD 1u    /* argument 0 is a descriptor */
 #define CALLI_ZERO 2u  /* 0 means that nothing was there: end of file, no event */
@@ -66,7 +71,7 @@ struct call_slot {
 	u16 nr;
 	u8 more;	/* a thread whose place this is lies further on */
 	u8 switched;	/* CALL_SWITCHED of the call it is in */
-	u32 stack;
+	u32 stack_ms;	/* when the last stack of a short call was taken, in 2^20 ns */
 };
 _Static_assert(sizeof(struct call_slot) == 32, "call_slot");
 
