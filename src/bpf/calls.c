@@ -63,6 +63,9 @@ const volatile u8 call_stacks = CALL_STACKS_NONE;
 const volatile u64 call_slow_ns = 1000000;
 const volatile u8 call_errs[CALL_ERRNO_MAX] = {0}; /* enum call_result by errno */
 
+/* Counted up each time the hooks come back: a begin of before says nothing of this call. */
+u32 call_phase = 0;
+u64 call_phase_ns = 0; /* when they came */
 u64 call_task_head = 0;
 u64 call_no_slot = 0; /* threads that found no place */
 
@@ -96,6 +99,13 @@ static __always_inline struct call_slot *slot_of(u32 tid)
 	return s->more ? slot_further(tid) : NULL;
 }
 
+#define SLOT_SWITCHED 1u /* in its state */
+
+static __always_inline u64 slot_switched(const struct call_slot *s)
+{
+	return s->state & SLOT_SWITCHED ? CALL_SWITCHED : 0;
+}
+
 static __always_inline u32 csw_of(const struct task_struct *p)
 {
 	return p->nvcsw + p->nivcsw;
@@ -123,7 +133,7 @@ static __noinline int slot_take(struct task_struct *p, u64 begin_ns)
 		s->nvcsw = p->nvcsw;
 		s->csw = csw_of(p);
 		s->nr = CALL_NR_NONE;
-		s->switched = 0;
+		s->state = 0;
 		s->stack_ms = 0;
 		if (home && i)
 			home->more = 1;
@@ -253,7 +263,7 @@ int hu_sys_enter(u64 *ctx)
 	if (!s)
 		return 0;
 	s->nvcsw = cur->nvcsw;
-	s->switched = s->csw != csw_of(cur) ? CALL_SWITCHED : 0;
+	s->state = (s->csw != csw_of(cur) ? SLOT_SWITCHED : 0) | call_phase << 1;
 	s->nr = ctx[1] < CALL_NR_FOREIGN ? ctx[1] : CALL_NR_FOREIGN;
 	s->begin_ns = bpf_ktime_get_ns();
 	return 0;
@@ -290,6 +300,10 @@ int hu_sys_exit(u64 *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	sysregs_read((const struct pt_regs *)ctx[0], &regs);
+	if ((u8)(s->state ^ call_phase << 1) & ~SLOT_SWITCHED) { /* the hooks were away */
+		s->nr = CALL_NR_NONE;
+		s->begin_ns = call_phase_ns;
+	}
 	nr = s->nr;
 	if (nr == CALL_NR_NONE)
 		nr = regs.nr;
@@ -297,7 +311,7 @@ int hu_sys_exit(u64 *ctx)
 		nr = CALL_NR_FOREIGN;
 	else
 		info = call_info[nr & (SYS_NR_MAX - 1)];
-	low = nr << CALL_NR_AT | call_result(ret, info) << CALL_RESULT_AT | s->switched;
+	low = nr << CALL_NR_AT | call_result(ret, info) << CALL_RESULT_AT | slot_switched(s);
 	if (info)
 		low |= call_files(cur, s, &regs, info, ret) << CALL_KIND_AT;
 	if (s->nvcsw != (u32)cur->nvcsw || s->nr == CALL_NR_NONE)
@@ -371,7 +385,7 @@ static __always_inline void calls_exit(struct task_struct *p, u64 now)
 	nr = s->nr;
 	if (s->begin_ns && nr < CALL_NR_FOREIGN && !(call_info[nr & (SYS_NR_MAX - 1)] & CALLI_END))
 		call_put(s, since(s->begin_ns, now),
-			 (u64)nr << CALL_NR_AT | CALLR_UNKNOWN << CALL_RESULT_AT | s->switched,
+			 (u64)nr << CALL_NR_AT | CALLR_UNKNOWN << CALL_RESULT_AT | slot_switched(s),
 			 0);
 	call_task(p, TASK_EXIT, now);
 	s->begin_ns = 0;

@@ -31,6 +31,18 @@ static int size_parse(const char *text, uint64_t *ret_bytes)
 	return 0;
 }
 
+/* "1%", "0.5": of a CPU. */
+static int percent_parse(const char *text, double *ret_share)
+{
+	char *end;
+	double n = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(n >= 0.01 && n <= 100))
+		return -EINVAL;
+	*ret_share = n / 100;
+	return 0;
+}
+
 int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
 		       const struct select_opts *select, struct err *err)
 {
@@ -41,6 +53,9 @@ int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
 	*r = (struct record_calls){.opts = opts};
 	if (opts->memory && size_parse(opts->memory, &r->memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", opts->memory);
+	if (opts->max_cost && percent_parse(opts->max_cost, &r->max_cost) < 0)
+		return err_usage(err, "--max-cost %s: give a percentage such as 1%%",
+				 opts->max_cost);
 	rc = triggers_new(&t, &r->triggers, err);
 	if (rc < 0)
 		return rc;
@@ -64,6 +79,7 @@ struct flight_opts record_calls_flight(struct record_calls *r)
 		.with_waits = r->opts->with_waits,
 		.stacks = (enum flight_stacks)r->opts->stacks,
 		.anomaly = r->opts->anomaly,
+		.max_cost = r->max_cost,
 		.trigger = &r->trigger,
 		.report = &r->report,
 	};
@@ -87,6 +103,9 @@ void record_calls_summary(const struct record_calls *r, FILE *out)
 	fprintf(out, "; overwritten: %s calls older than the window",
 		fmt_count(n, p->all_cnt > p->call_cnt ? p->all_cnt - p->call_cnt : 0));
 	fprintf(out, "; lost: %s calls", fmt_count(n, p->lost_cnt));
+	if (p->away_ns)
+		fprintf(out, ", about, in %s left out for --max-cost",
+			fmt_ns(window, p->away_ns));
 	if (p->no_slot_cnt)
 		fprintf(out, " and those of %s threads", fmt_count(n, p->no_slot_cnt));
 	fputc('\n', out);
@@ -123,6 +142,9 @@ const struct opt calls_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "anomaly",
 	 .help = "with --calls: freeze when answers stop, or calls hang that did not before",
 	 OPT_AT(struct calls_opts, anomaly)},
+	{.type = OPT_STRING, .long_name = "max-cost", .metavar = "PERCENT",
+	 .help = "with --calls: leave time out where all would cost more of a CPU",
+	 OPT_AT(struct calls_opts, max_cost)},
 	{.type = OPT_FLAG, .long_name = "keep-going",
 	 .help = "with --calls: record on after a freeze, to FILE.1, FILE.2 ...",
 	 OPT_AT(struct calls_opts, keep_going)},

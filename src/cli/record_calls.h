@@ -30,6 +30,7 @@ struct calls_opts {
 	uint64_t every_ns;
 	const char *when;
 	bool anomaly;
+	const char *max_cost;
 	bool keep_going;
 	int stacks; /* enum flight_stacks */
 };
@@ -37,6 +38,7 @@ struct calls_opts {
 struct record_calls {
 	const struct calls_opts *opts;
 	uint64_t memory_bytes;
+	double max_cost;
 	struct triggers *triggers;
 	struct flight_trigger trigger;
 	struct flight_report report;

@@ -64,6 +64,7 @@ int flight_open(struct live *l, struct err *err)
 	for (f->ring_cnt = 64; f->ring_cnt * 2 <= each; f->ring_cnt *= 2)
 		;
 	f->cpu_cnt = cpus;
+	f->duty.before = xcalloc(cpus, sizeof(*f->duty.before));
 	return 0;
 }
 
@@ -141,6 +142,7 @@ void flight_release(struct live *l)
 	for (int i = 0; i < 2; i++)
 		free(f->marks[i].heads);
 	flight_watch_free(f->watch);
+	free(f->duty.before);
 	hmap_release(&f->stacks.at);
 	vec_release(&f->stacks.bytes);
 	free(f);
@@ -264,8 +266,9 @@ void flight_freeze(struct live *l, const char *reason)
 
 	if (f->freeze_ns)
 		return;
-	f->report.lost_cnt = live_bpf_calls_off(&l->bpf);
+	f->report.lost_cnt += live_bpf_calls_off(&l->bpf);
 	f->freeze_ns = clock_mono_ns();
+	flight_duty_end(f);
 	usleep(SETTLE_US);
 	snprintf(f->report.reason, sizeof(f->report.reason), "%s", reason);
 }
@@ -300,9 +303,10 @@ int flight_wait(struct live *l, struct err *err)
 	struct live_flight *f = l->flight;
 	uint64_t end_ns = clock_mono_ns() + STEP_NS, now;
 	char reason[FLIGHT_REASON_LEN] = "";
+	int rc;
 
 	if (!f->start_ns) {
-		int rc = flight_begin(l, err);
+		rc = flight_begin(l, err);
 
 		f->fn = l->bpf.fn;
 		l->bpf.fn = record_before;
@@ -320,6 +324,9 @@ int flight_wait(struct live *l, struct err *err)
 		}
 		if (now - f->marks[0].ts_ns >= f->opts.window_ns)
 			mark_set(f, now);
+		rc = flight_duty(l, now, err);
+		if (rc < 0)
+			return rc;
 		if (l->stacks) {
 			live_bpf_drain(&l->bpf);
 			live_stacks_learn(l, now);

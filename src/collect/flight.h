@@ -42,6 +42,7 @@ struct flight_report {
 	uint64_t call_cnt, unfinished_cnt;
 	uint64_t all_cnt;	/* since the beginning, those overwritten included */
 	uint64_t lost_cnt;	/* in the window and not kept */
+	uint64_t away_ns;	/* of the window: left out for max_cost, lost_cnt has an estimate */
 	uint64_t memory_bytes;	/* of the rings and all beside them */
 	bool is_over;		/* nothing is left to watch, or the time was up */
 	uint32_t thread_cnt, no_slot_cnt; /* threads that made calls; those not recorded */
@@ -64,6 +65,7 @@ struct flight_opts {		 /* a zero field means its default */
 	enum flight_stacks stacks;
 	uint64_t slow_ns;	 /* with FLIGHT_STACKS_SLOW; default 1 ms */
 	uint64_t then_ns;	 /* the live source afterwards; default 3 s, or FLIGHT_NO_THEN */
+	double max_cost;	 /* share of a CPU; over it some time is left out; 0: none is */
 	bool anomaly;		 /* its own detector freezes too: flight_anomaly.h */
 	bool with_waits;	 /* it runs beside from the beginning instead */
 	const struct flight_trigger *trigger; /* NULL: none; lives as long as the source */

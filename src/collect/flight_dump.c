@@ -189,10 +189,22 @@ static bool nr_of_sleeper(uint32_t tid, uint16_t *ret_nr)
 	return true;
 }
 
+/* While the hooks were away it may have begun any call. */
+static bool is_stale(const struct dump *d, const struct call_slot *s)
+{
+	const struct live_flight *f = d->f;
+
+	if (!f->duty.gap_cnt)
+		return false;
+	return !s->begin_ns || f->duty.back_ns ||
+	       (uint8_t)((s->state >> 1) ^ d->l->bpf.skel->bss->call_phase) & 0x7f;
+}
+
 static void slots_put(struct dump *d)
 {
 	for (uint32_t i = 0; i < CALL_SLOTS; i++) {
 		const struct call_slot *s = &d->f->slots[i];
+		bool unseen;
 		struct ev_call call = {
 			.begin_ns = s->begin_ns,
 			.tid = s->tid,
@@ -200,18 +212,23 @@ static void slots_put(struct dump *d)
 			.cpu = UINT16_MAX,
 			.stack = live_stacks_asleep(d->l, s->tid),
 			.result = CALL_UNFINISHED,
-			.flags = s->switched,
+			.flags = s->state & 1 ? CALLF_SWITCHED : 0,
 		};
 
 		if (!s->tid || s->tid > CALL_TID_MAX)
 			continue;
 		d->f->report.thread_cnt++;
-		if (!s->begin_ns || s->begin_ns > d->end_ns)
+		if (is_stale(d, s)) {
+			call.begin_ns = d->l->bpf.skel->bss->call_phase_ns;
+			call.nr = CALL_NR_NONE;
+		}
+		if (!call.begin_ns || call.begin_ns > d->end_ns)
 			continue;
-		if (s->nr == CALL_NR_NONE && !nr_of_sleeper(s->tid, &call.nr))
+		unseen = call.nr == CALL_NR_NONE;
+		if (unseen && !nr_of_sleeper(s->tid, &call.nr))
 			continue;
-		call.dur_ns = d->end_ns - s->begin_ns;
-		call.flags |= s->nr == CALL_NR_NONE || s->begin_ns < d->begin_ns ? CALLF_BEFORE : 0;
+		call.dur_ns = d->end_ns - call.begin_ns;
+		call.flags |= unseen || call.begin_ns < d->begin_ns ? CALLF_BEFORE : 0;
 		d->f->report.unfinished_cnt++;
 		call_put(d, &call);
 	}
@@ -258,6 +275,7 @@ void flight_dump(struct live *l)
 		ring_put(d, cpu);
 	slots_put(d);
 	batch_put(d);
+	f->report.lost_cnt += flight_duty_lost(f, d->begin_ns, &f->report.away_ns);
 	ev.begin_ns = d->begin_ns;
 	ev.lost_cnt = f->report.lost_cnt;
 	ev.reason = emit_str(&l->emit, f->report.reason);

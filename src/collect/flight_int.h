@@ -7,6 +7,7 @@
  *
  *	flight.c	what comes before the freeze, and the freeze
  *	flight_dump.c	the rings to events
+ *	flight_duty.c	a bound on the cost
  *	flight_watch.c	the detector's eyes; flight_anomaly.c judges
  *	flight_info.c	what is known of each call, by its number
  *
@@ -21,11 +22,26 @@
 #include "wire/calls.h"
 
 #define FLIGHT_CPUS_MAX 4096
+#define FLIGHT_GAPS 4096 /* of a tenth of a second and more each: over five minutes */
 #define FLIGHT_STACK_WORDS ((CALL_STACK_MASK + 1) / 64)
 
 struct flight_mark {
 	uint64_t ts_ns;
 	uint64_t *heads; /* of each CPU, then */
+};
+
+/* The hooks were away meanwhile. */
+struct flight_gap {
+	uint64_t begin_ns, end_ns, lost_cnt;
+};
+
+struct flight_duty {
+	uint64_t begin_ns;	/* of the phase in progress, 0 none yet */
+	uint64_t away_ns, back_ns; /* away since, until; back_ns 0: here */
+	double rate;		/* calls per ns in the last phase */
+	uint64_t *before;	/* heads when it began */
+	struct flight_gap gaps[FLIGHT_GAPS];
+	size_t gap_cnt;		/* that there were */
 };
 
 struct live_flight {
@@ -49,6 +65,7 @@ struct live_flight {
 		uint64_t lost_cnt;
 	} stacks;
 	struct flight_watch *watch;	/* of the detector; NULL: not begun */
+	struct flight_duty duty;
 	uint64_t named[(SYS_NR_MAX + 63) / 64]; /* EV_CALL_NAME is out */
 };
 
@@ -81,6 +98,12 @@ void flight_stacks_put(struct live *l, const uint64_t *used);
 /* flight_watch.c: true when the detector, if it is on, says that it is time. */
 bool flight_watch(struct live_flight *f, uint64_t now, char *ret_reason, size_t size);
 void flight_watch_free(struct flight_watch *w);
+
+/* flight_duty.c: lets the hooks go and come back.  0, or what attaching says. */
+int flight_duty(struct live *l, uint64_t now, struct err *err);
+void flight_duty_end(struct live_flight *f);
+/* Calls that were missed since then, about, and for how long the hooks were away. */
+uint64_t flight_duty_lost(const struct live_flight *f, uint64_t since_ns, uint64_t *ret_away_ns);
 
 /* flight_dump.c.  Of one record: now is a time soon after it. */
 const struct call_rec *flight_rec(const struct live_flight *f, uint32_t cpu, uint64_t at);

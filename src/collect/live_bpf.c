@@ -376,6 +376,8 @@ static struct bpf_link *attach_sock_iter(struct live_bpf *b)
 
 static bool is_wanted(const char *name, enum live_attach what)
 {
+	if (what == ATTACH_BACK)
+		return is_of_calls(name);
 	return what == ATTACH_ALL ||
 	       (is_of_calls(name) || is_of_tasks(name)) == (what == ATTACH_CALLS);
 }
@@ -425,7 +427,7 @@ int live_bpf_attach(struct live_bpf *b, enum live_attach what, struct err *err)
 		if (!b->calls_iter)
 			return err_rights(err, -ENOTSUP, "task iterator: %s", strerror(errno));
 	}
-	if (what == ATTACH_CALLS)
+	if (what == ATTACH_CALLS || what == ATTACH_BACK)
 		return 0;
 	b->sock_iter = attach_sock_iter(b);
 	b->task_iter = bpf_program__attach_iter(b->skel->progs.hu_iter_task, NULL);
@@ -438,7 +440,7 @@ uint64_t live_bpf_calls_off(struct live_bpf *b)
 {
 	struct bpf_program *const progs[2] = {b->skel->progs.hu_sys_enter,
 					      b->skel->progs.hu_sys_exit};
-	uint64_t missed = 0;
+	uint64_t missed = 0, before;
 
 	for (int i = 0; i < 2; i++) {
 		struct bpf_prog_info info = {0};
@@ -450,7 +452,9 @@ uint64_t live_bpf_calls_off(struct live_bpf *b)
 		    info.recursion_misses > missed)
 			missed = info.recursion_misses;
 	}
-	return missed;
+	before = b->calls_missed;
+	b->calls_missed = missed;
+	return missed - before;
 }
 
 void live_bpf_release(struct live_bpf *b)

@@ -58,6 +58,7 @@ struct live_bpf {
 	struct bpf_link *task_iter;
 	struct bpf_link *calls_iter; /* these two with calls only */
 	struct bpf_link *call_links[2];
+	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
 	struct live_flight *flight;  /* NULL: no calls are recorded */
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
@@ -130,8 +131,9 @@ struct live {
 
 enum live_stage { LIVE_NEW = 0, LIVE_RUNS = 1, LIVE_DONE = 2 };
 
-/* Which programs: all, those that record calls, all others. */
-enum live_attach { ATTACH_ALL = 0, ATTACH_CALLS = 1, ATTACH_REST = 2 };
+/* Which programs: all, those that record calls, all others, the two hooks of calls again. */
+enum live_attach { ATTACH_ALL = 0, ATTACH_CALLS = 1, ATTACH_REST = 2,
+		   ATTACH_BACK = 3 };
 
 /* live_bpf.c: all 0 or -errno with err set. */
 int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err);

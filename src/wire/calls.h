@@ -70,7 +70,7 @@ struct call_slot {
 	u32 csw;	/* switches up to the end of the call before */
 	u16 nr;
 	u8 more;	/* a thread whose place this is lies further on */
-	u8 switched;	/* CALL_SWITCHED of the call it is in */
+	u8 state;	/* CALL_SWITCHED of the call it is in | call_phase it began in << 1 */
 	u32 stack_ms;	/* when the last stack of a short call was taken, in 2^20 ns */
 };
 _Static_assert(sizeof(struct call_slot) == 32, "call_slot");

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bound on what recording costs (flight_opts.max_cost): where all calls
+ * would cost more, the two hooks are there for a part of the time only.
+ *
+ * Any program at all system calls has a price that it cannot avoid, and a
+ * server that does little else but call pays it for each: so the hooks have
+ * to leave.  A phase begins by attaching them; its rate of calls, on the CPU
+ * that had most, tells how long they stay away after it.  What is missed then
+ * is estimated from that rate, counted as lost and told.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/flight_int.h"
+#include "heldup.skel.h"
+
+#define CALL_COST_NS 100.0 /* both hooks, measured: docs/flight-overhead.md */
+#define PHASE_NS (100 * NS_PER_MS) /* shorter ones hold less than one request of a slow server */
+#define AWAY_MAX_NS (10 * NS_PER_SEC)
+
+/* Records written since the phase began: of all CPUs, and of the one with most. */
+static uint64_t calls_since(const struct live_flight *f, const uint64_t *before,
+			    uint64_t *ret_most)
+{
+	uint64_t all = 0, most = 0;
+
+	for (uint32_t cpu = 0; cpu < f->cpu_cnt; cpu++) {
+		uint64_t n = f->heads[cpu].head - before[cpu];
+
+		all += n;
+		most = n > most ? n : most;
+	}
+	*ret_most = most;
+	return all;
+}
+
+static void phase_begin(struct live_flight *f, uint64_t now)
+{
+	for (uint32_t cpu = 0; cpu < f->cpu_cnt; cpu++)
+		f->duty.before[cpu] = f->heads[cpu].head;
+	f->duty.begin_ns = now;
+}
+
+static void phase_end(struct live *l, uint64_t now)
+{
+	struct live_flight *f = l->flight;
+	struct flight_duty *d = &f->duty;
+	uint64_t took_ns = now - d->begin_ns, most;
+	uint64_t all = calls_since(f, d->before, &most);
+	double cost = (double)most * CALL_COST_NS / (double)took_ns;
+	double away_ns = cost > f->opts.max_cost ? took_ns * (cost / f->opts.max_cost - 1) : 0;
+
+	if (away_ns < PHASE_NS / 10.0) {
+		phase_begin(f, now);
+		return;
+	}
+	d->rate = (double)all / (double)took_ns;
+	d->away_ns = now;
+	d->back_ns = now + (away_ns < AWAY_MAX_NS ? (uint64_t)away_ns : AWAY_MAX_NS);
+	f->report.lost_cnt += live_bpf_calls_off(&l->bpf);
+}
+
+/* What was missed while they were away, in a ring: old ones leave the window too. */
+static void away_add(struct live_flight *f, uint64_t now)
+{
+	struct flight_duty *d = &f->duty;
+
+	d->gaps[d->gap_cnt++ % FLIGHT_GAPS] = (struct flight_gap){
+		.begin_ns = d->away_ns,
+		.end_ns = now,
+		.lost_cnt = (uint64_t)(d->rate * (double)(now - d->away_ns)),
+	};
+	d->back_ns = 0;
+}
+
+int flight_duty(struct live *l, uint64_t now, struct err *err)
+{
+	struct live_flight *f = l->flight;
+	struct flight_duty *d = &f->duty;
+
+	if (f->opts.max_cost <= 0)
+		return 0;
+	if (!d->begin_ns)
+		phase_begin(f, now);
+	if (!d->back_ns && now - d->begin_ns >= PHASE_NS)
+		phase_end(l, now);
+	if (!d->back_ns || now < d->back_ns)
+		return 0;
+	away_add(f, now);
+	l->bpf.skel->bss->call_phase_ns = now;
+	l->bpf.skel->bss->call_phase++;
+	phase_begin(f, now);
+	return live_bpf_attach(&l->bpf, ATTACH_BACK, err);
+}
+
+void flight_duty_end(struct live_flight *f)
+{
+	if (f->duty.back_ns)
+		away_add(f, f->freeze_ns);
+}
+
+uint64_t flight_duty_lost(const struct live_flight *f, uint64_t since_ns, uint64_t *ret_away_ns)
+{
+	const struct flight_duty *d = &f->duty;
+	size_t cnt = d->gap_cnt < FLIGHT_GAPS ? d->gap_cnt : FLIGHT_GAPS;
+	uint64_t lost = 0;
+
+	*ret_away_ns = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct flight_gap *g = &d->gaps[i];
+		uint64_t begin = g->begin_ns > since_ns ? g->begin_ns : since_ns;
+
+		if (g->end_ns <= begin)
+			continue;
+		*ret_away_ns += g->end_ns - begin;
+		lost += (uint64_t)((double)g->lost_cnt * (double)(g->end_ns - begin) /
+				   (double)(g->end_ns - g->begin_ns));
+	}
+	return lost;
+}
