@@ -273,6 +273,7 @@ bench: all load
 	$(Q)tools/deps bench
 	$(Q)bench/run
 	$(Q)bench/stacks
+	$(Q)bench/calls
 
 fuzz: fuzzers
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
