@@ -83,7 +83,7 @@ static int record_check(const struct record_opts *o, struct err *err)
 		return err_usage(err, "--calls records: leave -i out");
 	if (o->calls.keep_going && (!o->calls.calls || strcmp(o->output, "-") == 0 ||
 				    o->select.command))
-		return err_usage(err, "--keep-going goes with --calls, files and processes that run");
+		return err_usage(err, "--keep-going goes with --calls, a file and -p or such");
 	return watching_check(&o->select, o->input.path, NULL, err);
 }
 

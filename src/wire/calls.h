@@ -42,7 +42,7 @@ _Static_assert(sizeof(struct call_rec) == 16, "call_rec");
 
 /* Setting call_stacks: whose stacks are taken, when they return. */
 #define CALL_STACKS_NONE 0
-#define CALL_STACKS_SLOW 1 /* longer than call_slow_ns; one a ms of a thread's others that blocked */
+#define CALL_STACKS_SLOW 1 /* over call_slow_ns; of others that blocked one a ms and thread */
 #define CALL_STACKS_ALL 2
 
 /* What is known of a call, by its number: call_info[]. */

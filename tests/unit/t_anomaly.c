@@ -41,7 +41,7 @@ TEST(anomaly_slow_answers)
 	EQ_U(fires_after(30, 99 * NS_PER_MS, 60), 0);  /* under a tenth of a second */
 	EQ_U(fires_after(30, 200 * NS_PER_MS, 60), 3); /* three seconds in a row */
 	EQ_U(fires_after(19, 200 * NS_PER_MS, 1), 0);
-	EQ_U(fires_after(19, 200 * NS_PER_MS, 60), 4); /* the first of them is the twentieth learnt */
+	EQ_U(fires_after(19, 200 * NS_PER_MS, 60), 4); /* one more is learnt */
 	EQ_U(fires_after(5, 200 * NS_PER_MS, 60), 0);  /* it is what is usual */
 }
 
