@@ -74,9 +74,8 @@ static bool counts_of(const struct event_hdr *ev, struct counts *ret)
 		return true;
 	case EV_DISK: /* the largest latency, which follows, is no count */
 		*ret = (struct counts){offsetof(struct ev_disk, ios), 3,
-				       (uint64_t)disk->tgid << 32 | disk->dev << 2 |
-					       (disk->op & 3)};
-		ret->key ^= (uint64_t)ev->tid << 34;
+				       hash_pair((uint64_t)disk->tgid << 32 | ev->tid,
+						 (uint64_t)disk->dev << 32 | disk->op)};
 		return true;
 	case EV_CGROUP:
 		*ret = (struct counts){offsetof(struct ev_cgroup, nr_periods), 3,
@@ -101,7 +100,7 @@ static bool is_level(const struct event_hdr *ev, unsigned i)
 static struct rest_skip *skip_of(struct live_rest *r, const struct event_hdr *ev,
 				 const struct counts *c)
 {
-	uint64_t *slot = hmap_slot(&r->idx, (c->key << 8 | ev->kind) * 0x9e3779b97f4a7c15ull | 1);
+	uint64_t *slot = hmap_slot(&r->idx, hash_pair(c->key, ev->kind));
 
 	if (!*slot) {
 		vec_push(&r->skips, (struct rest_skip){0});
