@@ -13,6 +13,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "cli/cmd.h"
+#include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/select.h"
 #include "cli/sig_file.h"
@@ -32,6 +33,7 @@ struct learn_cmd_opts {
 	struct select_opts select;
 	struct window_opts window;
 	struct input_opts input;
+	struct names_opts names;
 	struct output_opts output;
 	const char *out_path, *show_path;
 	bool merge;
@@ -42,12 +44,16 @@ struct learn_cmd_opts {
 static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 		       struct source **ret_src, struct err *err)
 {
+	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	const struct watch_opts watch = {.select = &o->select, .cmdline = cmdline,
-					 .duration_ns = o->window.duration_ns, .stacks = 1};
+					 .duration_ns = o->window.duration_ns, .stacks = 1,
+					 .symbols = &symbols};
 	/* a little longer than the watch: a call may begin before it */
 	const struct flight_opts flight = {.window_ns = o->window.duration_ns + NS_PER_SEC,
 					   .stacks = FLIGHT_STACKS_ALL, .then_ns = 1};
 
+	if (!o->input.path)
+		names_opts_ask(&o->names, &o->select);
 	return o->input.path ? source_file(o->input.path, ret_src, err)
 			     : source_flight(&watch, &flight, ret_src, err);
 }
@@ -88,8 +94,8 @@ static int check_calls(const struct model *m, const struct sigs *s, const struct
 	return 0;
 }
 
-static void say_learnt(const struct learn_cmd_opts *o, const struct sigs *s,
-		       const struct learn_stats *st)
+static void say_learnt(const struct learn_cmd_opts *o, const struct model *m,
+		       const struct sigs *s, const struct learn_stats *st)
 {
 	bool to_stdout = strcmp(o->out_path, "-") == 0;
 	char calls[FMT_MAX], noise[FMT_MAX], none[FMT_MAX], app[FMT_MAX], t[FMT_MAX];
@@ -101,6 +107,8 @@ static void say_learnt(const struct learn_cmd_opts *o, const struct sigs *s,
 		fmt_count(calls, st->call_cnt), fmt_ns(t, s->window_ns),
 		fmt_count(noise, st->noise_cnt), fmt_count(none, st->no_stack_cnt),
 		fmt_count(app, st->no_app_cnt));
+	if (m->calls->lost_cnt)
+		log_info("%s calls of that time were lost", fmt_count(t, m->calls->lost_cnt));
 	if (st->variants_dropped_cnt)
 		log_info("%s invocations of functions with too many variants were left out",
 			 fmt_count(t, st->variants_dropped_cnt));
@@ -124,7 +132,7 @@ static int learn(struct cli *cli, struct sig_file *out, struct err *err)
 	if (code == 0)
 		code = sig_file_write(out, s, err);
 	if (code == 0)
-		say_learnt(o, s, &st);
+		say_learnt(o, m, s, &st);
 	model_free(m);
 	return code;
 }
@@ -234,6 +242,7 @@ static const struct opt learn_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "show", .metavar = "FILE",
 	 .help = "show what is in a file; with NAME, only functions whose name holds it",
 	 OPT_AT(struct learn_cmd_opts, show_path)},
+	OPT_GROUP(names_opt_table, struct learn_cmd_opts, names),
 	OPT_GROUP(json_opt_table, struct learn_cmd_opts, output),
 	OPT_GROUP(color_opt_table, struct learn_cmd_opts, output),
 	OPT_END,

@@ -3,6 +3,7 @@
  * What a person wants to know of a file of signatures: how many functions can
  * be told apart by their calls, which cannot, and what the busiest look like.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,17 @@ struct sums {
 	uint32_t own;		/* nobody else has the same */
 	uint32_t once;		/* seen in one invocation only */
 	uint32_t few;		/* in groups of at most five */
+	uint32_t common;	/* only by what more than half of all functions have */
 };
+
+static bool is_common(const struct sigs *s, const struct sig_fn *fn)
+{
+	bool common = fn->ep_cnt > 0;
+
+	for (uint32_t i = 0; i < fn->ep_cnt; i++)
+		common = common && s->specificity[fn->eps[i].id] < M_LN2; /* ln(F / (F / 2)) */
+	return common;
+}
 
 static struct sums sums_of(const struct sigs *s)
 {
@@ -42,6 +53,7 @@ static struct sums sums_of(const struct sigs *s)
 		sums.known += size > 0;
 		sums.own += size == 1;
 		sums.few += size > 0 && size <= 5;
+		sums.common += is_common(s, fn);
 		sums.once += fn->invocations == 1;
 	}
 	return sums;
@@ -62,6 +74,11 @@ static void put_summary(const struct sig_view *v, struct pen *p)
 		"four at most", sums.own, fmt_share(own, sums.own / known), sums.few - sums.own,
 		fmt_share(few, (sums.few - sums.own) / known));
 	pen_nl(p);
+	if (sums.common) {
+		pen_fmt(p, PEN_PLAIN, "  %u (%s) are known only by what more than half of all "
+			"functions do", sums.common, fmt_share(few, sums.common / known));
+		pen_nl(p);
+	}
 	pen_fmt(p, PEN_PLAIN, "  %u were seen in one invocation only; %u episodes, %u baselines",
 		sums.once, s->episode_cnt, s->base_cnt);
 	pen_nl(p);

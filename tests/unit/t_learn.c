@@ -185,6 +185,42 @@ TEST(invoke_ends_where_no_stack_is_known)
 	synth_free(s);
 }
 
+TEST(invoke_ends_where_runs_are_known_to_end_and_begin)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct synth *s = world();
+	double at = 1;
+
+	/* of two places in one function the second is named with its module, which is the same */
+	for (int i = 0; i < 3; i++) {
+		call(s, 10, at++, NR_OPEN, "openat@libc.so.6;work;main");
+		call(s, 10, at++, NR_CLOSE, "close@libc.so.6;work@prog;main");
+		if (i == 0)
+			call(s, 10, at++, NR_POLL, "poll@libc.so.6;main");
+		call(s, 11, at++, NR_OPEN, "openat@libc.so.6;goes_round;main");
+		call(s, 11, at++, NR_CLOSE, "close@libc.so.6;goes_round@prog;main");
+	}
+	call(s, 10, at++, NR_POLL, "poll@libc.so.6;main");
+	EQ_S(invoked_text(s, "work", &arena), "3x openat close");
+	EQ_S(invoked_text(s, "goes_round", &arena),
+	     "1x openat close openat close openat close");
+	synth_free(s);
+}
+
+TEST(invoke_cuts_what_never_ends)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct synth *s = world();
+
+	for (int i = 0; i < INVOKE_CALLS_MAX + 1; i++)
+		call(s, 10, 1 + i * 0.1, NR_POLL, "poll@libc.so.6;loop");
+	for (int i = 0; i < SEQ_LEN_MAX + 2; i++)
+		call(s, 11, 1 + i * 0.1, i % 2 ? NR_READ : NR_WRITE, "x@libc.so.6;copy");
+	EQ_S(invoked_text(s, "loop", &arena), "2x poll");
+	HAS(invoked_text(s, "copy", &arena), ",1x write read");
+	synth_free(s);
+}
+
 /* main calls each from a place of its own: what is found is what each did. */
 static struct sigs *learnt(struct arena *arena, struct learn_stats *ret_stats)
 {
