@@ -4,7 +4,8 @@
 /*
  * Episodes: short runs of symbols, contiguous after normalisation (norm.h),
  * and how often they are.  A function's invocations are given as sequences;
- * those that are equal stand once, with their number.
+ * those that are equal stand once, with their number.  SYM_NONE (norm.h) in one is a
+ * gap: something else came in between, and no episode spans it.
  *
  *	struct seqs s = {0};  seqs_add for each invocation
  *	episodes_mine, episodes_fsm

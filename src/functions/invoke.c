@@ -42,6 +42,8 @@ static uint64_t place_key(uint32_t fn, uint64_t site)
 
 static void run_end(struct walk *w, struct level *l)
 {
+	if (l->len && l->syms[l->len - 1] == SYM_NONE)
+		l->len--;
 	if (l->len)
 		seqs_add(&w->in->fns[l->fn].seqs, l->syms, l->len, 1);
 	l->len = 0;
@@ -135,12 +137,26 @@ static void symbol_add(struct walk *w, struct level *l, uint16_t nr)
 	l->call_cnt++;
 }
 
+/* Callers further out: what they call next does not follow what they called last. */
+static void breaks_add(struct walk *w, const struct app_stack *s, uint32_t from)
+{
+	for (uint32_t i = from; i < s->cnt; i++) {
+		struct level *l = &w->levels[s->frames[i].depth];
+
+		if (l->len && l->len < SEQ_LEN_MAX && l->syms[l->len - 1] != SYM_NONE)
+			l->syms[l->len++] = SYM_NONE;
+		else if (l->len == SEQ_LEN_MAX)
+			run_end(w, l);
+	}
+}
+
 static void call_collect(struct walk *w, const struct call *c)
 {
 	const struct app_stack *s = &w->app->stacks[c->stack];
 	uint32_t cnt = s->cnt < 1 + APPFN_CALLERS ? s->cnt : 1 + APPFN_CALLERS;
 
 	w->in->no_app_cnt += cnt == 0;
+	breaks_add(w, s, cnt);
 	for (uint32_t i = 0; i < cnt; i++) {
 		struct fn_calls *fn = &w->in->fns[s->frames[i].fn];
 		bool again = false;

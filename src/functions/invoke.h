@@ -6,6 +6,8 @@
  * stacks: for each call its application function and APPFN_CALLERS callers.
  *
  *	invoked_make;  in.fns[fn].seqs ...;  invoked_release
+ * A function's sequence has a gap (SYM_NONE) where a call was made further in
+ * than that: episodes are what follows each other in the thread's calls too.
  *
  * That a function is entered and left is not seen, only where a thread is at
  * each of its calls.  So an invocation is presumed to be a run of consecutive

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "functions/episodes.h"
+#include "functions/norm.h"
 
 #define RARE UINT32_MAX		/* no frequent episode begins here */
 
@@ -72,6 +73,9 @@ static void level_one(struct miner *mn, struct hmap *by_key)
 		const struct seq *seq = &mn->s->seqs.items[q];
 
 		for (uint32_t at = seq->first; at < seq->first + seq->len; at++) {
+			mn->cur[at] = RARE;
+			if (mn->s->syms.items[at] == SYM_NONE)
+				continue;
 			mn->cur[at] = gram_get(mn, by_key, mn->s->syms.items[at],
 					       (struct gram){.at = at, .head = RARE, .tail = RARE,
 							     .len = 1, .closed = 1});

@@ -124,6 +124,8 @@ TEST(episodes_mined_are_all_closed_frequent_ones)
 		for (uint32_t n = 1 + rnd(&state, 12); n; n--) {
 			uint32_t len = random_seq(&state, kinds, 12, syms);
 
+			if (rnd(&state, 3) == 0) /* a gap */
+				syms[rnd(&state, len)] = SYM_NONE;
 			seqs_add(&s, syms, len, 1 + rnd(&state, 3));
 		}
 		mine_against_slow(&s, kinds, 1 + rnd(&state, 5), 1 + rnd(&state, 3),

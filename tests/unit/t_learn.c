@@ -108,6 +108,11 @@ TEST(appfn_first_frame_that_is_no_system_library)
 	synth_free(s);
 }
 
+static const char *sym_text(const struct model *m, uint16_t nr)
+{
+	return nr == SYM_NONE ? "-" : model_call_name(m, nr);
+}
+
 /* "read write,read": the sequences of a function, most frequent first where it matters. */
 static const char *seqs_text(const struct model *m, const struct fn_calls *fn,
 			     struct arena *arena)
@@ -118,7 +123,7 @@ static const char *seqs_text(const struct model *m, const struct fn_calls *fn,
 		text = arena_printf(arena, "%s%s%llux", text, text[0] ? "," : "",
 				    (unsigned long long)q->cnt);
 		for (unsigned i = 0; i < q->len; i++)
-			text = arena_printf(arena, "%s %s", text, model_call_name(
+			text = arena_printf(arena, "%s %s", text, sym_text(
 					    m, fn->seqs.syms.items[q->first + i]));
 	}
 	return text;
@@ -170,6 +175,21 @@ TEST(invoke_counts_for_two_callers_only)
 	EQ_S(invoked_text(s, "b", &arena), "1x read write");
 	EQ_S(invoked_text(s, "c", &arena), "1x read write");
 	EQ_S(invoked_text(s, "d", &arena), "1x write");
+	synth_free(s);
+}
+
+TEST(invoke_leaves_a_gap_for_calls_further_in)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct synth *s = world();
+
+	call(s, 10, 1, NR_OPEN, "openat@libc.so.6;d;main");
+	call(s, 10, 2, NR_READ, "read@libc.so.6;a;b;c;d;main");
+	call(s, 10, 3, NR_READ, "read@libc.so.6;a;b;c;d;main");
+	call(s, 10, 4, NR_CLOSE, "close@libc.so.6;d;main");
+	call(s, 10, 5, NR_READ, "read@libc.so.6;a;b;c;d;main");
+	EQ_S(invoked_text(s, "d", &arena), "1x openat - close");
+	EQ_S(invoked_text(s, "c", &arena), "2x read");
 	synth_free(s);
 }
 
