@@ -4,7 +4,8 @@
  * for: in the file itself, packed in .gnu_debugdata, in a separate debug file
  * here, at debuginfod.  The exported names, the stubs of the PLT and the bounds
  * of functions are added to whatever was found, since each table has functions
- * that the others lack.
+ * that the others lack.  A Go program has a table of its own, which names all
+ * of its functions.
  */
 #include "symbols/module.h"
 
@@ -22,6 +23,7 @@
 #include "symbols/debugfile.h"
 #include "symbols/debuginfod.h"
 #include "symbols/fde.h"
+#include "symbols/gopcln.h"
 #include "symbols/unxz.h"
 
 #define PATH_FOR_PEOPLE_MAX 4096
@@ -160,6 +162,19 @@ static bool add_packed(struct loading *l)
 	return add_table(l, l->packed, -1, ".symtab", SYMBOL_DEBUGDATA);
 }
 
+/* A program with C in it names that elsewhere, so this is added to the others. */
+static bool add_go(struct loading *l)
+{
+	struct gopcln g;
+	int ret = gopcln_open(l->im, &g);
+
+	if (ret == 0)
+		ret = symtab_add_go(&l->m->tab, &g, l->fd, &l->text);
+	if (ret < 0 && ret != -ENOENT)
+		tell(l->m, "Go's own table: %s", strerror(-ret));
+	return ret == 0;
+}
+
 static bool has_info(const struct image *im)
 {
 	const struct image_section *sec = image_find(im, ".debug_info");
@@ -229,16 +244,20 @@ static void add_all(struct loading *l, const struct module_load_opts *opts,
 		    struct module_load_result *result)
 {
 	struct module *m = l->m;
-	bool has_symtab = add_table(l, l->im, l->fd, ".symtab", SYMBOL_SYMTAB);
+	bool has_symtab = add_table(l, l->im, l->fd, ".symtab", SYMBOL_SYMTAB), has_go = false;
 
 	m->has_lines = has_info(l->im);
 	if (!has_symtab)
 		has_symtab = add_packed(l);
+	if (!has_symtab)
+		has_symtab = has_go = add_go(l);
 	if (!opts->copy && (m->source != SYMBOL_SYMTAB || !m->has_lines))
 		find_debug(l, has_symtab, opts, result);
 	add_table(l, l->im, l->fd, ".dynsym", SYMBOL_DYNSYM);
 	symtab_add_plt(&m->tab, l->im, l->fd, &l->text);
 	add_bounds(l);
+	if (has_go && m->source < SYMBOL_SYMTAB)
+		m->source = SYMBOL_GO;
 }
 
 void module_load(struct module *m, const struct module_load_opts *opts,

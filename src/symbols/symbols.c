@@ -555,6 +555,7 @@ const char *symbol_source_name(enum symbol_source source)
 		[SYMBOL_DEBUGINFOD] = "debuginfod",
 		[SYMBOL_PERF_MAP] = "perf map",
 		[SYMBOL_PLT] = ".plt",
+		[SYMBOL_GO] = "Go's own table",
 	};
 
 	return names[source];

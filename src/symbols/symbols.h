@@ -19,8 +19,9 @@
  * function at the address:
  *
  *	.symtab, .gnu_debugdata, a separate debug file (.note.gnu.build-id,
- *	.gnu_debuglink; debuginfod where it is switched on), .dynsym, and the
- *	range of the function's FDE, named "file+0xSTART".
+ *	.gnu_debuglink; debuginfod where it is switched on), .dynsym, the table
+ *	that Go's runtime has of itself, and the range of the function's FDE,
+ *	named "file+0xSTART".
  *
  * There is always a name: where nothing covers an address it is
  * "file+0xADDRESS".  Strings handed out are borrowed until symbols_free.
@@ -60,6 +61,7 @@ enum symbol_source {
 	SYMBOL_DEBUGINFOD = 6,
 	SYMBOL_PERF_MAP = 7,
 	SYMBOL_PLT = 8,		/* jumps to a function of another file: "NAME@plt" */
+	SYMBOL_GO = 9,		/* .gopclntab */
 };
 
 struct symbol_frame {

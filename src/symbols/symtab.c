@@ -16,6 +16,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/search.h"
+#include "symbols/gopcln.h"
 #include "symbols/image.h"
 #include "symbols/symbols.h"
 
@@ -28,6 +29,7 @@ enum { /* of rank, from the strongest */
 	RANK_BINDING = 1 << 3, /* times 0 for global, 1 weak, 2 local */
 	RANK_HIDDEN = 1 << 2,  /* an old version */
 	UNDERSCORES_MAX = 3,
+	RANK_GO = 0xfe, /* what others name there are C's functions, or the same */
 	RANK_BOUNDS = 0xff,
 };
 
@@ -130,19 +132,26 @@ static void add_entry(struct symtab *t, const struct symtab_entry *e)
 }
 
 /* Where the names of one table are; -ENOSPC over the bound. */
-static int add_strings(struct symtab *t, const struct image_section *sec, const struct table *from,
-		       int fd, enum symbol_source source)
+static int add_names(struct symtab *t, const struct symtab_strings *s)
 {
 	if (t->table_cnt == SYMTAB_TABLE_MAX)
 		return -ENOSPC;
-	t->tables[t->table_cnt++] = (struct symtab_strings){
+	t->tables[t->table_cnt++] = *s;
+	return (int)t->table_cnt - 1;
+}
+
+static int add_strings(struct symtab *t, const struct image_section *sec, const struct table *from,
+		       int fd, enum symbol_source source)
+{
+	const struct symtab_strings s = {
 		.source = source,
 		.fd = fd,
 		.off = sec->off,
 		.len = from->strings_len,
 		.data = from->strings,
 	};
-	return (int)t->table_cnt - 1;
+
+	return add_names(t, &s);
 }
 
 int symtab_add(struct symtab *t, struct image *im, int fd, const char *table,
@@ -261,6 +270,39 @@ int symtab_add_plt(struct symtab *t, struct image *im, int fd, const struct symt
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		plt_section(&p, im, sections[i]);
 	hmap_release(&p.got);
+	return 0;
+}
+
+/* ---- Go's own table */
+
+int symtab_add_go(struct symtab *t, const struct gopcln *g, int fd, const struct symtab_text *text)
+{
+	const struct symtab_strings strings = {
+		.source = SYMBOL_GO,
+		.fd = fd,
+		.off = g->off + g->names_off,
+		.len = g->names_len,
+		.data = (const char *)g->data + g->names_off,
+	};
+	struct gopcln_fn fn;
+	int table = add_names(t, &strings);
+
+	if (table < 0)
+		return table;
+	for (uint32_t i = 0; i < g->fn_cnt; i++) {
+		uint64_t pc, len;
+
+		if (!gopcln_fn(g, i, &fn) || fn.vaddr < text->base_vaddr ||
+		    fn.vaddr - text->base_vaddr >= text->len) {
+			t->refused_cnt++;
+			continue;
+		}
+		pc = fn.vaddr - text->base_vaddr;
+		len = fn.end - fn.vaddr < text->len - pc ? fn.end - fn.vaddr : text->len - pc;
+		struct symtab_entry e = {.pc = (uint32_t)pc, .len = (uint32_t)len, .name = fn.name,
+					 .table = (uint8_t)table, .rank = RANK_GO};
+		add_entry(t, &e);
+	}
 	return 0;
 }
 

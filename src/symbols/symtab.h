@@ -7,7 +7,7 @@
  * see module.h.
  *
  *	struct symtab t = {0};
- *	symtab_add ... symtab_add_plt, symtab_add_bounds, symtab_finish
+ *	symtab_add ... symtab_add_plt, symtab_add_go, symtab_add_bounds, symtab_finish
  *	symtab_find, symtab_name ... symtab_release
  *
  * Names stay in the file and are read one by one, since of a hundred thousand
@@ -24,6 +24,7 @@
 #include "symbols/symbols.h"
 
 struct buf;
+struct gopcln;
 struct image;
 
 enum {
@@ -86,6 +87,9 @@ int symtab_add(struct symtab *t, struct image *im, int fd, const char *table,
 
 /* Adds the entries of .plt, .plt.sec and .plt.got, by what they jump to (x86-64). */
 int symtab_add_plt(struct symtab *t, struct image *im, int fd, const struct symtab_text *text);
+
+/* Go's table; fd is of the file that it is in, as above.  Everywhere else's names come first. */
+int symtab_add_go(struct symtab *t, const struct gopcln *g, int fd, const struct symtab_text *text);
 
 /* Bounds of functions: they end symbols without a size, and stand where no symbol is. */
 void symtab_add_bounds(struct symtab *t, const struct symtab_bounds *bounds, size_t cnt);
