@@ -2,13 +2,28 @@
 #include "base/stop.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static volatile sig_atomic_t stop_flag, usr1_flag;
 static int stop_event = -1;
+static uint64_t stop_asked_ns;
+
+/* For the signal handler, so ready made. */
+static struct last_words {
+	volatile sig_atomic_t is_set;
+	char path[PATH_MAX];
+	char text[PATH_MAX + 128];
+	size_t empty_bytes, len;
+} last_words;
 
 static void stop_raise(void)
 {
@@ -21,14 +36,33 @@ static void stop_raise(void)
 	errno = saved;
 }
 
+static void last_words_say(void)
+{
+	const struct last_words *w = &last_words;
+	struct stat st;
+
+	if (!w->is_set || stat(w->path, &st) < 0)
+		return;
+	if ((size_t)st.st_size <= w->empty_bytes)
+		unlink(w->path);
+	else if (write(STDERR_FILENO, w->text, w->len) < 0)
+		return; /* nobody listens */
+}
+
 static void stop_handler(int sig)
 {
-	if (stop_flag) {
+	uint64_t now_ns = clock_mono_ns();
+	int saved = errno;
+
+	if (!stop_flag) {
+		stop_asked_ns = now_ns;
+		stop_raise();
+	} else if (now_ns - stop_asked_ns >= STOP_ECHO_NS) {
+		last_words_say();
 		signal(sig, SIG_DFL);
-		raise(sig);
-		return;
+		raise(sig); /* comes when this handler returns */
 	}
-	stop_raise();
+	errno = saved;
 }
 
 void stop_init(void)
@@ -36,7 +70,10 @@ void stop_init(void)
 	/* no SA_RESTART: a blocking wait must return to see the flag */
 	struct sigaction sa = {.sa_handler = stop_handler};
 
-	sigemptyset(&sa.sa_mask);
+	sigemptyset(&sa.sa_mask); /* one handler at a time: stop_asked_ns is not torn */
+	sigaddset(&sa.sa_mask, SIGINT);
+	sigaddset(&sa.sa_mask, SIGTERM);
+	sigaddset(&sa.sa_mask, SIGHUP);
 	stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
@@ -51,6 +88,21 @@ bool stop_requested(void)
 int stop_fd(void)
 {
 	return stop_event;
+}
+
+void stop_writes(const char *path, size_t empty_bytes)
+{
+	struct last_words *w = &last_words;
+
+	w->is_set = 0;
+	if (!path || strlen(path) >= sizeof(w->path)) /* no file can have a longer one */
+		return;
+	memcpy(w->path, path, strlen(path) + 1);
+	w->len = (size_t)snprintf(w->text, sizeof(w->text),
+				  "heldup: ended at once: '%s' is readable up to where it ends\n",
+				  path);
+	w->empty_bytes = empty_bytes;
+	w->is_set = 1;
 }
 
 void stop_now(void)

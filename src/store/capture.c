@@ -3,6 +3,9 @@
  * The capture writer.  Events gather in one chunk; a chunk is packed and
  * written with one write at each tick, or earlier when it is full.  After a
  * failed write the file is cut back to its last whole chunk.
+ *
+ * A process that a second signal ends at once says what it leaves: an hour of
+ * recording is not thrown away because writing its end took too long.
  */
 #include "store/capture.h"
 
@@ -19,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/stop.h"
 #include "store/block.h"
 #include "store/format.h"
 
@@ -75,7 +79,10 @@ static int open_partial(struct capture *c, struct err *err)
 	c->fd = open(c->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (c->fd < 0 && errno == EEXIST) /* of an earlier process with our id */
 		return err_set(err, -EEXIST, "'%s' is in the way: move it away", c->partial);
-	return c->fd < 0 ? err_errno(err, -errno, "create '%s'", c->partial) : 0;
+	if (c->fd < 0)
+		return err_errno(err, -errno, "create '%s'", c->partial);
+	stop_writes(c->partial, sizeof(struct capture_header));
+	return 0;
 }
 
 static int open_target(struct capture *c, const char *path, const struct capture_opts *opts,
@@ -296,6 +303,7 @@ void capture_free(struct capture *c)
 {
 	if (!c)
 		return;
+	stop_writes(NULL, 0);
 	if (c->partial && !c->finished && holds_nothing(c))
 		unlink(c->partial);
 	if (c->fd >= 0 && c->fd != STDOUT_FILENO)

@@ -10,7 +10,9 @@
  * The events go to PATH.PID.partial beside PATH and replace PATH only when
  * capture_finish has written all: a good capture that was there stays whole
  * until then.  Each tick is written out, so that after a crash the partial
- * file is readable up to the last tick.  Memory: one chunk, below 1 MiB.
+ * file is readable up to the last tick.  When a signal ends the process at
+ * once (stop.h), it goes if it has no events yet, else its name is told.
+ * Memory: one chunk, below 1 MiB.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,9 +4,11 @@ import glob
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from heldup_cli import FAILED, HELDUP, OK, TOP, USAGE, Skip, heldup
 
@@ -106,6 +108,54 @@ def test_record_to_a_file_that_may_not_grow():
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))) \
             .ended(FAILED).one_line().says("File too large")
         assert os.listdir(folder) == [], os.listdir(folder)
+
+
+def copying(folder, data):
+    """A record that has taken in data from a pipe and waits for more."""
+    proc = subprocess.Popen([HELDUP, "record", "-i", "-", "-o", os.path.join(folder, "x.cap")],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+    proc.stdin.write(data)
+    proc.stdin.flush()
+    deadline = time.monotonic() + 10
+    while not (os.listdir(folder) and b"pipe" in content("/proc/%d/wchan" % proc.pid)):
+        assert time.monotonic() < deadline, os.listdir(folder)
+        time.sleep(0.01)
+    return proc
+
+
+def test_record_asked_twice_at_once_completes():
+    """timeout(1) signals its child and then its group: one wish."""
+    data = content(some_capture())
+    with tempfile.TemporaryDirectory() as d:
+        proc = copying(d, data[:len(data) * 2 // 3])
+        proc.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+        proc.send_signal(signal.SIGINT)
+        proc.communicate(data[len(data) * 2 // 3:], timeout=20)
+        assert proc.returncode == OK, proc.returncode
+        assert os.listdir(d) == ["x.cap"], os.listdir(d)
+        heldup("metrics", "-i", os.path.join(d, "x.cap")).ended(OK)
+
+
+def test_record_ended_at_once_says_what_it_leaves():
+    data = content(some_capture())
+    for share, kept in ((2 / 3, True), (0, False)):
+        with tempfile.TemporaryDirectory() as d:
+            with copying(d, data[:int(len(data) * share)]) as proc:
+                proc.send_signal(signal.SIGINT)
+                time.sleep(0.5)  # a person's second one
+                proc.send_signal(signal.SIGINT)
+                proc.wait(timeout=20)
+                said = proc.stderr.read().decode()
+            assert proc.returncode == -signal.SIGINT, proc.returncode
+            left = os.listdir(d)
+            if kept:
+                assert len(left) == 1 and left[0].endswith(".partial"), left
+                assert "%s' is readable up to where it ends" % left[0] in said, said
+                heldup("metrics", "-i", os.path.join(d, left[0])).ended(OK)
+            else:
+                assert left == [], left
 
 
 def test_record_through_pipes():

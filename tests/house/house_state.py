@@ -13,6 +13,8 @@ ALLOWED = {
     ("base/stop.o", "stop_flag"),
     ("base/stop.o", "usr1_flag"),
     ("base/stop.o", "stop_event"),
+    ("base/stop.o", "stop_asked_ns"),
+    ("base/stop.o", "last_words"),
 }
 SYMBOL = re.compile(r"^\S+ .{7}\s*(\.(?:bss|data|tbss|tdata)\S*)\s+\S+\s+(?:\.hidden )?(\S+)$")
 
