@@ -231,12 +231,26 @@ static bool has_code(const struct view *v)
 	return false;
 }
 
+static void text_jit_skipped(const struct view *v, struct pen *p)
+{
+	char over[FMT_MAX];
+
+	if (v->jit.refused_cnt)
+		pen_fmt(p, PEN_PLAIN, ", %" PRIu64 " line%s skipped (damaged, or over a bound)",
+			v->jit.refused_cnt, v->jit.refused_cnt == 1 ? "" : "s");
+	if (v->jit.over_bytes)
+		pen_fmt(p, PEN_PLAIN, ", its last %s not read (the file is too long)",
+			fmt_bytes(over, v->jit.over_bytes));
+}
+
 static void text_runtime(const struct view *v, struct pen *p)
 {
-	if (v->jit.fn_cnt)
-		pen_fmt(p, PEN_PLAIN, "%s: %u names in %s", v->runtime ? v->runtime->name
-								      : "code made at run time",
-			v->jit.fn_cnt, v->jit.path);
+	if (v->jit.fn_cnt || v->jit.refused_cnt || v->jit.over_bytes) {
+		pen_fmt(p, PEN_PLAIN, "%s: %u name%s in %s", v->runtime ? v->runtime->name
+									: "code made at run time",
+			v->jit.fn_cnt, v->jit.fn_cnt == 1 ? "" : "s", v->jit.path);
+		text_jit_skipped(v, p);
+	}
 	else if (*v->jit.problem)
 		pen_fmt(p, PEN_PLAIN, "perf map: %s", v->jit.problem);
 	else if (v->runtime && !has_code(v))
@@ -372,6 +386,7 @@ static void json_view(struct json *j, const struct view *v)
 	json_kstr(j, "perf_map", v->jit.path);
 	json_ku64(j, "named", v->jit.fn_cnt);
 	json_ku64(j, "refused", v->jit.refused_cnt);
+	json_ku64(j, "unread_bytes", v->jit.over_bytes);
 	json_kstr(j, "problem", *v->jit.problem ? v->jit.problem : NULL);
 	json_kstr(j, "improve", v->runtime && !v->jit.fn_cnt
 					? runtime_advice(v->runtime, v->runtime_file) : "");

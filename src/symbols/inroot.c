@@ -25,9 +25,9 @@ static int resolve(int dir_fd, const char *path, uint64_t flags)
 }
 
 /* Looked at before it is opened: opening a device or a FIFO may do something. */
-int inroot_open_below(int dir_fd, const char *path)
+static int open_regular(int dir_fd, const char *path, uint64_t flags)
 {
-	CLEANUP_CLOSE int found = resolve(dir_fd, path, O_PATH);
+	CLEANUP_CLOSE int found = resolve(dir_fd, path, O_PATH | flags);
 	struct statfs fs;
 	struct stat st;
 	char self[32];
@@ -35,6 +35,8 @@ int inroot_open_below(int dir_fd, const char *path)
 
 	if (found < 0)
 		return found;
+	if (fstat(found, &st) == 0 && S_ISLNK(st.st_mode)) /* only with O_NOFOLLOW */
+		return -ELOOP;
 	if (fstat(found, &st) < 0 || !S_ISREG(st.st_mode) || fstatfs(found, &fs) < 0)
 		return -EINVAL;
 	if ((uint32_t)fs.f_type == FUSE_SUPER_MAGIC) /* whoever serves it may never answer */
@@ -44,6 +46,11 @@ int inroot_open_below(int dir_fd, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+int inroot_open_below(int dir_fd, const char *path)
+{
+	return open_regular(dir_fd, path, 0);
+}
+
 int inroot_open(const char *root, const char *path)
 {
 	CLEANUP_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -51,12 +58,15 @@ int inroot_open(const char *root, const char *path)
 	return dir < 0 ? -errno : inroot_open_below(dir, path);
 }
 
-int inroot_open_of(uint32_t tgid, const char *path)
+int inroot_open_own(uint32_t tgid, const char *path)
 {
 	char root[32];
 
 	snprintf(root, sizeof(root), "/proc/%u/root", tgid);
-	return inroot_open(root, path);
+
+	CLEANUP_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir < 0 ? -errno : open_regular(dir, path, O_NOFOLLOW);
 }
 
 int inroot_open_dir(const char *root, const char *path)

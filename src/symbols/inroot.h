@@ -12,8 +12,12 @@
 /* For reading; a descriptor, or -errno (-ELOOP a magic link, -EINVAL no regular file). */
 int inroot_open(const char *root, const char *path);
 
-/* As inroot_open below "/proc/TGID/root". */
-int inroot_open_of(uint32_t tgid, const char *path);
+/*
+ * A file that the process itself is to have written, below "/proc/TGID/root".
+ * A link in its place is not followed (-ELOOP): those who may read less than
+ * heldup does could lay one to what they may not read.
+ */
+int inroot_open_own(uint32_t tgid, const char *path);
 
 /* A directory; what is opened below it with inroot_open_below stays below it. */
 int inroot_open_dir(const char *root, const char *path);

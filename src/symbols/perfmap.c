@@ -125,7 +125,9 @@ int perfmap_load(struct perfmap *m, uint32_t tgid, bool *ret_changed, struct err
 	if (ret < 0)
 		return err_set(err, ret, "process %u is gone", tgid);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", ids.inner_pid);
-	fd = inroot_open_of(tgid, path);
+	fd = inroot_open_own(tgid, path);
+	if (fd == -ELOOP)
+		return err_set(err, fd, "%s is a symbolic link: not read", path);
 	if (fd < 0)
 		return err_errno(err, fd, "%s", path);
 	ret = file_check(fd, tgid, &ids, path, err);
@@ -271,10 +273,8 @@ int perfmap_load_fd(struct perfmap *m, int fd, bool *ret_changed, struct err *er
 	m->ino = st.st_ino;
 	before = m->entries.cnt;
 	size = (uint64_t)st.st_size;
-	if (size > PERFMAP_BYTES_MAX) {
-		size = PERFMAP_BYTES_MAX;
-		m->refused_cnt++;
-	}
+	m->over_bytes = size > PERFMAP_BYTES_MAX ? size - PERFMAP_BYTES_MAX : 0;
+	size -= m->over_bytes;
 	ret = read_lines(m, fd, size);
 	m->tail_hash = tail_hash(fd, m->read_bytes);
 	if (m->entries.cnt != before)

@@ -5,8 +5,8 @@
  * Names of code made at run time, from the file /tmp/perf-PID.map that Java,
  * Node.js, Python and others write: lines "START SIZE name", numbers in hex.
  * PID and /tmp are those of the process' own namespaces.  The file is only
- * taken when it is a regular one that belongs to the process' user or to root
- * and was written since the process started.
+ * taken when it is a regular one, and no link to one, that belongs to the
+ * process' user or to root and was written since the process started.
  *
  *	struct perfmap m = {0};
  *	perfmap_load, perfmap_find ... perfmap_load again when it grew
@@ -50,14 +50,15 @@ struct perfmap {
 	VEC(struct perfmap_entry) entries;
 	uint32_t line_cnt;
 	uint64_t refused_cnt; /* lines that are none, or over a bound */
+	uint64_t over_bytes;  /* of the file beyond PERFMAP_BYTES_MAX: not read */
 };
 
 /*
  * Opens the map of process tgid, or reads what was added to it since; from the
  * start when it was written anew.  *ret_changed (may be NULL): there was more.
- * -ENOENT there is none, -EPERM it is another user's, -ESTALE of an earlier
- * process with this number, -ESRCH no such process;
- * what was read before stays.
+ * -ENOENT there is none, -ELOOP it is a link, -EPERM another user's, -ESTALE of
+ * an earlier process with this number, -ESRCH no such process; what was read
+ * before stays.
  */
 int perfmap_load(struct perfmap *m, uint32_t tgid, bool *ret_changed, struct err *err);
 

@@ -541,6 +541,7 @@ void symbols_jit_info(struct symbols *s, uint32_t tgid, struct symbols_jit_info 
 		snprintf(ret_info->problem, sizeof(ret_info->problem), "%.159s", err.msg);
 	ret_info->fn_cnt = (uint32_t)j->map.entries.cnt;
 	ret_info->refused_cnt = j->map.refused_cnt;
+	ret_info->over_bytes = j->map.over_bytes;
 }
 
 const char *symbol_source_name(enum symbol_source source)

@@ -129,6 +129,7 @@ struct symbols_jit_info {
 	char path[64];	      /* of the map, as the process sees it */
 	uint32_t fn_cnt;      /* 0: there is none, or nothing in it */
 	uint64_t refused_cnt; /* lines that are none, or over a bound */
+	uint64_t over_bytes;  /* of the map that were not read, since it is too long */
 	char problem[160];    /* why it was not read; "" when it was, or is not there */
 };
 

@@ -305,8 +305,32 @@ def test_symbols_of_code_made_at_run_time():
                 os.symlink(target, path)
                 assert report(pid)["jit"]["named"] == 0, target
                 os.unlink(path)
+            # nor to what only root may read: no runtime makes its map a link
+            with open(folder + "/base/own.map", "w") as f:
+                f.write("10000 100 secret\n")
+            os.symlink("/own.map", path)
+            jit = report(pid)["jit"]
+            assert jit["named"] == 0 and "symbolic link" in jit["problem"], jit
+            heldup("symbols", "-p", str(pid)).ended(OK).prints("is a symbolic link: not read")
+            os.unlink(path)
             os.mkfifo(path)
             assert report(pid)["jit"]["named"] == 0
+
+
+def test_symbols_tell_what_they_skip_of_a_map():
+    need_root()
+    with built("-static", "-no-pie") as folder:
+        prog = in_root(folder)
+        with running(prog, folder + "/base") as pid:
+            line = "10000 100 fn\n"
+            path = perf_map(pid, folder, line + "nonsense\n" + "x" * 1000000 + "\n")
+            heldup("symbols", "-p", str(pid)).ended(OK).prints("1 name in .*, 2 lines skipped")
+            os.truncate(path, 200 << 20)  # a hole
+            heldup("symbols", "-p", str(pid)).ended(OK) \
+                .prints("1 name in .*, 3 lines skipped.*, its last 72.0 MiB not read")
+            assert report(pid)["jit"]["unread_bytes"] == 72 << 20
+            perf_map(pid, folder, "nonsense\n")
+            heldup("symbols", "-p", str(pid)).ended(OK).prints("0 names in .*, 1 line skipped")
 
 
 def test_symbols_of_a_damaged_file():
