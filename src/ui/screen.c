@@ -49,6 +49,14 @@ static void init_colours(struct screen *s)
 	init_pair(PAIR_WARN, many ? 214 : COLOR_YELLOW, -1);
 }
 
+/* A table is drawn where the cursor can be put: else it would be lines of blanks. */
+static bool can_draw(void)
+{
+	const char *cup = tigetstr("cup");
+
+	return cup && cup != (const char *)-1;
+}
+
 int screen_open(bool colour, struct screen **ret_screen, struct err *err)
 {
 	struct screen *s;
@@ -61,10 +69,16 @@ int screen_open(bool colour, struct screen **ret_screen, struct err *err)
 		return err_set(err, -ENOTSUP,
 			       "terminal '%s' is not known: set TERM, or use --batch",
 			       getenv("TERM") ? getenv("TERM") : "");
+	set_term(term);
+	if (!can_draw()) {
+		delscreen(term);
+		return err_set(err, -ENOTSUP,
+			       "terminal '%s' cannot draw a table: set TERM, or use --batch",
+			       getenv("TERM") ? getenv("TERM") : "");
+	}
 	s = xcalloc(1, sizeof(*s));
 	s->term = term;
 	s->colour = colour;
-	set_term(term);
 	set_escdelay(50);
 	cbreak();
 	noecho();
