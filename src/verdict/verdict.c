@@ -234,6 +234,21 @@ static void losses_list(struct court *k, struct verdict *v)
 	}
 }
 
+static bool is_child(const struct model *m, const struct proc *p)
+{
+	uint32_t parent = model_proc_by_tgid(m, p->ppid);
+
+	return parent != NO_IDX && m->procs[parent].target;
+}
+
+/* The one that the others come from; numbers wrap, so a child's may be lower. */
+static bool comes_first(const struct model *m, const struct proc *a, const struct proc *b)
+{
+	if (is_child(m, a) != is_child(m, b))
+		return is_child(m, b);
+	return a->tgid < b->tgid;
+}
+
 static const char *subject_of(struct court *k)
 {
 	const struct model *m = k->m;
@@ -243,7 +258,7 @@ static const char *subject_of(struct court *k)
 	for (size_t i = 0; i < m->proc_cnt; i++) {
 		if (!m->procs[i].target)
 			continue;
-		if (!p || m->procs[i].tgid < p->tgid)
+		if (!p || comes_first(m, &m->procs[i], p))
 			p = &m->procs[i];
 		procs++;
 	}

@@ -348,6 +348,18 @@ TEST(verdict_idle_pool_is_healthy)
 	judged_release(&j);
 }
 
+TEST(verdict_names_the_parent_though_numbers_wrapped)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, 7, 7, "child")->ppid = 30000;
+	synth_thread(s, 30000, 30000, "server")->ppid = 1;
+	judge(&j, s);
+	HAS(j.v->subject, "server (pid 30000) and 1 more process");
+	judged_release(&j);
+}
+
 /* A request thread that wants the CPU 80 of each 100 ms while another process has it. */
 static struct synth *runq_world(uint32_t culprit, const char *comm)
 {
