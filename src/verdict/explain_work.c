@@ -290,7 +290,8 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		f->summary = "What it waits for was not seen.";
 		break;
 	default:
-		f->summary = "Nothing holds it up.";
+		f->summary = k->unasked ? "Nothing holds it up: nobody asked it anything."
+					: "Nothing holds it up.";
 		request_lines(k, f);
 		busiest_line(k, f);
 		refute(k, f, "it is slow at other times: this watch saw only %s",

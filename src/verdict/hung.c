@@ -2,8 +2,10 @@
 /*
  * A server that answers nothing while clients wait.  No wait ends in the
  * window, so no waker is known: what its threads sleep on is all there is.
+ * And its opposite, a server that answers nothing since nobody asks.
  */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/hash.h"
 #include "verdict/weigh.h"
@@ -37,6 +39,74 @@ static uint32_t owed(const struct court *k)
 bool is_hung(const struct court *k)
 {
 	return k->turns < 1 && owed(k) >= 2;
+}
+
+static bool is_targets(const struct court *k, uint32_t tgid)
+{
+	uint32_t p = model_proc_by_tgid(k->m, tgid);
+
+	return p != NO_IDX && k->m->procs[p].target;
+}
+
+static bool is_datagram(const struct court *k, uint32_t res)
+{
+	return res != NO_IDX && k->m->res[res].kind == RES_SOCKET &&
+	       k->m->res[res].sotype == SOCK_DGRAM;
+}
+
+/* Requests in datagrams are not counted as such. */
+static bool hears_datagrams(const struct court *k)
+{
+	for (size_t i = 0; i < k->m->wait_cnt; i++) {
+		const struct wait *w = &k->m->waits[i];
+
+		if ((is_datagram(k, w->res) || is_datagram(k, w->first_io)) &&
+		    thread_is_target(k->m, w->thread))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * It listens, nobody said a word to it, and it asked nobody.  One that only
+ * fetches its work elsewhere has a conversation there.
+ */
+static bool is_unasked(const struct court *k)
+{
+	bool listens = false;
+
+	for (size_t i = 0; i < k->m->listen_cnt; i++)
+		listens |= is_targets(k, k->m->listens[i].e.tgid);
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		uint32_t p = k->m->ends[i].proc;
+
+		if (p != NO_IDX && k->m->procs[p].target)
+			return false;
+	}
+	return listens && k->w->demand_kind == 2 && !owed(k) && !hears_datagrams(k);
+}
+
+/*
+ * The threads of a server that nobody asks sleep until their next housekeeping,
+ * and wake each other to find that there is nothing to do.  With no request
+ * there is nobody whom that holds up.
+ */
+void weigh_unasked(struct court *k)
+{
+	if (!is_unasked(k))
+		return;
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+		unsigned cls = finding_of_cause(k, c);
+
+		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
+			continue;
+		if (cls != FIND_TIMER && !(c->kind == CAUSE_CYCLE && c->lock == NO_IDX))
+			continue;
+		k->cand[cls].ns -= c->ns;
+		k->cand[FIND_HEALTHY].ns += c->ns;
+	}
+	k->unasked = true;
 }
 
 struct asleep { uint32_t res, cnt, thread; uint64_t ns; };

@@ -366,6 +366,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	weigh_loop(&k);
 	weigh_queue(&k);
 	weigh_cpu(&k);
+	weigh_unasked(&k);
 	for (unsigned i = 0; i < FIND_CNT; i++) {
 		if (i != FIND_DEADLOCK && i != FIND_STOPPED)
 			order[cnt++] = &k.cand[i];

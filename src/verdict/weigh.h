@@ -42,6 +42,7 @@ struct court {			/* all that a verdict is made from */
 	double turns;
 	double host_idle;	/* 0..1 of all CPUs over the window */
 	double host_steal;
+	bool unasked;		/* a server, and no request came */
 };
 
 /* weigh.c */
@@ -88,6 +89,8 @@ void refute(struct court *k, struct finding *f, const char *fmt, ...)
 
 /* hung.c: nothing answered though clients wait; fills the candidates of the last finding */
 bool is_hung(const struct court *k);
+/* Moves the demand of a server that nobody asks off its own sleeps. */
+void weigh_unasked(struct court *k);
 void hung_explain(struct court *k, struct verdict *v);
 
 /* stopped.c: true when the targets were stopped most of the time, told as the first finding */

@@ -348,6 +348,49 @@ TEST(verdict_idle_pool_is_healthy)
 	judged_release(&j);
 }
 
+/* Schedulers of a virtual machine that look at the clock and wake each other. */
+static struct synth *idle_vm(bool listens)
+{
+	struct synth *s = synth_new(1000);
+
+	synth_thread(s, 40, 40, "vm");
+	synth_thread(s, 41, 40, "sched1");
+	synth_thread(s, 42, 40, "sched2");
+	synth_res(s, 7, RES_FUTEX, "sched1");
+	synth_res(s, 8, RES_EPOLL, "poll");
+	synth_res(s, 9, RES_FUTEX, "sched2");
+	/* one looks at the clock, the other sleeps; then the other way round */
+	synth_wait(s, 42, WAIT_FUTEX, 9, 1, 520, 520, 41);
+	synth_wait(s, 41, WAIT_FUTEX, 7, 525, 990, 990, 42);
+	for (int i = 0; i < 9; i++) {
+		double at = i * 100 + (i < 5 ? 1 : 30);
+
+		synth_irq_wait(s, i < 5 ? 41 : 42, WAIT_EPOLL, 8, at, at + 96, at + 96,
+			       WAKER_TIMER);
+	}
+	if (listens) {
+		struct ev_listen *l = synth_event(s, EV_LISTEN, sizeof(*l), 500);
+
+		l->tgid = 40;
+	}
+	return s;
+}
+
+TEST(verdict_server_that_nobody_asks)
+{
+	for (int listens = 0; listens < 2; listens++) {
+		struct judged j;
+
+		ROW(listens);
+		judge(&j, idle_vm(listens));
+		EQ_S(finding_name(j.v->findings[0].cls), listens ? "healthy" : "timer");
+		EQ_U(j.v->finding_cnt, 1);
+		if (listens)
+			HAS(j.v->findings[0].summary, "nobody asked");
+		judged_release(&j);
+	}
+}
+
 TEST(verdict_names_the_parent_though_numbers_wrapped)
 {
 	struct synth *s = synth_new(1000);
