@@ -308,6 +308,23 @@ static int by_thread_at(const void *pa, const void *pb)
 }
 
 /*
+ * A thread from its way in to its way out.  What was told from wakers alone may
+ * be any lock: one that sleeps on a futex meanwhile waits for a sibling to let
+ * it on, as threads of an interpreter do that give its lock up and come back.
+ * Of a true limit those who passed compute, sleep or wait for somebody else.
+ */
+static double passed_ns(const struct engine *e, const struct lock *l, const struct grab *in,
+			const struct grab *out)
+{
+	uint64_t st[ST_CNT] = { 0 }, ns = out->at_ns - in->at_ns;
+
+	if (!l->virt || !e->m->threads[in->thread].tracked)
+		return ns;
+	thread_states(e->m, in->thread, in->at_ns, out->at_ns, st);
+	return ns - st[ST_WAIT + WAIT_FUTEX];
+}
+
+/*
  * How many have it at one time: from the end of a thread's wait to the next
  * time it wakes a waiter, unless it waits again before (it was overtaken).
  */
@@ -333,7 +350,7 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 	for (size_t i = 0; i + 1 < n; i++) {
 		if (g[i].kind == GRAB_ENTER && g[i + 1].thread == g[i].thread &&
 		    g[i + 1].kind == GRAB_LEAVE)
-			held += g[i + 1].at_ns - g[i].at_ns;
+			held += passed_ns(e, l, &g[i], &g[i + 1]);
 	}
 	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;
 	free(g);

@@ -530,6 +530,54 @@ TEST(waits_find_virtual_lock)
 	judged_release(&j);
 }
 
+/*
+ * Threads that take turns in computing, each asleep on a futex of its own
+ * until another lets it; while asleep a second time, as one that gave
+ * its turn up and comes back, they are woken by something else.
+ */
+static struct synth *turns_world(void)
+{
+	struct synth *s = synth_new(1000);
+
+	for (uint32_t t = 70; t < 74; t++) {
+		synth_thread(s, t, 70, "worker");
+		synth_res(s, t, RES_FUTEX, NULL);
+		synth_res(s, 100 + t, RES_FUTEX, NULL);
+	}
+	for (int i = 0; i < 20; i++) {
+		double at = 1 + i * 48;
+
+		for (uint32_t k = 0; k < 4; k++) { /* 12 ms later each, woken by the last but one */
+			uint32_t t = 70 + k, before = 70 + (k + 2) % 4;
+			double in = at + k * 12;
+			struct ev_wait *w;
+
+			if (i) {
+				w = synth_wait(s, t, WAIT_FUTEX, t, in - 20, in, in, before);
+				w->own_open = w->proc_open = 1;
+			}
+			w = synth_irq_wait(s, t, WAIT_FUTEX, 100 + t, in + 1, in + 23.5, in + 23.5,
+					   WAKER_TIMER);
+			w->own_open = w->proc_open = 1;
+		}
+	}
+	return s;
+}
+
+TEST(waits_asleep_is_not_past_a_lock)
+{
+	struct judged j;
+	bool virt = false;
+
+	judge(&j, turns_world());
+	for (size_t i = 0; i < j.w->lock_cnt; i++) {
+		virt |= j.w->locks[i].virt;
+		OK(j.w->locks[i].holders_avg < 1);
+	}
+	OK(virt);
+	judged_release(&j);
+}
+
 /* A lock waited for in pieces of 5 ms, each ended by a timer, the last by who lets go. */
 static struct synth *pieces_world(void)
 {
