@@ -384,6 +384,10 @@ static bool other_half(struct strace *s, struct text line)
 	s->half_tid = 0;
 	if (!t || !t->open)
 		return false;
+	args = line;
+	take_space(&args);
+	if (take_word(&args, "<unfinished ...>"))
+		return true;
 	text = strtab_str(&s->im->names, 0);
 	for (uint32_t id = 1; id <= s->im->nrs.cnt; id++)
 		if (s->im->nrs.items[id - 1] == t->call.nr)
@@ -524,6 +528,7 @@ static uint32_t find_main(struct text peek, const char *path)
 
 		peek.at = nl ? nl + 1 : peek.end;
 		if (at) {
+			begin &= at == line.at;
 			line.at = at + strlen("strace: Process ");
 			if (take_uint(&line, &pid))
 				hmap_put(&attached, pid, 1);

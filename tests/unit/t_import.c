@@ -244,6 +244,26 @@ TEST(import_strace_halves)
 	model_free(m);
 }
 
+/* A message of strace in the middle of a line: the other half may be one of two. */
+TEST(import_strace_cut_by_a_message)
+{
+	struct model *m = model_of_text(
+		"1700000000.000000 clone(flags=SIGCHLDstrace: Process 8 attached\n"
+		", child_tidptr=0x7f) = 8 <0.000100>\n"
+		"[pid     7] 1700000001.000000 clone(flags=SIGCHLDstrace: Process 9 attached\n"
+		" <unfinished ...>\n"
+		"[pid     8] 1700000001.100000 getpid() = 8 <0.000001>\n"
+		"[pid     7] 1700000001.500000 <... clone resumed>, child_tidptr=0x7f) = 9 "
+		"<0.500000>\n");
+
+	EQ_U(m->calls->cnt, 3);
+	EQ_U(m->calls->skipped_cnt, 0);
+	EQ_U(call_at(m, 7, 0)->dur_ns, 100000);
+	EQ_U(call_at(m, 7, 1)->dur_ns, S / 2);
+	EQ_U(call_at(m, 7, 1)->result, CALL_OK);
+	model_free(m);
+}
+
 TEST(import_strace_clocks)
 {
 	struct model *m = model_of_text("23:59:59.900000 read(3, \"\", 1) = 1 <0.000010>\n"
