@@ -165,8 +165,8 @@ static const struct opt record_opt_table[] = {
 	 OPT_AT(struct record_opts, no_stacks)},
 	OPT_GROUP(calls_opt_table, struct record_opts, calls),
 	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
-	 .help = "copy a capture, mending one that was cut, or make one\n"
-		 "of a trace of strace, perf or LTTng",
+	 .help = "copy a capture, mending one that was cut, or make one of "
+		 "another program's trace",
 	 OPT_AT(struct record_opts, input.path)},
 	OPT_END,
 };

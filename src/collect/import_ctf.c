@@ -37,14 +37,11 @@ enum {
 };
 
 struct ctf_source {
-	struct import *import;
+	struct ctf_taker taker;
 	char *path;
 	pid_t pid;
 	int fd;
 	volatile sig_atomic_t stopping;
-	bool ended;
-	char why[CTF_TEXT_MAX];	/* it ended early */
-	uint64_t record_cnt;
 	size_t at, len;		/* bytes of buffer */
 	union {
 		char bytes[256 * sizeof(struct ctf_record)];
@@ -163,7 +160,7 @@ static void stop_child(struct ctf_source *s)
 
 /* ---- what it tells */
 
-static void take_call(struct ctf_source *s, const struct ctf_record *r)
+static void take_call(struct ctf_taker *s, const struct ctf_record *r)
 {
 	struct import *im = s->import;
 	struct text text = {r->text, r->text + strlen(r->text)};
@@ -189,7 +186,7 @@ static void take_call(struct ctf_source *s, const struct ctf_record *r)
 			     import_result(t->open ? t->call.nr : nr, r->value));
 }
 
-static void take_record(struct ctf_source *s, struct ctf_record *r)
+void ctf_take(struct ctf_taker *s, struct ctf_record *r)
 {
 	struct import *im = s->import;
 	struct text text;
@@ -229,7 +226,7 @@ static bool have_record(struct ctf_source *s)
 	struct pollfd p = {.fd = s->fd, .events = POLLIN};
 	ssize_t got;
 
-	while (s->len - s->at < sizeof(struct ctf_record) && !s->ended && !s->stopping) {
+	while (s->len - s->at < sizeof(struct ctf_record) && !s->taker.ended && !s->stopping) {
 		memmove(s->buffer.bytes, s->buffer.bytes + s->at, s->len - s->at);
 		s->len -= s->at;
 		s->at = 0;
@@ -239,8 +236,8 @@ static bool have_record(struct ctf_source *s)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
-			snprintf(s->why, sizeof(s->why), "libbabeltrace2 died of it");
-			s->ended = true;
+			snprintf(s->taker.why, sizeof(s->taker.why), "libbabeltrace2 died of it");
+			s->taker.ended = true;
 			break;
 		}
 		s->len += (size_t)got;
@@ -253,25 +250,25 @@ static int ctf_step(void *ctx, struct event_sink *sink, struct err *err)
 	struct ctf_source *s = ctx;
 	struct err early = {0};
 
-	import_begin(s->import, sink);
-	for (int i = 0; !s->ended && !s->stopping && s->import->emit.error == 0; i++) {
+	import_begin(s->taker.import, sink);
+	for (int i = 0; !s->taker.ended && !s->stopping && s->taker.import->emit.error == 0; i++) {
 		if (!have_record(s))
 			break;
-		take_record(s, (void *)(s->buffer.bytes + s->at));
+		ctf_take(&s->taker, (void *)(s->buffer.bytes + s->at));
 		s->at += sizeof(struct ctf_record);
-		if (i >= STEP_RECORDS || import_tick(s->import))
-			return s->import->emit.error < 0 ? s->import->emit.error : 1;
+		if (i >= STEP_RECORDS || import_tick(s->taker.import))
+			return s->taker.import->emit.error < 0 ? s->taker.import->emit.error : 1;
 	}
 	if (s->stopping)
 		err_set(&early, -EINTR, "reading '%s' was stopped early", s->path);
-	else if (s->why[0])
+	else if (s->taker.why[0])
 		err_set(&early, -EBADMSG, "'%s' was read to event %llu: %s", s->path,
-			(unsigned long long)s->record_cnt, s->why);
-	import_finish(s->import, early.code ? early.msg : NULL);
-	if (s->import->emit.error == 0)
+			(unsigned long long)s->taker.record_cnt, s->taker.why);
+	import_finish(s->taker.import, early.code ? early.msg : NULL);
+	if (s->taker.import->emit.error == 0)
 		return 0;
-	return err_errno(err, s->import->emit.error, "take event %llu of '%s'",
-			 (unsigned long long)s->record_cnt, s->path);
+	return err_errno(err, s->taker.import->emit.error, "take event %llu of '%s'",
+			 (unsigned long long)s->taker.record_cnt, s->path);
 }
 
 static void ctf_stop(void *ctx)
@@ -284,7 +281,7 @@ static void ctf_free(void *ctx)
 	struct ctf_source *s = ctx;
 
 	stop_child(s);
-	import_free(s->import);
+	import_free(s->taker.import);
 	free(s->path);
 	free(s);
 }
@@ -320,7 +317,7 @@ int import_open_dir(const char *path, struct source **ret_src, struct err *err)
 	s = xcalloc(1, sizeof(*s));
 	s->path = xstrdup(path);
 	s->fd = -1;
-	s->import = import_new("LTTng", s->path);
+	s->taker.import = import_new("LTTng", s->path);
 	rc = start_child(s, &dirs);
 	rc = rc < 0 ? err_errno(err, rc, "read '%s'", path) : look(s, err);
 	if (rc < 0) {

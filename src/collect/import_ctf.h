@@ -5,6 +5,7 @@
  * What the child that reads a CTF trace tells its parent: records of one
  * size, in the order of time.  Only the child loads libbabeltrace2.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 enum ctf_what {
@@ -30,6 +31,19 @@ struct ctf_record {
 };
 
 enum { CTF_DIRS_MAX = 16 };
+
+struct import;
+
+/* The parent's side: what the child told so far. */
+struct ctf_taker {
+	struct import *import;
+	uint64_t record_cnt;
+	bool ended;
+	char why[CTF_TEXT_MAX];	/* it ended early, "" not */
+};
+
+/* A record is anybody's: the child may have been taken over by the trace. */
+void ctf_take(struct ctf_taker *t, struct ctf_record *r);
 
 /* Reads the traces in dirs and writes to fd; never fails but by telling so. */
 void ctf_child(int fd, const char *const *dirs, unsigned dir_cnt);

@@ -26,8 +26,11 @@ bool take_char(struct text *t, char c)
 
 bool take_word(struct text *t, const char *word)
 {
-	size_t len = strlen(word);
+	size_t len;
 
+	if (!text_is(t, *word)) /* nearly always */
+		return false;
+	len = strlen(word);
 	if (text_len(t) < len || memcmp(t->at, word, len) != 0)
 		return false;
 	t->at += len;

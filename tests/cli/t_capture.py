@@ -205,3 +205,27 @@ def test_metrics_to_a_closed_pipe_ends():
                           stderr=subprocess.PIPE, text=True, timeout=30)
     assert "status=0" in done.stdout or "status=1" in done.stdout or "141" in done.stdout, \
         done.stdout + done.stderr
+
+
+def some_trace():
+    return os.path.join(TOP, "tests", "unit", "traces", "strace-k.txt.gz")
+
+
+def test_trace_of_another_program_becomes_a_capture():
+    with tempfile.TemporaryDirectory() as d:
+        out, again = os.path.join(d, "x.cap"), os.path.join(d, "y.cap")
+        heldup("record", "-i", some_trace(), "-o", out).ended(OK)
+        assert "a trace of strace has system calls and no waits" in heldup(
+            "why", "-i", out).ended(OK).out
+        heldup("record", "-i", out, "-o", again).ended(OK)
+        assert os.path.getsize(out) < os.path.getsize(some_trace()) * 2
+        heldup("stacks", "-i", out).ended(OK)
+
+
+def test_trace_that_is_none_is_refused():
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "log.txt")
+        with open(path, "w") as f:
+            f.write("an ordinary log\n" * 50)
+        heldup("why", "-i", path).ended(FAILED).one_line().says("no trace of strace")
+        heldup("why", "-i", d).ended(FAILED).one_line().says("is a directory")

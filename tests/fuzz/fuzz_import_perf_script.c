@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "collect/import_int.h"
 #include "import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../import.h"
 
-#include <stdlib.h>
-
 #include "base/bug.h"
-#include "collect/import_int.h"
 #include "collect/import_lines.h"
 #include "model/calls.h"
 #include "model/model.h"
-#include "store/check.h"
-
-struct taker {
-	struct model *m;
-	struct event_check check;
-};
 
 /* All that an importer makes must pass the border of a capture. */
 static int take(void *ctx, const struct event_hdr *ev)
 {
-	struct taker *t = ctx;
+	struct fuzz_import *f = ctx;
 
-	BUG_ON(event_check(&t->check, ev, ev->size) != EVENT_PASS);
-	model_add(t->m, ev);
+	BUG_ON(event_check(&f->check, ev, ev->size) != EVENT_PASS);
+	model_add(f->m, ev);
 	return 0;
 }
 
@@ -42,28 +33,44 @@ static void check_model(const struct model *m)
 	}
 }
 
+void fuzz_import_begin(struct fuzz_import *f, const char *what)
+{
+	*f = (struct fuzz_import){.m = model_new(NULL), .import = import_new(what, "trace")};
+	f->sink = (struct event_sink){take, f};
+	import_begin(f->import, &f->sink);
+}
+
+void fuzz_import_tick(struct fuzz_import *f)
+{
+	import_tick(f->import);
+}
+
+void fuzz_import_end(struct fuzz_import *f)
+{
+	import_finish(f->import, NULL);
+	model_finish(f->m);
+	check_model(f->m);
+	import_free(f->import);
+	model_free(f->m);
+	event_check_release(&f->check);
+}
+
 void fuzz_import(const struct import_format *format, const void *data, size_t size)
 {
-	struct taker t = {.m = model_new(NULL)};
-	struct event_sink sink = {take, &t};
-	struct import *im = import_new(format->name, "trace");
 	struct lines_reader *r = lines_reader_new(-1, data, size); /* a read fails: the end */
-	void *ctx = format->open(im, lines_peek(r));
+	struct fuzz_import f;
 	struct text line;
+	void *ctx;
 
-	import_begin(im, &sink);
+	fuzz_import_begin(&f, format->name);
+	ctx = format->open(f.import, lines_peek(r));
 	while (lines_next(r, &line) > 0) {
 		format->looks(line);
 		format->line(ctx, line, lines_number(r));
-		import_tick(im);
+		fuzz_import_tick(&f);
 	}
 	format->end(ctx);
-	import_finish(im, NULL);
-	model_finish(t.m);
-	check_model(t.m);
 	format->free(ctx);
-	import_free(im);
+	fuzz_import_end(&f);
 	lines_reader_free(r);
-	model_free(t.m);
-	event_check_release(&t.check);
 }
