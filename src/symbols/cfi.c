@@ -141,11 +141,11 @@ static void fde_run(struct cfi_maker *m, const struct cfi_fde *fde, uint32_t lim
 	cfi_rows_none(m, fde->pc);
 }
 
-/* The rows and functions of all FDEs, in order. */
-static void fdes_run(struct cfi_maker *m, struct cfi_fn *fns, size_t *ret_fn_cnt)
+/* The rows of all FDEs, in order. */
+static void fdes_run(struct cfi_maker *m)
 {
 	uint32_t done = 0; /* where the function before ended */
-	size_t next, fn_cnt = 0;
+	size_t next;
 
 	for (size_t i = 0; i < m->fdes.cnt && !m->full; i = next) {
 		const struct cfi_fde *fde = &m->fdes.items[i];
@@ -155,15 +155,13 @@ static void fdes_run(struct cfi_maker *m, struct cfi_fn *fns, size_t *ret_fn_cnt
 			m->bad_cnt++;
 		if (next < m->fdes.cnt && m->fdes.items[next].pc < limit)
 			limit = m->fdes.items[next].pc;
-		if (fn_cnt && fde->pc - done >= PADDING)
+		if (i && fde->pc - done >= PADDING)
 			cfi_rows_none(m, done);
 		fde_run(m, fde, limit);
-		fns[fn_cnt++] = (struct cfi_fn){fde->pc, limit - fde->pc};
 		done = limit;
 	}
-	if (fn_cnt)
+	if (m->fdes.cnt)
 		cfi_rows_none(m, done);
-	*ret_fn_cnt = fn_cnt;
 }
 
 /* All FDEs, not yet sorted. */
@@ -197,16 +195,13 @@ static int machine_check(const struct image *im, struct err *err)
 	return 0;
 }
 
-static void table_take(struct cfi_maker *m, struct cfi_fn *fns, size_t fn_cnt,
-		       struct cfi_table *ret)
+static void table_take(struct cfi_maker *m, struct cfi_table *ret)
 {
 	*ret = (struct cfi_table){
 		.rows = xreallocarray(m->rows.items, m->rows.cnt + 1, sizeof(*m->rows.items)),
 		.row_cnt = m->rows.cnt,
 		.exts = m->exts.items,
 		.ext_cnt = m->exts.cnt,
-		.fns = fns,
-		.fn_cnt = fn_cnt,
 		.base_vaddr = m->base_vaddr,
 		.text_len = (uint32_t)m->text_len,
 		.fde_cnt = m->fde_cnt,
@@ -221,8 +216,7 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 	CLEANUP(cfi_sections_release) struct cfi_sections s = {0};
 	CLEANUP(maker_release) struct cfi_maker m = {.base_vaddr = image_base_vaddr(im),
 						     .text_len = image_text_len(im)};
-	struct cfi_fn *fns;
-	size_t fn_cnt, bytes = 0;
+	size_t bytes = 0;
 	uint32_t bad_cnt;
 	int code = machine_check(im, err);
 
@@ -238,20 +232,17 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 	vec_reserve(&m.rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
 	maker_sort(&m);
 	bad_cnt = m.bad_cnt;
-	fns = xmalloc(m.fdes.cnt * sizeof(*fns));
-	fdes_run(&m, fns, &fn_cnt);
+	fdes_run(&m);
 	if (m.on_rbx && m.rows.cnt <= RBX_ROW_MAX) {
 		m.with_rbx = true;
 		m.rows.cnt = m.exts.cnt = 0;
 		m.bad_cnt = bad_cnt;
 		m.odd_cnt = 0;
-		fdes_run(&m, fns, &fn_cnt);
+		fdes_run(&m);
 	}
-	if (m.full) {
-		free(fns);
+	if (m.full)
 		return err_set(err, -E2BIG, "over %d rows", CFI_ROW_MAX);
-	}
-	table_take(&m, fns, fn_cnt, ret);
+	table_take(&m, ret);
 	return 0;
 }
 
@@ -282,7 +273,6 @@ void cfi_release(struct cfi_table *t)
 {
 	free(t->rows);
 	free(t->exts);
-	free(t->fns);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -291,14 +281,6 @@ const struct unw_row *cfi_row(const struct cfi_table *t, uint32_t pc)
 	size_t after = SORTED_PREFIX(t->rows, t->row_cnt, it, it->pc <= pc);
 
 	return after ? &t->rows[after - 1] : NULL;
-}
-
-const struct cfi_fn *cfi_fn(const struct cfi_table *t, uint32_t pc)
-{
-	size_t after = SORTED_PREFIX(t->fns, t->fn_cnt, it, it->pc <= pc);
-	const struct cfi_fn *fn = after ? &t->fns[after - 1] : NULL;
-
-	return fn && pc - fn->pc < fn->len ? fn : NULL;
 }
 
 static bool row_ok(const struct cfi_table *t, const struct unw_row *row)
@@ -321,18 +303,11 @@ static bool ext_ok(const struct unw_ext *x)
 
 int cfi_check(const struct cfi_table *t, struct err *err)
 {
-	uint64_t end = 0;
-
 	for (size_t i = 0; i < t->row_cnt; i++)
 		if (!row_ok(t, &t->rows[i]) || (i && t->rows[i].pc <= t->rows[i - 1].pc))
 			return err_set(err, -EBADMSG, "row %zu is wrong", i);
 	for (size_t i = 0; i < t->ext_cnt; i++)
 		if (!ext_ok(&t->exts[i]))
 			return err_set(err, -EBADMSG, "rule %zu is wrong", i);
-	for (size_t i = 0; i < t->fn_cnt; i++) {
-		if (t->fns[i].pc < end || t->fns[i].len > t->text_len)
-			return err_set(err, -EBADMSG, "function %zu is wrong", i);
-		end = (uint64_t)t->fns[i].pc + t->fns[i].len;
-	}
 	return 0;
 }

@@ -36,8 +36,6 @@ struct cfi_table {		/* all zero is valid and has no row */
 	size_t row_cnt;
 	struct unw_ext *exts;
 	size_t ext_cnt;
-	struct cfi_fn *fns;	/* ascending, no two overlap */
-	size_t fn_cnt;
 	uint64_t base_vaddr;	/* what all pc count from */
 	uint32_t text_len;
 	uint32_t fde_cnt;
@@ -60,10 +58,7 @@ void cfi_release(struct cfi_table *t);
 /* The row that holds at pc (an offset from base_vaddr); NULL before the first. */
 const struct unw_row *cfi_row(const struct cfi_table *t, uint32_t pc);
 
-/* The function around pc, or NULL. */
-const struct cfi_fn *cfi_fn(const struct cfi_table *t, uint32_t pc);
-
-/* -EBADMSG with the reason when rows, exts or fns are not as said above. */
+/* -EBADMSG with the reason when rows or exts are not as said above. */
 int cfi_check(const struct cfi_table *t, struct err *err);
 
 #endif /* CFI_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file is struct head, then rows, rules and functions as they are in memory:
+ * A file is struct head, then rows and rules as they are in memory:
  * a cache is read on the machine that wrote it.  VERSION goes up with any
  * change of the tables' meaning.
  */
@@ -23,7 +23,7 @@
 #include "symbols/siphash.h"
 
 enum {
-	VERSION = 3,
+	VERSION = 4,
 	KEY_LEN = 16,
 	SOURCE_MIN = 256 << 10, /* less is read as fast as a cache file */
 	NAME_MAX_LEN = 2 * IMAGE_BUILD_ID_MAX + 5,
@@ -37,13 +37,13 @@ struct head {
 	uint32_t text_len;
 	uint64_t base_vaddr;
 	uint64_t source_hash;
-	uint64_t row_cnt, ext_cnt, fn_cnt;
+	uint64_t row_cnt, ext_cnt;
 	uint32_t fde_cnt, bad_cnt, odd_cnt;
 	uint32_t pad;
 	uint64_t body_hash; /* of all after head */
 	uint64_t head_hash; /* of all before this */
 };
-_Static_assert(sizeof(struct head) == 88, "head");
+_Static_assert(sizeof(struct head) == 80, "head");
 static const char MAGIC[8] = "HUCFI";
 
 struct cfi_cache {
@@ -158,6 +158,16 @@ static uint64_t head_hash(const uint8_t key[KEY_LEN], const struct head *h)
 	return siphash(key, h, offsetof(struct head, head_hash));
 }
 
+/* Rows and rules each for themselves: in memory they are not together as in the file. */
+static uint64_t body_hash(const uint8_t key[KEY_LEN], const struct head *h, const void *rows,
+			  const void *exts)
+{
+	uint64_t parts[2] = {siphash(key, rows, h->row_cnt * sizeof(struct unw_row)),
+			     siphash(key, exts, h->ext_cnt * sizeof(struct unw_ext))};
+
+	return siphash(key, parts, sizeof(parts));
+}
+
 static void *part(const uint8_t **at, size_t cnt, size_t size)
 {
 	void *copy = xmalloc(cnt * size);
@@ -174,11 +184,10 @@ static int head_check(const uint8_t key[KEY_LEN], const struct head *h, const ui
 		return err_set(err, -EBADMSG, "not a table of this version");
 	if (h->head_hash != head_hash(key, h))
 		return err_set(err, -EBADMSG, "its head is damaged");
-	if (h->row_cnt > CFI_ROW_MAX || h->ext_cnt > CFI_EXT_MAX || h->fn_cnt > CFI_FDE_MAX ||
-	    body_len != h->row_cnt * sizeof(struct unw_row) + h->ext_cnt * sizeof(struct unw_ext) +
-				h->fn_cnt * sizeof(struct cfi_fn))
+	if (h->row_cnt > CFI_ROW_MAX || h->ext_cnt > CFI_EXT_MAX ||
+	    body_len != h->row_cnt * sizeof(struct unw_row) + h->ext_cnt * sizeof(struct unw_ext))
 		return err_set(err, -EBADMSG, "its counts are wrong");
-	if (h->body_hash != siphash(key, body, body_len))
+	if (h->body_hash != body_hash(key, h, body, body + h->row_cnt * sizeof(struct unw_row)))
 		return err_set(err, -EBADMSG, "its rows are damaged");
 	return 0;
 }
@@ -199,7 +208,6 @@ int cfi_cache_parse(const uint8_t key[KEY_LEN], const void *data, size_t len,
 		return code;
 	t = (struct cfi_table){.row_cnt = h.row_cnt,
 			       .ext_cnt = h.ext_cnt,
-			       .fn_cnt = h.fn_cnt,
 			       .base_vaddr = h.base_vaddr,
 			       .text_len = h.text_len,
 			       .fde_cnt = h.fde_cnt,
@@ -207,7 +215,6 @@ int cfi_cache_parse(const uint8_t key[KEY_LEN], const void *data, size_t len,
 			       .odd_cnt = h.odd_cnt};
 	t.rows = part(&at, t.row_cnt, sizeof(*t.rows));
 	t.exts = part(&at, t.ext_cnt, sizeof(*t.exts));
-	t.fns = part(&at, t.fn_cnt, sizeof(*t.fns));
 	code = cfi_check(&t, err);
 	if (code < 0)
 		cfi_release(&t);
@@ -290,18 +297,14 @@ static int write_parts(const struct cfi_cache *c, int fd, struct head *h,
 		       const struct cfi_table *t)
 {
 	size_t rows = t->row_cnt * sizeof(*t->rows), exts = t->ext_cnt * sizeof(*t->exts);
-	size_t fns = t->fn_cnt * sizeof(*t->fns);
-	CLEANUP_FREE uint8_t *body = xmalloc(rows + exts + fns);
 	int ret;
 
-	memcpy(body, t->rows, rows);
-	if (exts)
-		memcpy(body + rows, t->exts, exts);
-	memcpy(body + rows + exts, t->fns, fns);
-	h->body_hash = siphash(c->key, body, rows + exts + fns);
+	h->body_hash = body_hash(c->key, h, t->rows, t->exts);
 	h->head_hash = head_hash(c->key, h);
 	ret = file_write_all(fd, h, sizeof(*h));
-	return ret < 0 ? ret : file_write_all(fd, body, rows + exts + fns);
+	if (ret == 0)
+		ret = file_write_all(fd, t->rows, rows);
+	return ret < 0 ? ret : file_write_all(fd, t->exts, exts);
 }
 
 static int store(const struct cfi_cache *c, const char *name, uint64_t source,
@@ -313,7 +316,6 @@ static int store(const struct cfi_cache *c, const char *name, uint64_t source,
 			 .source_hash = source,
 			 .row_cnt = t->row_cnt,
 			 .ext_cnt = t->ext_cnt,
-			 .fn_cnt = t->fn_cnt,
 			 .fde_cnt = t->fde_cnt,
 			 .bad_cnt = t->bad_cnt,
 			 .odd_cnt = t->odd_cnt};
@@ -322,7 +324,7 @@ static int store(const struct cfi_cache *c, const char *name, uint64_t source,
 	int ret;
 
 	memcpy(h.magic, MAGIC, sizeof(MAGIC));
-	make_room(c, sizeof(h) + t->row_cnt * sizeof(*t->rows) + t->fn_cnt * sizeof(*t->fns));
+	make_room(c, sizeof(h) + t->row_cnt * sizeof(*t->rows) + t->ext_cnt * sizeof(*t->exts));
 	snprintf(tmp, sizeof(tmp), "new.%d", getpid());
 	fd = openat(c->dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)

@@ -94,7 +94,6 @@ static void use(const struct cfi_table *t, const uint8_t *data, size_t size)
 		const struct unw_row *row = &t->rows[i];
 
 		BUG_ON(cfi_row(t, row->pc) != row);
-		cfi_fn(t, row->pc);
 		regs.pc = row->pc | 1;
 		regs.reg[6] = regs.reg[7] = i * 8;
 		unwind_walk(&ops, &regs, frames, FRAMES_MAX, &cnt);
@@ -116,28 +115,25 @@ static void read_all(struct image *im)
 		image_vaddr_off(im, image_segment(im, i)->vaddr, &off, &left);
 }
 
-/* Its counts, then rows, rules and functions: what passes the check must be harmless. */
+/* Its counts, then rows and rules: what passes the check must be harmless. */
 static void table_read(const uint8_t *data, size_t size)
 {
 	static const uint8_t key[16];
 	struct cfi_table t = {.text_len = TEXT_LEN};
 	const uint8_t *at = data + 4;
-	size_t rows, exts, fns;
+	size_t rows, exts;
 
 	BUG_ON(cfi_cache_parse(key, data, size, &t, NULL) == 0);
 	if (size < 4)
 		return;
 	rows = data[0] * sizeof(*t.rows);
 	exts = data[1] * sizeof(*t.exts);
-	fns = data[2] * sizeof(*t.fns);
-	if (rows + exts + fns > size - 4)
+	if (rows + exts > size - 4)
 		return;
 	t.row_cnt = data[0];
 	t.ext_cnt = data[1];
-	t.fn_cnt = data[2];
 	t.rows = memcpy(xmalloc(rows), at, rows);
 	t.exts = memcpy(xmalloc(exts), at + rows, exts);
-	t.fns = memcpy(xmalloc(fns), at + rows + exts, fns);
 	if (cfi_check(&t, NULL) == 0)
 		use(&t, data, size);
 	cfi_release(&t);
