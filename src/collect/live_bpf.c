@@ -185,6 +185,7 @@ static void no_calls(struct heldup_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.hu_call_slots, 1);
 	bpf_map__set_max_entries(skel->maps.hu_call_tasks, 1);
 	bpf_map__set_max_entries(skel->maps.hu_call_fds, 1);
+	bpf_map__set_max_entries(skel->maps.hu_call_stacks, 1);
 	bpf_program__set_autoload(skel->progs.hu_sys_enter, false);
 	bpf_program__set_autoload(skel->progs.hu_sys_exit, false);
 	bpf_program__set_autoload(skel->progs.hu_iter_calls, false);
@@ -229,6 +230,7 @@ static void no_stacks(struct heldup_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.hu_sets, 1);
 	bpf_map__set_max_entries(skel->maps.hu_maps, 1);
 	bpf_map__set_max_entries(skel->maps.hu_stack_seen, 1);
+	bpf_map__set_max_entries(skel->maps.hu_call_stacks, 1);
 	bpf_map__set_max_entries(skel->maps.hu_walks, 1);
 	bpf_program__set_autoload(skel->progs.hu_sample, false);
 }
