@@ -15,7 +15,9 @@ const body = document.createElement('section');
 const w = D.window;
 
 head.append(text('h1', '', 'Stacks of ' + w.selection),
-	text('p', 'soft small break', 'watched ' + w.seconds.toFixed(1) + ' s' + (w.host ? ' on ' + w.host : '') +
+	text('p', 'soft small break', 'watched ' + w.seconds.toFixed(1) + ' s' +
+		(w.rest_seconds ? ' of ' + (w.seconds + w.rest_seconds).toFixed(1) + ' s' : '') +
+		(w.host ? ' on ' + w.host : '') +
 		(w.begin ? ', ' + w.begin.replace('T', ' ').replace('Z', ' UTC') : '') + ' · ' + w.command));
 if (D.base)
 	head.append(text('p', 'soft small break', 'compared with ' + D.base.selection + ', ' +
