@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lld writes no call frame information for its PLTs.  All linkers make the
- * same instructions of them, so what GNU's say of theirs is true of these.
+ * lld writes no call frame information for its PLTs, GNU's linker none for
+ * that of a static program.  All linkers make the same instructions of them,
+ * so what GNU's say of theirs is true of these.
  */
 #include <string.h>
 
 #include "symbols/cfi_int.h"
 #include "symbols/image.h"
 
-enum { ENTRY = 16, ENDBR = 4 };
+enum { ENTRY = 16 };
+
+static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 /*
  * The first entry pushes one word after another; each of the rest jumps, or
@@ -34,11 +37,26 @@ static bool is_covered(const struct cfi_maker *m, uint64_t pc)
 /* Has the second entry an endbr64 before its push? */
 static bool has_endbr(struct image *im, const struct image_section *sec)
 {
-	static const uint8_t endbr64[ENDBR] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint8_t code[ENDBR];
+	uint8_t code[sizeof(endbr64)];
 
-	return sec->size >= 2 * ENTRY && image_read(im, sec->off + ENTRY, code, ENDBR, NULL) == 0 &&
-	       memcmp(code, endbr64, ENDBR) == 0;
+	return sec->size >= 2 * ENTRY &&
+	       image_read(im, sec->off + ENTRY, code, sizeof(code), NULL) == 0 &&
+	       memcmp(code, endbr64, sizeof(code)) == 0;
+}
+
+/* No first entry that pushes: nothing is resolved lazily in a static program. */
+static bool only_jumps(struct image *im, const struct image_section *sec)
+{
+	uint8_t code[sizeof(endbr64) + 3];
+	size_t at = 0;
+
+	if (sec->size < sizeof(code) || image_read(im, sec->off, code, sizeof(code), NULL) < 0)
+		return false;
+	if (memcmp(code, endbr64, sizeof(endbr64)) == 0)
+		at = sizeof(endbr64);
+	if (code[at] == 0xf2) /* bnd */
+		at++;
+	return code[at] == 0xff && code[at + 1] == 0x25;
 }
 
 static const char *const names[CFI_PLT_CNT] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
@@ -50,7 +68,7 @@ void cfi_plt_facts(struct image *im, uint64_t ret[3 * CFI_PLT_CNT])
 
 		ret[3 * i] = sec ? sec->vaddr : 0;
 		ret[3 * i + 1] = sec ? sec->size : 0;
-		ret[3 * i + 2] = sec && has_endbr(im, sec);
+		ret[3 * i + 2] = sec ? has_endbr(im, sec) | only_jumps(im, sec) << 1 : 0;
 	}
 }
 
@@ -67,7 +85,7 @@ void cfi_plt_add(struct cfi_maker *m, struct image *im)
 			continue;
 		fde.pc = (uint32_t)(sec->vaddr - m->base_vaddr);
 		fde.len = (uint32_t)sec->size;
-		if (i == 0) { /* the others only jump */
+		if (i == 0 && !only_jumps(im, sec)) { /* the others only jump */
 			fde.off = has_endbr(im, sec) ? PROGRAM_LEN : 0;
 			fde.end = fde.off + PROGRAM_LEN;
 		}

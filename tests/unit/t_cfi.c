@@ -286,21 +286,29 @@ TEST(bounds_from_debug_frame)
 	}
 }
 
-/* lld's PLT has no FDE, GNU's has one that is not to be touched. */
+/*
+ * lld's PLT has no FDE, GNU's has one that is not to be touched, but for a
+ * static program's, whose entries only jump.
+ */
 TEST(cfi_plt_without_fde)
 {
-	static const uint8_t plt[48] = {[16] = 0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t plain[48] = {0xff, 0x35};
+	static const uint8_t endbr[48] = {0xff, 0x35, [16] = 0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t jumps[48] = {0xff, 0x25, [8] = 0xff, 0x25};
+	static const uint8_t endbr_jumps[48] = {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25};
 	static const struct {
 		uint64_t fde_pc;
-		size_t code_off;
+		const uint8_t *plt;
 		const char *want;
 	} rows[] = {
-		{0x200, 16, "256 rsp+16; 262 rsp+24; 272 rsp+8 plt>=11; 304 none; "
+		{0x200, jumps, "256 rsp+8; 304 none; 512 rsp+8; 576 none"},
+		{0x200, endbr_jumps, "256 rsp+8; 304 none; 512 rsp+8; 576 none"},
+		{0x200, plain, "256 rsp+16; 262 rsp+24; 272 rsp+8 plt>=11; 304 none; "
 			    "512 rsp+8; 576 none"},
-		{0x200, 0, "256 rsp+16; 262 rsp+24; 272 rsp+8 plt>=9; 304 none; "
+		{0x200, endbr, "256 rsp+16; 262 rsp+24; 272 rsp+8 plt>=9; 304 none; "
 			   "512 rsp+8; 576 none"},
-		{0x100, 0, "256 rsp+8; 320 none"},
-		{0xc8, 0, "200 rsp+8; 264 none"},
+		{0x100, plain, "256 rsp+8; 320 none"},
+		{0xc8, plain, "200 rsp+8; 264 none"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -318,7 +326,7 @@ TEST(cfi_plt_without_fde)
 		elf_make_section(&e, ".eh_frame", SHT_PROGBITS, CFI_MAKE_FRAME, c.bytes.data,
 				 c.bytes.len);
 		elf_make_section(&e, ".plt", SHT_PROGBITS, CFI_MAKE_TEXT + 0x100,
-				 plt + rows[i].code_off, 48 - rows[i].code_off)->sh_size = 48;
+				 rows[i].plt, 48);
 		elf_make_end(&e);
 		im = image_open_bytes(e.file.data, e.file.len, &err);
 		EQ_I(cfi_build(im, &t, &err), 0);
