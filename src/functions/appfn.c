@@ -74,7 +74,8 @@ static enum place place_of(const struct stack_fn *fn, bool named)
 		return PLACE_SYSTEM;
 	if (fn->kind == FN_USER)
 		return PLACE_NATIVE;
-	if (fn->kind != FN_JIT || !named)
+	/* "[anon]" and such: code at run time whose name nobody knows */
+	if (fn->kind != FN_JIT || !named || fn->name[0] == '[')
 		return PLACE_SYSTEM;
 	return is_language(fn->name) ? PLACE_LANGUAGE : PLACE_JIT;
 }

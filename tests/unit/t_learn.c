@@ -85,6 +85,7 @@ TEST(appfn_first_frame_that_is_no_system_library)
 		{"futex@libc.so.6", ""},
 		{"read@libc.so.6;readBytes@libjava.so;java.io.In.read()@j;int app.Main.run()@j;"
 		 "call@libjvm.so;main", "int app.Main.run() "},
+		{"read@libc.so.6;[anon]@j;int app.Main.run()@j;main", "int app.Main.run() "},
 		{"futex@libc.so.6;park@libjvm.so;void java.lang.Thread.run()@j;call@libjvm.so",
 		 "void java.lang.Thread.run() "},
 		{"read@libc.so.6;uv_read@node;JS:~readSync node:fs:7:1@j;JS:*load /srv/a.js:1:2@j",
