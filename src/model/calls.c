@@ -99,6 +99,7 @@ static struct slab *slab_new(struct calls *c, size_t bytes)
 	if (bytes < SLAB_MAX_BYTES) {
 		s = xmalloc(bytes);
 	} else {
+		/* cppcheck-suppress invalidFunctionArg */
 		s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		BUG_ON(s == MAP_FAILED); /* out of memory, as xmalloc */
 	}
