@@ -282,15 +282,27 @@ static void bad_unit(struct blame *b, const struct unit *u, const struct vectors
 	bad_keep(b, unit, r->harm_ns);
 }
 
+/* A thread that waits all the time and whose wait is not abnormal: no work of the program. */
+static uint64_t unfinished_ns(const struct blame *b, const struct unit *u, const struct vectors *v)
+{
+	const struct call *last = &b->p->m->calls->calls[u->first + u->cnt - 1];
+
+	if (u->cnt <= u->at_home || last->result != CALL_UNFINISHED ||
+	    b->p->dims.of_nr[last->nr] == DIM_NONE)
+		return 0;
+	return last->dur_ns < v->busy_ns ? last->dur_ns : v->busy_ns;
+}
+
 static void normal_unit(struct blame *b, const struct unit *u, const struct vectors *v)
 {
 	const struct call *calls = b->p->m->calls->calls + u->first;
 
-	b->usual_ns += (double)v->busy_ns;
+	b->usual_ns += (double)(v->busy_ns - unfinished_ns(b, u, v));
 	if (!b->p->fns)
 		return;
 	for (uint32_t i = u->at_home; i < u->cnt; i++)
-		if (b->p->dims.of_nr[calls[i].nr] != DIM_NONE)
+		if (b->p->dims.of_nr[calls[i].nr] != DIM_NONE &&
+		    calls[i].result != CALL_UNFINISHED)
 			blame_site(b, calls[i].stack, calls[i].nr, 0, false)->usual_ns +=
 				(double)calls[i].dur_ns;
 	if (!b->samples)
