@@ -48,8 +48,10 @@ static __always_inline bool state_close(struct seq_file *seq, struct thr *t, str
 	bool waits = t->state >= THR_RUNQ && !(t->flags & WAITF_PREEMPTED);
 
 	if (waits) {
-		if (t->state == THR_WAIT)
+		if (t->state == THR_WAIT) {
 			t->wake_ns = now;
+			t->flags |= WAITF_CUT;
+		}
 		wait_fill(w, t, now);
 		if (bpf_seq_write(seq, w, sizeof(*w)))
 			return false; /* the buffer is full: the iterator comes again */

@@ -12,6 +12,8 @@
 
 #include "waits/engine.h"
 
+#define LIKE_MAX 64 /* waits of the thread looked at, on either side */
+
 static void charge(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		   const struct place *at, uint64_t a, uint64_t b, double weight)
 {
@@ -167,15 +169,43 @@ static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 	}
 }
 
+/*
+ * A rest cut w off before its waker came.  What ended the nearest wait of the
+ * same thread for the same thing would have ended it.  NULL: there is none.
+ */
+static const struct wait *whole_like(const struct engine *e, const struct wait *w)
+{
+	const struct thread *th = &e->m->threads[w->thread];
+	const struct wait *first = &e->m->waits[th->first_wait], *end = first + th->wait_len;
+
+	for (int i = 1; i <= LIKE_MAX; i++) {
+		const struct wait *near[] = {w - first >= i ? w - i : NULL,
+					     end - w > i ? w + i : NULL};
+
+		for (int k = 0; k < 2; k++)
+			if (near[k] && near[k]->cls == w->cls && near[k]->res == w->res &&
+			    !(near[k]->flags & (WAITF_CUT | WAITF_PENDING | WAITF_PREEMPTED)) &&
+			    near[k]->wake_ns > near[k]->off_ns)
+				return near[k];
+	}
+	return NULL;
+}
+
 static void explain_sleep(struct engine *e, struct causes *c, const struct wait *w, uint64_t a,
 			  uint64_t b, double weight, const struct place *at)
 {
 	unsigned kind = fixed_cause(e, w);
 	uint32_t res = w->res, k = culprit_task(e, w), l = e->wait_lock[w - e->m->waits];
+	const struct wait *like = w->flags & WAITF_CUT ? whole_like(e, w) : NULL;
 	struct place here = *at;
 
 	if (b <= a)
 		return;
+	if (like) {
+		weight *= (double)(b - a) / (double)(like->wake_ns - like->off_ns);
+		explain_sleep(e, c, like, like->off_ns, like->wake_ns, weight, at);
+		return;
+	}
 	if (kind == CAUSE_CNT && pass_on(e, c, w, k, a, b, weight, at))
 		return;
 	if (kind == CAUSE_CNT)
