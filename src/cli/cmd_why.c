@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Watches, or reads a capture, then answers: source -> model -> waits ->
- * verdict -> report.  What was seen until an early end (Ctrl-C, the process
- * gone, a source that fails) is still answered, and the end is told.
+ * verdict -> report, and functions of a window of system calls beside it.  What
+ * was seen until an early end (Ctrl-C, the process gone, a source that fails) is
+ * still answered, and the end is told.
  */
 #include "cli/cmd.h"
 
@@ -22,6 +23,8 @@
 #include "cli/select.h"
 #include "cli/watching.h"
 #include "collect/source.h"
+#include "functions/functions.h"
+#include "model/calls.h"
 #include "model/model.h"
 #include "report/answer.h"
 #include "store/capture.h"
@@ -157,6 +160,15 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 	fwrite(buf_str(&out), 1, out.len, stdout);
 }
 
+/* NULL where no calls were recorded.  base may be NULL. */
+static const struct functions_result *functions_of(const struct model *m,
+						   const struct model *base, struct arena *arena)
+{
+	struct functions_opts opts = {.good = base && base->calls->cnt ? base : NULL};
+
+	return m->calls->cnt ? functions_analyse(m, NULL, &opts, arena) : NULL;
+}
+
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
@@ -175,9 +187,11 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 	if (code < 0)
 		return code;
 	a = (struct answer){
-		run.model, run.waits,
-		verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena),
-		NULL, &cli->arena};
+		.model = run.model, .waits = run.waits,
+		.verdict = verdict_make(run.model, run.waits, base.model, base.waits,
+					&cli->arena),
+		.arena = &cli->arena,
+		.functions = functions_of(run.model, base.model, &cli->arena)};
 	if (run.model->stack_sum_cnt && page_file_wanted(page))
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 	if (!page->to_stdout)

@@ -9,6 +9,7 @@
 
 struct arena;
 struct buf;
+struct functions_result;
 struct model;
 struct stacks_result;
 struct verdict;
@@ -20,6 +21,7 @@ struct answer {
 	const struct verdict *verdict;
 	const struct stacks_result *stacks; /* for the page's flame graph, NULL: none */
 	struct arena *arena;		    /* for what that makes */
+	const struct functions_result *functions; /* NULL: no window of system calls */
 };
 
 struct text_opts {

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "model/model.h"
 #include "report/answer.h"
+#include "report/answer_functions.h"
 #include "report/facts.h"
 #include "report/json_parts.h"
 #include "verdict/verdict.h"
@@ -238,6 +239,8 @@ void json_answer_parts(struct json *j, const struct answer *a, const struct row_
 	json_kstr(j, "schema", "heldup/why/1");
 	json_kstr(j, "subject", plain(a->verdict->subject));
 	json_verdict(j, a->verdict);
+	if (a->functions)
+		answer_functions_json(j, a->functions);
 	json_tables(j, a, limits);
 	json_notes(j, a->model);
 	json_self(j, a);

@@ -16,6 +16,7 @@
 #include "base/fmt.h"
 #include "model/model.h"
 #include "report/answer.h"
+#include "report/answer_functions.h"
 #include "report/facts.h"
 #include "report/pen.h"
 #include "report/text_tables.h"
@@ -450,6 +451,8 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 		put_chain(p, a, f, opts->verbose);
 	if (f->cls == FIND_UNKNOWN)
 		put_candidates(p, v, opts->verbose);
+	if (a->functions)
+		answer_functions_text(p, a->functions);
 	put_rest(p, v, opts);
 }
 

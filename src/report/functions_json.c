@@ -190,7 +190,7 @@ static void json_outside(struct json *j, const struct functions_result *r)
 	json_obj_end(j);
 }
 
-static void json_thin(struct json *j, const struct functions_result *r)
+void functions_not_told_json(struct json *j, const struct functions_result *r)
 {
 	json_karr(j, "not_told");
 	for (uint32_t bit = 1; functions_thin_name(bit); bit <<= 1) {
@@ -231,7 +231,7 @@ void functions_object(const struct functions_view *v, struct json *j)
 	for (size_t i = 0; i < r->cluster_cnt; i++)
 		json_cluster(j, r, &r->clusters[i]);
 	json_arr_end(j);
-	json_thin(j, r);
+	functions_not_told_json(j, r);
 	json_obj_end(j);
 }
 

@@ -39,6 +39,12 @@ void functions_dev_words(const struct functions_result *r, const struct unit_dev
 void functions_evidence_words(const struct functions_result *r, const struct fn_evidence *e,
 			      struct buf *out);
 
+/* That the cause lies outside of the program; adds nothing where it does not. */
+void functions_outside_words(const struct functions_result *r, struct buf *out);
+
+/* The key "not_told" and its array. */
+void functions_not_told_json(struct json *j, const struct functions_result *r);
+
 /* The JSON schema as text: docs/functions.schema.json, put in by the Makefile. */
 extern const char embed_functions_schema_json[];
 extern const char embed_functions_js[];

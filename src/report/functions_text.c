@@ -108,27 +108,35 @@ static void put_subject(struct pen *p, const struct functions_result *r)
 	pen_nl(p);
 }
 
-static void put_outside(struct pen *p, const struct functions_result *r)
+void functions_outside_words(const struct functions_result *r, struct buf *out)
 {
 	const struct outside_report *o = &r->outside;
-	CLEANUP(buf_release) struct buf b = {0};
 	char t[FMT_MAX];
 
 	switch (o->kind) {
 	case OUTSIDE_NONE:
 		return;
 	case OUTSIDE_DISK:
-		buf_printf(&b, "The cause lies outside: %s uses the disk more, and %s of the "
+		buf_printf(out, "The cause lies outside: %s uses the disk more, and %s of the "
 			   "harm is in slower calls to it.", o->who, fmt_share(t, o->share));
 		break;
 	case OUTSIDE_CPU:
-		buf_printf(&b, "The cause lies outside: threads wait for CPUs that %s has.",
+		buf_printf(out, "The cause lies outside: threads wait for CPUs that %s has.",
 			   o->who);
 		break;
 	default:
-		buf_printf(&b, "The cause may lie outside: %u of %u threads were hit at once, "
+		buf_printf(out, "The cause may lie outside: %u of %u threads were hit at once, "
 			   "in calls with no function in common.", o->hit_cnt, o->thread_cnt);
 	}
+}
+
+static void put_outside(struct pen *p, const struct functions_result *r)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	functions_outside_words(r, &b);
+	if (!b.len)
+		return;
 	pen_nl(p);
 	pen_wrap(p, PEN_BAD, 0, 3, buf_str(&b));
 	pen_nl(p);

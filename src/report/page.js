@@ -288,6 +288,21 @@ function otherFindings() {
 	}
 }
 
+/* ---- functions to blame ---- */
+
+function functions() {
+	const F = D.functions;
+	if (!F) return;
+	const title = F.harm_ns && F.top.length ? 'Functions to blame' : 'Functions';
+	table(title, F.top, [num('rank', r => r.rank, String), ['function', r => r.name, r => r.name, 'wide'],
+		['file', r => r.module], num('of the harm', r => r.harm_share, percent),
+		['why', r => r.why, r => r.why, 'wide']], 0);
+	const last = F.top.length ? page.lastElementChild : section(title);
+	const lines = [F.outside, ...F.not_told.map(n => n.words),
+		count(F.calls) + ' system calls, ' + ns(F.harm_ns) + ' more than usual. All of it: ' + F.more];
+	last.append(...lines.filter(Boolean).map(t => el('p', 'soft small break', t)));
+}
+
 /* ---- timeline ---- */
 
 const COLOURS = {
@@ -545,6 +560,7 @@ function foot() {
 hero();
 candidates();
 chainAndReasons();
+functions();
 otherFindings();
 if (D.flame && D.flame.modes.some(m => m.depth.length))
 	flame(section('Flame graph: where the threads ran and waited'), D.flame);

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 from heldup_cli import OK, TOP, USAGE, heldup
-from make_capture import Capture
+from make_capture import Capture, lock_scene
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 import schema_check  # noqa: E402
@@ -126,3 +126,54 @@ def test_functions_refuses():
     with Made() as made:
         heldup("functions", "-i", made.path, "-p", "1").ended(USAGE)
         heldup("functions", "-i", made.path, "--units", "mine").ended(USAGE)
+
+
+def why(path, *more):
+    return heldup("why", "-i", path, *more).ended(OK).out
+
+
+def why_json(path):
+    """Fits the schema."""
+    data = json.loads(why(path, "--json"))
+    checker = schema_check.Checker(json.loads(why(path, "--json-schema")))
+    checker.check(checker.root, data)
+    assert not checker.errors, checker.errors
+    return data
+
+
+def test_why_shows_the_top_of_the_functions():
+    with Made() as made:
+        top = why_json(made.path)["functions"]
+        ranked = made.json()["functions"]
+        assert len(top["top"]) == 3 and top["listed"] == len(ranked) > 3, top
+        for mine, whole in zip(top["top"], ranked):
+            assert all(mine[key] == whole[key] for key in mine if key != "why"), (mine, whole)
+        text = why(made.path)
+        assert "all: heldup functions -i FILE" in text
+        assert re.search(r"^FUNCTIONS TO BLAME .*\n  1  save srv  .* slower fsync: 5 in 5 units",
+                         text, re.M), text
+
+
+def test_why_page_shows_the_functions():
+    with Made() as made:
+        out = os.path.join(made.folder.name, "page.html")
+        why(made.path, "--html", out)
+        with open(out, encoding="utf-8") as f:
+            data = re.search(r'<script type="application/json" id="data">(.*?)</script>',
+                             f.read(), re.S)
+        assert json.loads(data.group(1))["functions"] == why_json(made.path)["functions"]
+
+
+def test_why_judges_waits_beside_calls():
+    """A screen holds both, and functions change nothing about the verdict."""
+    plain, both = lock_scene(), lock_scene()
+    both.calls([(11, 3 * i, 40 if i == 50 else 1, "fsync", SYNC, 0) for i in range(90)])
+    with tempfile.TemporaryDirectory(prefix="heldup-functions-") as d:
+        paths = [os.path.join(d, name) for name in ("plain.cap", "both.cap")]
+        plain.write(paths[0])
+        both.write(paths[1])
+        a, b = (why_json(path) for path in paths)
+        assert "functions" not in a and b["functions"]["top"]
+        assert a["verdict"] == b["verdict"] and a["verdict"]["class"] != "unknown", a["verdict"]
+        assert "FUNCTIONS" not in why(paths[0])
+        assert len(why(paths[1]).splitlines()) <= 40

@@ -3,6 +3,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "functions/functions.h"
+#include "model/calls.h"
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/exports.h"
@@ -45,7 +47,8 @@ void fuzz_answer(const struct model *m)
 	struct buf out = {0};
 	struct waits_result *w = waits_analyse(m, NULL, &arena);
 	struct answer a = {m, w, verdict_make(m, w, NULL, NULL, &arena),
-			   stacks_make(m, NULL, &arena), &arena};
+			   stacks_make(m, NULL, &arena), &arena,
+			   m->calls->cnt ? functions_analyse(m, NULL, NULL, &arena) : NULL};
 	struct text_opts text = {.columns = 80, .verbose = 1, .colour = 1};
 
 	answer_text(&a, &text, &out);

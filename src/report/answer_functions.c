@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answer_functions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fmt.h"
+#include "base/json.h"
+#include "functions/functions.h"
+#include "report/functions_out.h"
+#include "report/pen.h"
+
+/* Published rankings have the guilty one among the first five; a screen has room for three. */
+enum { TOP = 3, COL_RANK = 3, COL_NAME = 5, COL_SHARE = 43, COL_WHY = 45 };
+
+static const char more[] = "heldup functions -i FILE";
+
+static size_t top_cnt(const struct functions_result *r)
+{
+	return r->fn_cnt < TOP ? r->fn_cnt : TOP;
+}
+
+static void why_words(const struct functions_result *r, const struct fn_report *f,
+		      struct buf *out)
+{
+	char t[FMT_MAX];
+
+	if (f->evidence_cnt) {
+		functions_evidence_words(r, &f->evidence[0], out);
+		if (!f->evidence[0].self)
+			buf_adds(out, " (called)");
+	} else {
+		buf_printf(out, "%s of the usual time", fmt_share(t, f->usual_share));
+	}
+	if (f->tie)
+		buf_printf(out, "; same as %u more", f->tie_cnt - 1);
+}
+
+static void put_fn(struct pen *p, const struct functions_result *r, const struct fn_report *f)
+{
+	unsigned width = COL_SHARE - 7 - COL_NAME, name = (unsigned)strlen(f->name);
+	CLEANUP(buf_release) struct buf why = {0};
+	char t[FMT_MAX];
+
+	pen_right(p, PEN_KEY, COL_RANK, (snprintf(t, sizeof(t), "%u", f->rank), t));
+	pen_to(p, COL_NAME);
+	pen_cut(p, PEN_BOLD, width, f->name);
+	if (name + 3 < width) {
+		pen_text(p, PEN_DIM, " ");
+		pen_cut(p, PEN_DIM, width - name - 1, f->module);
+	}
+	pen_right(p, PEN_PLAIN, COL_SHARE, fmt_share(t, f->harm_share));
+	pen_to(p, COL_WHY);
+	why_words(r, f, &why);
+	pen_cut(p, PEN_PLAIN, p->columns > p->col ? p->columns - p->col : 20, buf_str(&why));
+	pen_nl(p);
+}
+
+/* Why there are no functions, in the words of the engine where it has some. */
+static const char *none_words(const struct functions_result *r)
+{
+	if (r->thin & THIN_NO_SIGNATURES)
+		return functions_thin_text(THIN_NO_SIGNATURES);
+	if (r->thin & THIN_NO_STACKS)
+		return functions_thin_text(THIN_NO_STACKS);
+	return "no function stands out";
+}
+
+void answer_functions_text(struct pen *p, const struct functions_result *r)
+{
+	CLEANUP(buf_release) struct buf line = {0};
+	char t[FMT_MAX], u[FMT_MAX];
+
+	if (r->harm_ns)
+		buf_printf(&line, "  %s more than usual in %s calls; all: ",
+			   fmt_ns(t, r->harm_ns), fmt_count(u, r->call_cnt));
+	else
+		buf_printf(&line, "  %s calls, by where their time goes; all: ",
+			   fmt_count(u, r->call_cnt));
+	buf_adds(&line, more);
+	pen_nl(p);
+	pen_text(p, PEN_HEAD, r->harm_ns && r->fn_cnt ? "FUNCTIONS TO BLAME"
+							       : "FUNCTIONS");
+	pen_cut(p, PEN_DIM, p->columns - p->col, buf_str(&line));
+	pen_nl(p);
+	buf_clear(&line);
+	functions_outside_words(r, &line);
+	if (!r->fn_cnt && !line.len)
+		buf_adds(&line, none_words(r));
+	if (line.len) {
+		pen_to(p, 2);
+		pen_cut(p, r->fn_cnt ? PEN_BAD : PEN_DIM, p->columns - 2, buf_str(&line));
+		pen_nl(p);
+	}
+	for (size_t i = 0; i < top_cnt(r); i++)
+		put_fn(p, r, &r->fns[i]);
+}
+
+static void json_fn(struct json *j, const struct functions_result *r, const struct fn_report *f)
+{
+	CLEANUP(buf_release) struct buf why = {0};
+
+	why_words(r, f, &why);
+	json_obj(j);
+	json_ku64(j, "rank", f->rank);
+	json_kstr(j, "name", f->name);
+	json_kstr(j, "module", f->module);
+	json_kf64_dec(j, "score", f->score, 4);
+	json_kf64_dec(j, "harm_share", f->harm_share, 4);
+	json_kf64_dec(j, "usual_share", f->usual_share, 4);
+	json_ku64(j, "tie_size", f->tie_cnt);
+	json_kstr(j, "why", buf_str(&why));
+	json_obj_end(j);
+}
+
+void answer_functions_json(struct json *j, const struct functions_result *r)
+{
+	CLEANUP(buf_release) struct buf outside = {0};
+
+	functions_outside_words(r, &outside);
+	json_kobj(j, "functions");
+	json_ku64(j, "calls", r->call_cnt);
+	json_ku64(j, "units", r->unit_cnt);
+	json_ku64(j, "abnormal_units", r->abnormal_cnt);
+	json_ku64(j, "harm_ns", r->harm_ns);
+	json_kstr(j, "outside", buf_str(&outside));
+	json_ku64(j, "listed", r->fn_cnt);
+	json_karr(j, "top");
+	for (size_t i = 0; i < top_cnt(r); i++)
+		json_fn(j, r, &r->fns[i]);
+	json_arr_end(j);
+	functions_not_told_json(j, r);
+	json_kstr(j, "more", more);
+	json_obj_end(j);
+}

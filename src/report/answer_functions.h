@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ANSWER_FUNCTIONS_H
+#define ANSWER_FUNCTIONS_H
+/*
+ * The functions to blame as a part of the answer of `why`: the first few, and
+ * where the rest is.  The whole of them is functions_out.h.
+ */
+struct functions_result;
+struct json;
+struct pen;
+
+/* Six lines at most. */
+void answer_functions_text(struct pen *p, const struct functions_result *r);
+
+/* The key "functions" and its object. */
+void answer_functions_json(struct json *j, const struct functions_result *r);
+
+#endif /* ANSWER_FUNCTIONS_H */
