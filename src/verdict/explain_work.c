@@ -2,6 +2,7 @@
 /* Words for findings about how work is handed out, and for those that hold nobody up. */
 #include <string.h>
 
+#include "model/calls.h"
 #include "verdict/weigh.h"
 
 /* The process, by its first thread: that is where limits are kept. */
@@ -246,6 +247,24 @@ static void memory_limit_lines(struct court *k, struct finding *f)
 	}
 }
 
+/* System calls tell how long each took, not what for or who ended it. */
+static void unwatched_words(struct court *k, struct finding *f)
+{
+	const struct model_calls *calls = k->m->calls;
+	uint32_t threads = 0;
+
+	if (!calls->cnt) {
+		f->summary = "There are no waits to judge from: its threads were not watched.";
+		return;
+	}
+	f->summary = "There are no waits to judge from, only system calls: they point to "
+		     "functions, not to what holds it up.";
+	for (size_t t = 0; t < k->m->thread_cnt; t++)
+		threads += calls->runs[t].cnt > 0;
+	say(k, f, "%zu system calls of %u thread%s in %s", calls->cnt, threads,
+	    threads == 1 ? "" : "s", ns_text(k, calls->end_ns - calls->begin_ns));
+}
+
 void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct cause *t = c->top;
@@ -288,6 +307,8 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		break;
 	case FIND_UNKNOWN:
 		f->summary = "What it waits for was not seen.";
+		if (k->unwatched)
+			unwatched_words(k, f);
 		break;
 	default:
 		f->summary = k->unasked ? "Nothing holds it up: nobody asked it anything."

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cmp.h"
+#include "model/calls.h"
 #include "verdict/weigh.h"
 
 /* A finding must explain this much to be the verdict: less, and mending it is hardly felt. */
@@ -169,10 +170,45 @@ static bool at_ease(const struct court *k, const struct cand *top)
 	return open < TINY_OPEN && each < TINY_NS;
 }
 
+/*
+ * Threads are known, but of none its states: a trace of system calls, or a
+ * kernel that refused to track them.  That nobody waited is no health then.
+ */
+static bool is_unwatched(const struct court *k)
+{
+	bool known = k->m->calls->cnt > 0;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		if (!thread_is_target(k->m, t))
+			continue;
+		if (k->m->threads[t].tracked)
+			return false;
+		known = true;
+	}
+	return known;
+}
+
 static void unseen_add(struct court *k, struct verdict *v, const char *text)
 {
 	if (v->unseen_cnt < 32)
 		v->unseen[v->unseen_cnt++] = arena_strdup(k->arena, text);
+}
+
+static void calls_losses(struct court *k, struct verdict *v)
+{
+	const struct model_calls *c = k->m->calls;
+
+	if (c->lost_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu system calls lost",
+					      (unsigned long long)c->lost_cnt));
+	if (c->dropped_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu system calls over the bound, the "
+					      "oldest, left out",
+					      (unsigned long long)c->dropped_cnt));
+	if (c->skipped_cnt)
+		unseen_add(k, v, arena_printf(k->arena, "%llu lines or records of calls not "
+					      "understood",
+					      (unsigned long long)c->skipped_cnt));
 }
 
 static void losses_list(struct court *k, struct verdict *v)
@@ -253,7 +289,7 @@ static const char *subject_of(struct court *k)
 {
 	const struct model *m = k->m;
 	const struct proc *p = NULL;
-	uint32_t procs = 0, threads = 0;
+	uint32_t procs = 0, threads = 0, named = 0;
 
 	for (size_t i = 0; i < m->proc_cnt; i++) {
 		if (!m->procs[i].target)
@@ -262,8 +298,11 @@ static const char *subject_of(struct court *k)
 			p = &m->procs[i];
 		procs++;
 	}
-	for (uint32_t t = 0; t < m->thread_cnt; t++)
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
 		threads += thread_is_target(m, t) && m->threads[t].tracked;
+		named += thread_is_target(m, t);
+	}
+	threads = threads ? threads : named;
 	if (!p)
 		return "nothing";
 	if (procs > 1)
@@ -326,6 +365,8 @@ static void decide(struct court *k, struct verdict *v, struct cand **order, size
 	if (is_hung(k) && (!top || at_ease(k, top) || share < VERDICT_MIN)) {
 		finding_add(k, v, unknown, CONF_LOW);
 		hung_explain(k, v);
+	} else if (k->unwatched && (!top || at_ease(k, top))) {
+		finding_add(k, v, unknown, CONF_LOW);
 	} else if (!top || at_ease(k, top)) {
 		top = clients->ns > VERDICT_MIN * k->demand_ns ? clients : &k->cand[FIND_HEALTHY];
 		finding_add(k, v, top, k->demand_ns > 0 ? CONF_HIGH : CONF_MEDIUM);
@@ -360,6 +401,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + 1);
 	v->unseen = ARENA_ARRAY(arena, const char *, 32);
 	v->subject = subject_of(&k);
+	k.unwatched = is_unwatched(&k);
 	weigh_causes(&k);
 	weigh_disk(&k);
 	weigh_clients(&k);
@@ -382,6 +424,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 		decide(&k, v, order, cnt);
 	}
 	losses_list(&k, v);
+	calls_losses(&k, v);
 	if (base && base_waits)
 		compare(&k, base, base_waits, v);
 	return v;

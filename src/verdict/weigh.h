@@ -43,6 +43,7 @@ struct court {			/* all that a verdict is made from */
 	double host_idle;	/* 0..1 of all CPUs over the window */
 	double host_steal;
 	bool unasked;		/* a server, and no request came */
+	bool unwatched;		/* no states of its threads are known */
 };
 
 /* weigh.c */

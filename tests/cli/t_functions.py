@@ -141,6 +141,10 @@ def why_json(path):
     return data
 
 
+def trace(name):
+    return os.path.join(TOP, "tests", "unit", "traces", name)
+
+
 def test_why_shows_the_top_of_the_functions():
     with Made() as made:
         top = why_json(made.path)["functions"]
@@ -162,6 +166,33 @@ def test_why_page_shows_the_functions():
             data = re.search(r'<script type="application/json" id="data">(.*?)</script>',
                              f.read(), re.S)
         assert json.loads(data.group(1))["functions"] == why_json(made.path)["functions"]
+
+
+def test_why_of_calls_alone_claims_no_health():
+    for path, functions in ((trace("strace-k.txt.gz"), True),
+                            (trace("strace-f-ttt-T-yy.txt.gz"), False),
+                            (trace("perf-trace.txt.gz"), False)):
+        data = why_json(path)
+        assert data["verdict"]["class"] == "unknown", data["verdict"]
+        assert data["verdict"]["confidence"] == "low" and data["candidates"] == []
+        assert "no waits to judge from" in data["verdict"]["summary"]
+        assert "%d system calls of" % data["functions"]["calls"] in data["evidence"][0]
+        assert " 0 threads" not in data["subject"], data["subject"]
+        assert bool(data["functions"]["top"]) == functions, data["functions"]
+        text = why(path)
+        assert "NOT HELD UP" not in text and ("FUNCTIONS TO BLAME" in text) == functions, text
+        assert functions or "no stacks and no signatures" in text, text
+
+
+def test_why_of_threads_that_were_not_watched_claims_no_health():
+    c = Capture()
+    c.thread(10, 10, "srv")
+    with tempfile.TemporaryDirectory(prefix="heldup-functions-") as d:
+        path = os.path.join(d, "a.cap")
+        c.write(path)
+        data = why_json(path)
+        assert data["verdict"]["class"] == "unknown" and "functions" not in data, data["verdict"]
+        assert "were not watched" in data["verdict"]["summary"]
 
 
 def test_why_judges_waits_beside_calls():
