@@ -83,7 +83,7 @@ static uint32_t unix_server(const struct model *m, const struct end *client)
 		const struct end *e = &m->ends[i];
 
 		if (e->role != ROLE_SERVER || e->family != client->family ||
-		    e->proc == NO_IDX || e->proc == found || strcmp(e->name, client->name))
+		    e->proc == NO_IDX || e->proc == found || strcmp(e->name, client->name) != 0)
 			continue;
 		if (found != NO_IDX)
 			return NO_IDX;
