@@ -218,6 +218,7 @@ bool gopcln_sp_next(const struct gopcln *g, struct gopcln_sp *it)
 {
 	bool is_first = it->depth == -1 && it->end == it->vaddr;
 	uint32_t value, pcs, grow;
+	uint64_t bytes;
 
 	/* a difference of 0 ends the list, but for the first, which is to -1 */
 	if (it->end >= it->fn_end || !varint(it, &value) || (!value && !is_first) ||
@@ -226,9 +227,8 @@ bool gopcln_sp_next(const struct gopcln *g, struct gopcln_sp *it)
 	grow = value & 1 ? ~(value >> 1) : value >> 1; /* the sign is in the lowest bit */
 	it->depth = (int32_t)((uint32_t)it->depth + grow);
 	it->vaddr = it->end;
-	it->end += (uint64_t)pcs * g->quantum;
-	if (it->end > it->fn_end)
-		it->end = it->fn_end;
+	bytes = (uint64_t)pcs * g->quantum; /* the function may end near the last address */
+	it->end = bytes < it->fn_end - it->vaddr ? it->vaddr + bytes : it->fn_end;
 	return true;
 }
 
