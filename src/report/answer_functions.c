@@ -9,8 +9,10 @@
 #include "base/fmt.h"
 #include "base/json.h"
 #include "functions/functions.h"
+#include "report/answer.h"
 #include "report/functions_out.h"
 #include "report/pen.h"
+#include "verdict/verdict.h"
 
 /* Published rankings have the guilty one among the first five; a screen has room for three. */
 enum { TOP = 3, COL_RANK = 3, COL_NAME = 5, COL_SHARE = 43, COL_WHY = 45 };
@@ -68,30 +70,48 @@ static const char *none_words(const struct functions_result *r)
 	return "no function stands out";
 }
 
-void answer_functions_text(struct pen *p, const struct functions_result *r)
+/* Nobody is to blame where nothing is held up, though something may stand out. */
+static const char *title(const struct answer *a)
 {
-	CLEANUP(buf_release) struct buf line = {0};
-	char t[FMT_MAX], u[FMT_MAX];
+	const struct functions_result *r = a->functions;
+	unsigned cls = a->verdict->findings[0].cls;
 
-	if (r->harm_ns)
-		buf_printf(&line, "  %s more than usual in %s calls; all: ",
-			   fmt_ns(t, r->harm_ns), fmt_count(u, r->call_cnt));
+	if (!r->fn_cnt || r->thin & THIN_NO_HARM)
+		return "FUNCTIONS";
+	return cls == FIND_HEALTHY || cls == FIND_CLIENTS ? "FUNCTIONS THAT STAND OUT"
+							  : "FUNCTIONS TO BLAME";
+}
+
+static void put_head(struct pen *p, const struct answer *a)
+{
+	const struct functions_result *r = a->functions;
+	CLEANUP(buf_release) struct buf line = {0};
+	char t[FMT_MAX];
+
+	pen_nl(p);
+	pen_text(p, PEN_HEAD, title(a));
+	pen_text(p, PEN_DIM, "  ");
+	if (r->thin & THIN_NO_HARM)
+		buf_adds(&line, "nothing stands out: by where time goes");
 	else
-		buf_printf(&line, "  %s calls, by where their time goes; all: ",
-			   fmt_count(u, r->call_cnt));
-	buf_adds(&line, more);
+		buf_printf(&line, "%s more than usual", fmt_ns(t, r->harm_ns));
+	buf_printf(&line, " in %s; all: %s", fmt_ns(t, r->end_ns - r->begin_ns), more);
+	pen_wrap(p, PEN_DIM, 2, 2, buf_str(&line));
 	pen_nl(p);
-	pen_text(p, PEN_HEAD, r->harm_ns && r->fn_cnt ? "FUNCTIONS TO BLAME"
-							       : "FUNCTIONS");
-	pen_cut(p, PEN_DIM, p->columns - p->col, buf_str(&line));
-	pen_nl(p);
-	buf_clear(&line);
+}
+
+void answer_functions_text(struct pen *p, const struct answer *a)
+{
+	const struct functions_result *r = a->functions;
+	CLEANUP(buf_release) struct buf line = {0};
+
+	put_head(p, a);
 	functions_outside_words(r, &line);
 	if (!r->fn_cnt && !line.len)
 		buf_adds(&line, none_words(r));
 	if (line.len) {
 		pen_to(p, 2);
-		pen_cut(p, r->fn_cnt ? PEN_BAD : PEN_DIM, p->columns - 2, buf_str(&line));
+		pen_wrap(p, r->fn_cnt ? PEN_BAD : PEN_DIM, 2, 2, buf_str(&line));
 		pen_nl(p);
 	}
 	for (size_t i = 0; i < top_cnt(r); i++)

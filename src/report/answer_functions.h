@@ -5,12 +5,13 @@
  * The functions to blame as a part of the answer of `why`: the first few, and
  * where the rest is.  The whole of them is functions_out.h.
  */
+struct answer;
 struct functions_result;
 struct json;
 struct pen;
 
-/* Six lines at most. */
-void answer_functions_text(struct pen *p, const struct functions_result *r);
+/* Eight lines at most, six where the terminal is wide. */
+void answer_functions_text(struct pen *p, const struct answer *a);
 
 /* The key "functions" and its object. */
 void answer_functions_json(struct json *j, const struct functions_result *r);

@@ -452,7 +452,7 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 	if (f->cls == FIND_UNKNOWN)
 		put_candidates(p, v, opts->verbose);
 	if (a->functions)
-		answer_functions_text(p, a->functions);
+		answer_functions_text(p, a);
 	put_rest(p, v, opts);
 }
 

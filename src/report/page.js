@@ -293,7 +293,8 @@ function otherFindings() {
 function functions() {
 	const F = D.functions;
 	if (!F) return;
-	const title = F.harm_ns && F.top.length ? 'Functions to blame' : 'Functions';
+	const title = !F.top.length || F.not_told.some(n => n.name === 'no-deviation') ? 'Functions' :
+		mood === 'good' ? 'Functions that stand out' : 'Functions to blame';
 	table(title, F.top, [num('rank', r => r.rank, String), ['function', r => r.name, r => r.name, 'wide'],
 		['file', r => r.module], num('of the harm', r => r.harm_share, percent),
 		['why', r => r.why, r => r.why, 'wide']], 0);

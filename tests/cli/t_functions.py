@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 from heldup_cli import OK, TOP, USAGE, heldup
-from make_capture import Capture, lock_scene
+from make_capture import EPOLL, RES_EPOLL, Capture, lock_scene
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 import schema_check  # noqa: E402
@@ -207,4 +207,20 @@ def test_why_judges_waits_beside_calls():
         assert "functions" not in a and b["functions"]["top"]
         assert a["verdict"] == b["verdict"] and a["verdict"]["class"] != "unknown", a["verdict"]
         assert "FUNCTIONS" not in why(paths[0])
+        assert "FUNCTIONS TO BLAME" in why(paths[1])
         assert len(why(paths[1]).splitlines()) <= 40
+
+
+def test_why_blames_no_function_of_a_server_at_rest():
+    c = Capture()
+    c.thread(10, 10, "srv")
+    c.res(8, RES_EPOLL, "epoll of srv")
+    for at in range(0, 1000, 10):
+        c.wait(10, EPOLL, 8, at, at + 9.99, at + 9.99)
+    c.calls([(10, 10 * i, 9 if i == 50 else 1, "fsync", SYNC, 0) for i in range(90)])
+    with tempfile.TemporaryDirectory(prefix="heldup-functions-") as d:
+        path = os.path.join(d, "a.cap")
+        c.write(path)
+        text = why(path)
+        assert "NOT HELD UP" in text and "TO BLAME" not in text, text
+        assert "FUNCTIONS THAT STAND OUT" in text and "  1  save srv" in text, text
