@@ -71,7 +71,7 @@ static const struct call *call_before(const struct judge *j, const struct call *
 static bool is_a_home(const struct profile *p, uint64_t key)
 {
 	for (size_t t = 0; t < p->m->thread_cnt; t++)
-		if (key_is_home(&p->units.homes[t], key))
+		if (key_is_home(&p->units.homes[t], key, true))
 			return true;
 	return false;
 }
@@ -88,6 +88,10 @@ static double weight_of(const struct judge *j, const struct call *c)
 	if (p->fns && c->stack != NO_IDX)
 		api = api_of(p->fns, c->stack);
 	if (cls == CALL_PLAIN || api == API_LOCK)
+		return 1;
+	/* without a stack: what has an owner is a lock, and nobody waits for work in a lock */
+	if ((!p->fns || c->stack == NO_IDX) &&
+	    hangs_waits_for(p->m, c->thread) != NO_IDX)
 		return 1;
 	if (is_a_home(p, key))
 		return WEIGHT_IDLE;

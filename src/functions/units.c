@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "functions/appfn.h"
 #include "functions/functions.h"
+#include "functions/hangs.h"
 #include "functions/vectors.h"
 #include "model/calls.h"
 
@@ -34,6 +35,11 @@ enum {
 	HOME_MIN = 2,	 /* once is no habit */
 	HOME_REST = 20,	 /* nor is what has less than this part of the resting of another place */
 	HOME_OTHERS = 8, /* a place of the same call is home too from this part of the waits on */
+	/*
+	 * Without stacks one place is many keys, one for each call that comes before:
+	 * that of a request in twenty is as usual as requests of that kind.
+	 */
+	HOME_OTHERS_BARE = 20,
 };
 
 /* How many waits for a lock or a sleep one wait of the kind outweighs. */
@@ -104,7 +110,13 @@ static unsigned key_nr(uint64_t key)
 	return key >> 32 & 0xffff;
 }
 
-bool key_is_home(const struct home *home, uint64_t key)
+/* Without stacks a worker's wait for work and its wait for a lock are the same call. */
+static bool home_is_bare_futex(const struct home *home)
+{
+	return home->cls == CALL_FUTEX && !(home->key & KEY_STACK);
+}
+
+bool key_is_home(const struct home *home, uint64_t key, bool pending)
 {
 	if (!home->key || !key)
 		return false;
@@ -113,6 +125,8 @@ bool key_is_home(const struct home *home, uint64_t key)
 	for (unsigned i = 0; i < HOME_KEYS - 1; i++)
 		if (key == home->others[i])
 			return true;
+	if (!pending && !(key & KEY_STACK) && home_is_bare_futex(home))
+		return true;
 	/* without a stack, or at the window's begin, where nothing is before it */
 	return key == home->key || (!(key & KEY_STACK) && ((home->key & KEY_STACK) ||
 							   !(key & KEY_BEFORE)));
@@ -173,7 +187,7 @@ static void other_add(struct home *home, uint64_t key)
 static void home_choose(const struct key_sums *t, const struct dims *d, struct home *ret_home)
 {
 	struct key_sum best = {0};
-	uint64_t most_ns = 0;
+	uint64_t most_ns = 0, others;
 	bool stacks = false;
 
 	*ret_home = (struct home){0};
@@ -187,10 +201,12 @@ static void home_choose(const struct key_sums *t, const struct dims *d, struct h
 		    rest_ns(sum) >= most_ns / HOME_REST && sum_better(d, sum, &best))
 			best = *sum;
 	ret_home->key = best.key;
+	ret_home->cls = (uint8_t)(best.key ? class_of(d, key_nr(best.key)) : CALL_PLAIN);
+	others = best.key & KEY_STACK ? HOME_OTHERS : HOME_OTHERS_BARE;
 	VEC_FOREACH(&t->items, sum)
 		if (best.key && sum->key != best.key && key_nr(sum->key) == key_nr(best.key) &&
 		    (sum->key & KEY_STACK) == (best.key & KEY_STACK) &&
-		    sum->cnt * HOME_OTHERS >= best.cnt && sum->cnt >= HOME_MIN)
+		    sum->cnt * others >= best.cnt && sum->cnt >= HOME_MIN)
 			other_add(ret_home, sum->key);
 }
 
@@ -218,6 +234,7 @@ static void home_find(struct units *u, const struct call *calls, const struct ca
 /* ---- cutting */
 
 struct cutter {
+	const struct model *m;
 	struct units *u;
 	const struct units_opts *o;
 	const struct call *calls;
@@ -277,6 +294,20 @@ static uint64_t gap_limit(const struct call *calls, const struct call_run *run)
 	return limit > GAP_MIN_NS ? limit : GAP_MIN_NS;
 }
 
+/* What is still waited for and has an owner is a lock: nobody waits for work in a lock. */
+static bool is_at_home(const struct cutter *k, const struct home *home, const struct call *c,
+		       const struct call *before)
+{
+	bool pending = c->result == CALL_UNFINISHED;
+
+	if (!key_is_home(home, call_key(k->o, c, before), pending))
+		return false;
+	if (!home_is_bare_futex(home))
+		return true;
+	return call_blocked(k->u, c) &&
+	       !(pending && hangs_waits_for(k->m, c->thread) != NO_IDX);
+}
+
 static void thread_cut(struct cutter *k, const struct call_run *run, const struct home *home)
 {
 	uint64_t limit = home->key ? UINT64_MAX : gap_limit(k->calls, run);
@@ -293,7 +324,7 @@ static void thread_cut(struct cutter *k, const struct call_run *run, const struc
 			k->u->noise_cnt++;
 			continue;
 		}
-		at_home = home->key && key_is_home(home, call_key(k->o, c, before));
+		at_home = is_at_home(k, home, c, before);
 		if ((at_home && (k->done || call_blocked(k->u, c))) ||
 		    i - k->now.first >= UNIT_CALLS_MAX ||
 		    (before && c->begin_ns > before->begin_ns + before->dur_ns &&
@@ -360,7 +391,7 @@ static void paper_cut(struct cutter *k, const struct model_calls *c)
 void units_make(struct units *u, const struct model *m, const struct units_opts *o)
 {
 	const struct model_calls *c = m->calls;
-	struct cutter k = {.u = u, .o = o, .calls = c->calls};
+	struct cutter k = {.m = m, .u = u, .o = o, .calls = c->calls};
 
 	*u = (struct units){.has_switches = (c->flags & WINDOWF_SWITCHES) != 0};
 	if (!u->has_switches)

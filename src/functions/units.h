@@ -6,11 +6,14 @@
  *
  * A thread's *home* is the place where it most often waits for work: the call
  * and, with stacks, the function that made it; without, the kind of what it
- * waits for.  A unit begins where such a wait ended, and its first call is
- * that wait, whose time is not the unit's.  A wait at home that did not give
- * up the CPU ends a unit too, since the thread asked for more work, unless all
- * that it got done before came to nothing (EAGAIN, end of file, an error):
- * such a loop is one unit.
+ * waits for.  Without stacks all waits in a futex that ended are home if one
+ * kind of them is: the waits for locks among them are not told apart.
+ *
+ * A unit begins where such a wait ended, and its first call is that wait,
+ * whose time is not the unit's.  A wait at home that did not give up the CPU
+ * ends a unit too, since the thread asked for more work, unless all that it
+ * got done before came to nothing (EAGAIN, end of file, an error): such a
+ * loop is one unit.
  *
  * A thread without a home is cut where it makes no call for far longer than
  * it usually does, at least GAP_MIN_NS.
@@ -41,11 +44,12 @@ struct unit {			/* 16 bytes; calls[first, first + cnt) of one thread */
 	uint32_t shape;		/* later: idx of its shape */
 };
 
-enum { HOME_KEYS = 4 };
+enum { HOME_KEYS = 16 };
 
 struct home {			/* of one thread */
 	uint64_t key;		/* as call_key gives it; 0: none */
 	uint64_t others[HOME_KEYS - 1]; /* of the same call, nearly as often; 0: none */
+	uint8_t cls;		/* enum call_class */
 };
 
 struct units {
@@ -73,8 +77,13 @@ void units_release(struct units *u);
  */
 uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before);
 
-/* The key is the home's; of a call without a stack among others with one, its kind of call. */
-bool key_is_home(const struct home *home, uint64_t key);
+/*
+ * The key is the home's; of a call without a stack among others with one, its
+ * kind of call.  Where there are no stacks at all, any wait of the home's call
+ * counts that is over; one that is not (pending) has to follow what waits for
+ * work are known to follow, for it may be a hang.
+ */
+bool key_is_home(const struct home *home, uint64_t key, bool pending);
 
 /* The call gave its CPU up, or took so long that it must have. */
 bool call_blocked(const struct units *u, const struct call *c);

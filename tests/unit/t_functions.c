@@ -582,3 +582,67 @@ TEST(functions_paper_units)
 	EQ_U(r->unit_cnt, 5);
 	synth_free(c.s);
 }
+
+/* ---- without stacks */
+
+/* A worker of a pool waits in a futex; what it did last is rarely a stat or an fsync. */
+static void bare_request(struct scene *c, unsigned i)
+{
+	call(c, NR_FUTEX, 5, NULL);
+	call(c, NR_READ, 0.01, NULL);
+	call(c, NR_WRITE, 0.02, NULL);
+	if (i % 40 == 7)
+		call(c, NR_STAT, 0.01, NULL);
+	if (i % 40 == 27)
+		call(c, NR_FSYNC, 0.01, NULL);
+}
+
+/* Whatever came before it, a wait that ended was one for work. */
+TEST(functions_bare_futex_waits_are_for_work)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	for (unsigned i = 0; i < 400; i++) {
+		bare_request(&c, i);
+		if (i % 3 == 0) /* wakes somebody: no wait */
+			call(&c, NR_FUTEX, 0.005, NULL);
+	}
+	r = judge_scene(&c, &arena, NULL);
+	EQ_U(r->unit_cnt, 400);
+	OK(r->harm_ns < 1000000);
+	synth_free(c.s);
+}
+
+/* One that did not end hangs where no wait for work is known, or where somebody has the lock. */
+TEST(functions_bare_futex_that_hangs)
+{
+	static const struct { unsigned nr, owner; bool hangs; } rows[] = {
+		{NR_WRITE, 0, false}, {NR_READ, 0, true}, {NR_WRITE, 10, true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct scene c;
+		const struct functions_result *r;
+		struct ev_call *other;
+
+		ROW(i);
+		begin(&c);
+		other = call(&c, NR_POLL, 11500, NULL);
+		other->tid = 10;
+		other->result = CALL_UNFINISHED;
+		c.now = 0;
+		for (unsigned k = 0; k < 400; k++)
+			bare_request(&c, k);
+		call(&c, NR_FUTEX, 5, NULL);
+		call(&c, rows[i].nr, 0.01, NULL);
+		if (rows[i].owner)
+			synth_pending(c.s, 11, WAIT_FUTEX, 7, c.now)->owner_tid = rows[i].owner;
+		call(&c, NR_FUTEX, 9000, NULL)->result = CALL_UNFINISHED;
+		r = judge_scene(&c, &arena, NULL);
+		EQ_U(r->harm_ns > 8000000000, rows[i].hangs);
+		synth_free(c.s);
+	}
+}
