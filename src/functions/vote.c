@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "functions/automaton.h"
 #include "functions/learn.h"
@@ -18,8 +20,17 @@
 #define SEEN_DOUBT 2
 /* Callers of who makes the calls. */
 #define CALLER_VOTE 0.5
+/*
+ * A loop that goes round once more and a function that gives up leave an
+ * episode unfinished: its beginning speaks for it too, from half of it and
+ * two calls on, by the part that was seen.  One call alone begins many.
+ * Where a whole episode explains as much, nothing was left unfinished.
+ */
+enum { OPENING_MIN = 2 };
 
-struct voter { uint32_t fn; float weight; };
+struct voter { uint32_t fn; float weight; uint32_t episode; };
+
+struct link { uint32_t at; struct voter voter; };
 
 struct match { uint32_t id; uint32_t from, to; }; /* places in the unit's symbols */
 
@@ -27,9 +38,12 @@ struct poll {
 	const struct blame *b;
 	const struct sigs *sigs;
 	struct votes *votes;
-	uint32_t *voter_first;	/* by episode, cnt + 1 */
+	VEC(struct episode) looked_for; /* the episodes, then beginnings that are none */
+	uint32_t *voter_first;	/* by place in it, cnt + 1 */
 	struct voter *voters;
 	struct automaton *automaton;
+	const uint16_t *nr_of;	/* by symbol of the signatures */
+	uint8_t *left_out;	/* by nr: noise, and what no episode has */
 	struct norm norm;
 	VEC(struct match) matches; /* by to */
 	float *best;		/* by function: of the present place; 0 between two */
@@ -52,65 +66,201 @@ static float weight_of(const struct sigs *s, const struct sig_fn *f, const struc
 		       (CALLER_VOTE + (1 - CALLER_VOTE) * self_share(f)));
 }
 
+/* Where it stands among what is looked for. */
+static uint32_t place_of(struct poll *p, struct hmap *by_hash, const struct episode *e)
+{
+	for (uint64_t key = episode_hash(e);; key++) {
+		uint64_t *slot = hmap_slot(by_hash, key);
+
+		if (!*slot) {
+			vec_push(&p->looked_for, *e);
+			*slot = p->looked_for.cnt;
+		} else if (episode_cmp(&p->looked_for.items[*slot - 1], e) != 0) {
+			continue;
+		}
+		return (uint32_t)*slot - 1;
+	}
+}
+
+static struct episode opening_of(const struct episode *e, unsigned len)
+{
+	struct episode o = {.len = (uint8_t)len};
+
+	memcpy(o.syms, e->syms, len * sizeof(*o.syms));
+	return o;
+}
+
+/* The episodes come first and are distinct: they keep their places. */
 static void voters_index(struct poll *p, struct arena *arena)
 {
+	CLEANUP(hmap_release) struct hmap by_hash = {0};
 	const struct sigs *s = p->sigs;
+	VEC(struct link) links = {0};
 	uint32_t *at;
 
-	p->voter_first = ARENA_ARRAY(arena, uint32_t, s->episode_cnt + 2);
-	for (uint32_t i = 0; i < s->fn_cnt; i++)
-		for (uint32_t e = 0; e < s->fns[i].ep_cnt; e++)
-			p->voter_first[s->fns[i].eps[e].id + 2]++;
 	for (uint32_t e = 0; e < s->episode_cnt; e++)
-		p->voter_first[e + 2] += p->voter_first[e + 1];
-	p->voters = ARENA_ARRAY(arena, struct voter, p->voter_first[s->episode_cnt + 1] + 1);
-	at = p->voter_first + 1; /* filling moves each first to the next one's */
+		place_of(p, &by_hash, &s->episodes[e]);
 	for (uint32_t i = 0; i < s->fn_cnt; i++)
-		for (uint32_t e = 0; e < s->fns[i].ep_cnt; e++)
-			p->voters[at[s->fns[i].eps[e].id]++] = (struct voter){
-				i, weight_of(s, &s->fns[i], &s->fns[i].eps[e])};
+		for (uint32_t k = 0; k < s->fns[i].ep_cnt; k++) {
+			const struct sig_ep *ep = &s->fns[i].eps[k];
+			const struct episode *e = &s->episodes[ep->id];
+			float weight = weight_of(s, &s->fns[i], ep);
+			unsigned len = (e->len + 1u) / 2;
+
+			for (len = len < OPENING_MIN ? OPENING_MIN : len; len < e->len; len++) {
+				struct episode o = opening_of(e, len);
+				float seen = (float)len / (float)e->len;
+
+				vec_push(&links, ((struct link){place_of(p, &by_hash, &o),
+								{i, weight * seen, ep->id}}));
+			}
+			vec_push(&links, ((struct link){ep->id, {i, weight, ep->id}}));
+		}
+	p->voter_first = ARENA_ARRAY(arena, uint32_t, p->looked_for.cnt + 2);
+	p->voters = ARENA_ARRAY(arena, struct voter, links.cnt + 1);
+	VEC_FOREACH(&links, l)
+		p->voter_first[l->at + 2]++;
+	for (size_t e = 0; e < p->looked_for.cnt; e++)
+		p->voter_first[e + 2] += p->voter_first[e + 1];
+	at = p->voter_first + 1; /* filling moves each first to the next one's */
+	VEC_FOREACH(&links, l)
+		p->voters[at[l->at]++] = l->voter;
+	vec_release(&links);
+}
+
+/*
+ * A call that no function made when the signatures were learnt says nothing
+ * of who makes it: it is left out, and counts with the call before it, which
+ * was most likely made nearby.
+ */
+static void left_out_find(struct poll *p, struct arena *arena)
+{
+	const struct sigs *s = p->sigs;
+
+	p->left_out = ARENA_ARRAY(arena, uint8_t, (size_t)UINT16_MAX + 1);
+	memset(p->left_out, 1, (size_t)UINT16_MAX + 1);
+	for (uint32_t e = 0; e < s->episode_cnt; e++)
+		for (unsigned i = 0; s->chosen[e] && i < s->episodes[e].len; i++)
+			p->left_out[p->nr_of[s->episodes[e].syms[i]]] = 0;
+	for (uint32_t nr = 0; nr < p->b->p->m->calls->nr_cnt; nr++)
+		p->left_out[nr] |= p->b->p->dims.noise[nr];
 }
 
 static void on_match(void *ctx, uint32_t id, size_t end)
 {
 	struct poll *p = ctx;
-	uint32_t len = p->sigs->episodes[id].len;
+	uint32_t len = p->looked_for.items[id].len;
 
 	vec_push(&p->matches, ((struct match){id, (uint32_t)end + 1 - len, (uint32_t)end}));
 }
 
 static void unit_match(struct poll *p, const struct unit *u)
 {
-	norm_calls(&p->norm, p->b->p->m->calls->calls, u->first, u->cnt, p->b->p->dims.noise);
+	norm_calls(&p->norm, p->b->p->m->calls->calls, u->first, u->cnt, p->left_out);
 	vec_clear(&p->matches);
 	automaton_run(p->automaton, p->norm.syms, p->norm.cnt, on_match, p);
 }
 
-/* What the matches over both places say; begin: the first match that can reach them. */
+/* Its strongest vote of those for this place counts. */
+static void hear(struct poll *p, const struct voter *v)
+{
+	if (p->best[v->fn] <= 0)
+		vec_push(&p->hit, v->fn);
+	if (v->weight <= p->best[v->fn])
+		return;
+	p->best[v->fn] = v->weight;
+	p->best_ep[v->fn] = v->episode;
+}
+
+static uint32_t match_len(const struct match *m)
+{
+	return m->to - m->from + 1;
+}
+
+/* Matches over both places, from the first that can reach them on. */
+static bool next_over(const struct poll *p, uint32_t from, uint32_t to, size_t *at)
+{
+	for (; *at < p->matches.cnt; ++*at) {
+		const struct match *m = &p->matches.items[*at];
+
+		if (m->to >= to + EPISODE_LEN_MAX)
+			return false;
+		if (m->from <= from && m->to >= to)
+			return true;
+	}
+	return false;
+}
+
+/* What they say; begin: the first that can reach the places. */
 static float ask(struct poll *p, uint32_t from, uint32_t to, size_t begin)
 {
+	uint32_t whole = 0;
 	float most = 0;
 
 	vec_clear(&p->hit);
-	for (size_t i = begin; i < p->matches.cnt; i++) {
+	for (size_t i = begin; next_over(p, from, to, &i); i++) {
 		const struct match *m = &p->matches.items[i];
 
-		if (m->to >= to + EPISODE_LEN_MAX)
-			break;
-		if (m->from > from || m->to < to)
-			continue;
-		for (uint32_t v = p->voter_first[m->id]; v < p->voter_first[m->id + 1]; v++) {
-			const struct voter *voter = &p->voters[v];
+		if (m->id < p->sigs->episode_cnt && p->sigs->chosen[m->id] && match_len(m) > whole)
+			whole = match_len(m);
+	}
+	for (size_t i = begin; next_over(p, from, to, &i); i++) {
+		const struct match *m = &p->matches.items[i];
 
-			if (p->best[voter->fn] <= 0)
-				vec_push(&p->hit, voter->fn);
-			if (voter->weight > p->best[voter->fn]) {
-				p->best[voter->fn] = voter->weight;
-				p->best_ep[voter->fn] = m->id;
-			}
-			most = voter->weight > most ? voter->weight : most;
+		for (uint32_t k = p->voter_first[m->id]; k < p->voter_first[m->id + 1]; k++) {
+			const struct voter *v = &p->voters[k];
+
+			if (v->episode != m->id && match_len(m) <= whole)
+				continue;
+			hear(p, v);
+			most = v->weight > most ? v->weight : most;
 		}
 	}
+	return most;
+}
+
+/* How many symbols agree up to the episode's at-th, which is the one at the place; 0: not all. */
+static unsigned agree_until(const struct poll *p, const struct episode *e, unsigned at,
+			    size_t place, bool cut)
+{
+	for (unsigned back = 0; back <= at; back++) {
+		if (back > place)
+			return cut ? back : 0;
+		if (p->nr_of[e->syms[at - back]] != p->norm.syms[place - back])
+			return 0;
+	}
+	return at + 1;
+}
+
+/*
+ * What would have followed a call that never returned is not known, nor, of
+ * the thread's first unit, what was before the window: an episode that holds
+ * the call and agrees with all that was seen before it speaks for its
+ * functions, by the part of it that was seen.
+ */
+static float ask_pending(struct poll *p, const struct unit *u, size_t place, float most)
+{
+	const struct model_calls *c = p->b->p->m->calls;
+	bool cut = u->first == c->runs[c->calls[u->first].thread].first;
+
+	for (uint32_t i = 0; i < p->sigs->fn_cnt; i++)
+		for (uint32_t k = 0; k < p->sigs->fns[i].ep_cnt; k++) {
+			const struct sig_ep *ep = &p->sigs->fns[i].eps[k];
+			const struct episode *e = &p->sigs->episodes[ep->id];
+			struct voter v = {i, weight_of(p->sigs, &p->sigs->fns[i], ep), ep->id};
+			unsigned seen = 0;
+
+			for (unsigned at = 0; at < e->len; at++) {
+				unsigned agree = agree_until(p, e, at, place, cut);
+
+				seen = agree > seen ? agree : seen;
+			}
+			v.weight *= (float)seen / (float)e->len;
+			if (v.weight <= 0)
+				continue;
+			hear(p, &v);
+			most = v.weight > most ? v.weight : most;
+		}
 	return most;
 }
 
@@ -161,7 +311,7 @@ static void count_votes(struct poll *p, float most, double ns, struct vote_evide
 static void sym_calls(const struct poll *p, const struct unit *u, size_t sym, uint32_t *ret_from,
 		      uint32_t *ret_to)
 {
-	*ret_from = p->norm.first[sym] - u->first;
+	*ret_from = sym ? p->norm.first[sym] - u->first : 0;
 	*ret_to = sym + 1 < p->norm.cnt ? p->norm.first[sym + 1] - u->first : u->cnt;
 }
 
@@ -170,10 +320,47 @@ static bool told_by_stack(const struct poll *p, const struct call *c)
 	return p->b->p->fns && c->stack != NO_IDX;
 }
 
+/* The harm of a symbol's calls that no stack tells; the call and the kind of most of it. */
+static double symbol_harm(struct poll *p, const struct unit *u, const struct vectors *v,
+			  const struct judged *r, size_t s, struct vote_evidence *ret_e)
+{
+	const struct call *calls = p->b->p->m->calls->calls + u->first;
+	double ns = 0, most = 0;
+	uint32_t from, to;
+
+	sym_calls(p, u, s, &from, &to);
+	for (uint32_t i = from; i < to; i++) {
+		struct share share = blame_call(p->b, u, r, v, i);
+
+		if (told_by_stack(p, &calls[i]) || share.ns <= 0)
+			continue;
+		ns += share.ns;
+		ret_e->cnt++;
+		if (share.ns <= most)
+			continue;
+		most = share.ns;
+		ret_e->kind = share.kind;
+		ret_e->nr = calls[i].nr;
+	}
+	return ns;
+}
+
+static double symbol_gap_ns(const struct poll *p, const struct unit *u, size_t s)
+{
+	const struct call *calls = p->b->p->m->calls->calls + u->first;
+	double sum = 0;
+	uint32_t from, to;
+
+	sym_calls(p, u, s, &from, &to);
+	for (uint32_t i = from; i < to && i + 1 < u->cnt; i++)
+		sum += (double)own_gap_ns(&calls[i], &calls[i + 1]);
+	return sum;
+}
+
 static void poll_bad(struct poll *p, const struct unit *u, const struct vectors *v,
 		     const struct judged *r)
 {
-	const struct call *calls = p->b->p->m->calls->calls + u->first;
+	const struct call *last = &p->b->p->m->calls->calls[u->first + u->cnt - 1];
 	uint32_t unit = (uint32_t)(u - p->b->p->units.units.items) + 1;
 	double own_ns = 0;
 	size_t begin = 0;
@@ -183,31 +370,24 @@ static void poll_bad(struct poll *p, const struct unit *u, const struct vectors 
 			own_ns += r->devs[k].harm_ns * r->weight;
 	for (size_t s = 0; s < p->norm.cnt; s++) {
 		struct vote_evidence e = {.nr = p->norm.syms[s], .last_unit = unit};
-		double ns = 0, gap_ns = 0;
-		uint32_t from, to;
+		double ns = symbol_harm(p, u, v, r, s, &e);
+		double gap_ns = own_ns > 0 && !p->b->p->fns ? symbol_gap_ns(p, u, s) : 0;
+		uint32_t at = (uint32_t)s, next = (uint32_t)(s + 1 < p->norm.cnt ? s + 1 : s);
 
 		while (begin < p->matches.cnt && p->matches.items[begin].to < s)
 			begin++;
-		sym_calls(p, u, s, &from, &to);
-		for (uint32_t i = from; i < to; i++) {
-			struct share share = blame_call(p->b, u, r, v, i);
+		if (ns > 0) {
+			float most = ask(p, at, at, begin);
 
-			if (!told_by_stack(p, &calls[i]) && share.ns > 0) {
-				ns += share.ns;
-				e.kind = share.kind;
-				e.cnt++;
-			}
-			if (i + 1 < u->cnt)
-				gap_ns += (double)own_gap_ns(&calls[i], &calls[i + 1]);
+			if (s + 1 == p->norm.cnt && last->result == CALL_UNFINISHED &&
+			    last->nr == p->norm.syms[s])
+				most = ask_pending(p, u, s, most);
+			count_votes(p, most, ns, &e);
 		}
-		if (ns > 0)
-			count_votes(p, ask(p, (uint32_t)s, (uint32_t)s, begin), ns, &e);
-		if (own_ns > 0 && gap_ns > 0 && !p->b->p->fns) {
-			uint32_t next = (uint32_t)(s + 1 < p->norm.cnt ? s + 1 : s);
-
+		if (gap_ns > 0) {
 			e = (struct vote_evidence){.nr = NR_OWN, .kind = DEV_OWN, .cnt = 1,
 						   .last_unit = unit};
-			count_votes(p, ask(p, (uint32_t)s, next, begin),
+			count_votes(p, ask(p, at, next, begin),
 				    own_ns * gap_ns / ((double)v->at[DIM_OWN].ns + 1), &e);
 		}
 	}
@@ -271,12 +451,14 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	p.votes = ARENA_ARRAY(arena, struct votes, sigs->fn_cnt + 1);
 	p.best = ARENA_ARRAY(arena, float, sigs->fn_cnt + 1);
 	p.best_ep = ARENA_ARRAY(arena, uint32_t, sigs->fn_cnt + 1);
+	p.nr_of = sig_bind(sigs, names, name_cnt, arena);
 	voters_index(&p, arena);
-	p.automaton = automaton_new(sigs->episodes, sigs->episode_cnt,
-				    sig_bind(sigs, names, name_cnt, arena), 0);
+	left_out_find(&p, arena);
+	p.automaton = automaton_new(p.looked_for.items, (uint32_t)p.looked_for.cnt, p.nr_of, 0);
 	*ret_usual_all_ns = poll_units(&p);
 	automaton_free(p.automaton);
 	norm_release(&p.norm);
+	vec_release(&p.looked_for);
 	vec_release(&p.matches);
 	vec_release(&p.hit);
 	return p.votes;

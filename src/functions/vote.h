@@ -6,6 +6,9 @@
  * the episodes of the signatures that hold this very call vote for their
  * functions.  A vote weighs as the episode is specific, as it is typical of
  * the function, and half where the function does not make its calls itself.
+ * The beginning of an episode votes by the part of it that was seen, where no
+ * whole episode explains as much; so does one that a call which never returned
+ * or the window's begin cuts.  Calls that nothing learnt has are left out.
  *
  *	vote_make: votes by function of the signatures, in the arena
  *

@@ -646,3 +646,115 @@ TEST(functions_bare_futex_that_hangs)
 		synth_free(c.s);
 	}
 }
+
+#define DIAL "syscall@libc.so.6;dial;serve;loop;main"
+
+/* dial always does an fsync, a stat and a futex; note a write. */
+static void dialled(struct scene *c, const char *stack)
+{
+	call(c, NR_POLL, 5, LOOP);
+	call(c, NR_READ, 0.01, READ);
+	call(c, NR_FSYNC, 0.01, stack);
+	call(c, NR_STAT, 0.01, stack);
+	call(c, NR_FUTEX, 0.01, stack);
+	call(c, NR_WRITE, 0.02, "write@libc.so.6;note;serve;loop;main");
+	call(c, NR_READ, 0.01, READ);
+}
+
+static const struct sigs *dial_learn(struct scene *c, struct arena *arena)
+{
+	begin(c);
+	for (unsigned i = 0; i < 200; i++)
+		dialled(c, DIAL);
+	judge_scene(c, arena, NULL);
+	return learn_model(synth_model(c->s), NULL, arena, &(struct learn_stats){0});
+}
+
+static const struct functions_result *bare(struct scene *c, const struct sigs *sigs,
+					   struct arena *arena)
+{
+	judge_scene(c, arena, NULL);
+	return functions_analyse(synth_model(c->s), sigs,
+				 &(struct functions_opts){.calls_only = true}, arena);
+}
+
+/* A function that begins again and again never gets to the end of its episode. */
+TEST(functions_unfinished_episodes_speak_too)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene good, bad;
+	const struct functions_result *r;
+	const struct sigs *sigs = dial_learn(&good, &arena);
+
+	begin(&bad);
+	for (unsigned i = 0; i < 200; i++) {
+		dialled(&bad, NULL);
+		for (unsigned k = 0; k < (i % 20 == 7 ? 300 : 0); k++) {
+			call(&bad, NR_FSYNC, 0.01, NULL);
+			call(&bad, NR_STAT, 0.01, NULL);
+		}
+	}
+	r = bare(&bad, sigs, &arena);
+	EQ_S(r->fns[0].name, "dial");
+	HAS(fn_named(r, "dial")->evidence[0].episode, "fsync stat futex");
+	OK(fn_named(r, "dial")->harm_share > 0.4);
+	synth_free(good.s);
+	synth_free(bad.s);
+}
+
+/* Calls that nobody made before are told by those before them, and named as what they are. */
+TEST(functions_calls_never_learnt_are_the_neighbours)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene good, bad;
+	const struct functions_result *r;
+	const struct sigs *sigs;
+
+	begin(&good);
+	for (unsigned i = 0; i < 200; i++)
+		request(&good, 2, 0);
+	judge_scene(&good, &arena, NULL);
+	sigs = learn_model(synth_model(good.s), NULL, &arena, &(struct learn_stats){0});
+	begin(&bad);
+	for (unsigned i = 0; i < 200; i++)
+		request(&bad, 2, i % 20 == 7 ? 80 : 1);
+	r = bare(&bad, sigs, &arena);
+	OK(fn_named(r, "look_up")->rank <= 2);
+	EQ_U(fn_named(r, "look_up")->evidence[0].nr, NR_FSYNC);
+	synth_free(good.s);
+	synth_free(bad.s);
+}
+
+/* What a hung call would have been followed by, or came after before the window, is not seen. */
+TEST(functions_hung_calls_cut_episodes)
+{
+	for (unsigned before = 0; before < 2; before++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct scene good, bad;
+		const struct functions_result *r;
+		const struct sigs *sigs = dial_learn(&good, &arena);
+		struct ev_call *stuck;
+
+		ROW(before);
+		begin(&bad);
+		for (unsigned i = 0; i < 200; i++)
+			dialled(&bad, NULL);
+		if (before) {
+			call(&bad, NR_POLL, 5, NULL);
+			call(&bad, NR_READ, 0.01, NULL);
+			call(&bad, NR_FSYNC, 0.01, NULL);
+		}
+		stuck = call(&bad, NR_STAT, 9000, NULL);
+		stuck->result = CALL_UNFINISHED;
+		stuck->tid = before ? 11 : 10;
+		r = bare(&bad, sigs, &arena);
+		OK(fn_named(r, "dial")->rank <= 2); /* its caller's may be seen in full */
+		EQ_U(fn_named(r, "dial")->evidence[0].kind, DEV_NEVER);
+		HAS(fn_named(r, "dial")->evidence[0].episode, "fsync stat futex");
+		EQ_U(r->fns[0].evidence[0].nr, NR_STAT);
+		for (size_t i = 0; i < r->fn_cnt; i++) /* note's write is none of it */
+			OK(strcmp(r->fns[i].name, "note") != 0);
+		synth_free(good.s);
+		synth_free(bad.s);
+	}
+}
