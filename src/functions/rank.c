@@ -174,14 +174,16 @@ static void report_make(const struct blame *b, const struct sums *s, struct fn_r
 {
 	double harm = b->harm_ns, usual = b->usual_ns, all = harm + usual;
 	double sure = part(harm, harm + HARM_SHARE * all);
+	double p = part(s->p, usual);
 	double cost = rank_score(part(s->e_weighted + s->p_weighted, all),
 				 part(s->e + s->p, all), 0);
 
 	to->harm_share = part(s->e, harm);
-	to->usual_share = part(s->p, usual);
+	/* samples between units, too, are usual time: their sum may pass that of the units */
+	to->usual_share = p < 1 ? p : 1;
 	to->self = rounded(part(s->e_self, harm));
 	to->score = rounded(sure * rank_score(part(s->e_weighted, harm), to->harm_share,
-					      usual_weight(b) * to->usual_share) +
+					      usual_weight(b) * p) +
 			    (1 - sure) * COST_WEIGHT * cost);
 	to->evidence_cnt = s->ev_cnt;
 	memcpy(to->evidence, s->ev, sizeof(to->evidence));

@@ -89,6 +89,23 @@ def test_functions_fits_the_schema():
                 assert not checker.errors, checker.errors
 
 
+def test_functions_shares_are_parts_of_one():
+    """Though samples stand for more time than the pieces of work that are usual took."""
+    c, seconds = scene()
+    for at in range(20, 500, 20):
+        c.sample(10, at, "work;loop;main", 20)
+    schema = json.loads(heldup("functions", "--json-schema").ended(OK).out)
+    with tempfile.TemporaryDirectory(prefix="heldup-functions-") as d:
+        path = os.path.join(d, "a.cap")
+        c.write(path, seconds)
+        data = json.loads(heldup("functions", "-i", path, "--json").ended(OK).out)
+        checker = schema_check.Checker(schema)
+        checker.check(schema, data)
+        assert not checker.errors, checker.errors
+        assert any(f["usual_share"] == 1 for f in data["functions"]), data["functions"]
+        why_json(path)
+
+
 def test_functions_text_is_one_screen():
     with Made() as made:
         lines = made.run().splitlines()
