@@ -68,6 +68,14 @@ static const struct call *call_before(const struct judge *j, const struct call *
 	return NULL;
 }
 
+static const struct wait *pending_wait(const struct model *m, uint32_t thread)
+{
+	const struct thread *t = &m->threads[thread];
+	const struct wait *w = t->wait_len ? &m->waits[t->first_wait + t->wait_len - 1] : NULL;
+
+	return w && w->flags & WAITF_PENDING ? w : NULL;
+}
+
 static bool is_a_home(const struct profile *p, uint64_t key)
 {
 	for (size_t t = 0; t < p->m->thread_cnt; t++)
@@ -76,22 +84,44 @@ static bool is_a_home(const struct profile *p, uint64_t key)
 	return false;
 }
 
+/* It did nothing else all window long; a futex may wait with a limit, and again. */
+static bool only_waits(const struct profile *p, const struct call *c)
+{
+	const struct call_run *run = &p->m->calls->runs[c->thread];
+
+	for (uint32_t i = run->first; i < run->first + run->cnt; i++) {
+		unsigned nr = p->m->calls->calls[i].nr;
+
+		if (nr != c->nr && p->dims.of_nr[nr] != DIM_NONE)
+			return false;
+	}
+	return true;
+}
+
+/* Without a stack, of a futex: a mutex has an owner, a condition variable none. */
+static enum wait_api api_of_wait(const struct model *m, uint32_t thread)
+{
+	const struct wait *w = pending_wait(m, thread);
+
+	if (!w)
+		return API_NONE;
+	return w->owner_tid ? API_LOCK : API_COND;
+}
 
 static double weight_of(const struct judge *j, const struct call *c)
 {
 	const struct profile *p = j->p;
 	unsigned dim = p->dims.of_nr[c->nr], cls = dim == DIM_NONE ? CALL_PLAIN : p->dims.cls[dim];
-	bool resting = p->m->calls->runs[c->thread].cnt <= 1;
+	bool resting = p->m->calls->runs[c->thread].cnt <= 1 ||
+		       (cls == CALL_FUTEX && only_waits(p, c));
 	uint64_t key = call_key(&(struct units_opts){&p->dims, p->fns, 0}, c, call_before(j, c));
 	enum wait_api api = API_NONE;
 
 	if (p->fns && c->stack != NO_IDX)
 		api = api_of(p->fns, c->stack);
+	else if (cls == CALL_FUTEX)
+		api = api_of_wait(p->m, c->thread);
 	if (cls == CALL_PLAIN || api == API_LOCK)
-		return 1;
-	/* without a stack: what has an owner is a lock, and nobody waits for work in a lock */
-	if ((!p->fns || c->stack == NO_IDX) &&
-	    hangs_waits_for(p->m, c->thread) != NO_IDX)
 		return 1;
 	if (is_a_home(p, key))
 		return WEIGHT_IDLE;
@@ -116,12 +146,9 @@ void hangs_weigh(struct judge *j)
 
 uint32_t hangs_waits_for(const struct model *m, uint32_t thread)
 {
-	const struct thread *t = &m->threads[thread];
-	const struct wait *w = t->wait_len ? &m->waits[t->first_wait + t->wait_len - 1] : NULL;
+	const struct wait *w = pending_wait(m, thread);
 
-	if (!w || !(w->flags & WAITF_PENDING) || !w->owner_tid)
-		return NO_IDX;
-	return model_thread_by_tid(m, w->owner_tid);
+	return w && w->owner_tid ? model_thread_by_tid(m, w->owner_tid) : NO_IDX;
 }
 
 /* ---- threads that run without calls */

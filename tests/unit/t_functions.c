@@ -647,6 +647,42 @@ TEST(functions_bare_futex_that_hangs)
 	}
 }
 
+/*
+ * A thread that does nothing but wait in a condition variable is a spare one,
+ * told by its stack or by there being no owner; one that waits for a mutex is not.
+ */
+TEST(functions_a_thread_that_only_waits_is_spare)
+{
+	static const struct { const char *stack; uint32_t owner; bool hangs; } rows[] = {
+		{"pthread_cond_timedwait@libc.so.6;spare;main", 0, false},
+		{"pthread_mutex_lock@libc.so.6;page;main", 0, true},
+		{NULL, 0, false}, {NULL, 11, true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct scene c;
+		const struct functions_result *r;
+
+		ROW(i);
+		begin(&c);
+		call(&c, NR_FUTEX, 1000, rows[i].stack)->tid = 10;
+		call(&c, NR_MMAP, 0.01, rows[i].stack)->tid = 10;
+		synth_pending(c.s, 10, WAIT_FUTEX, 7, c.now)->owner_tid = rows[i].owner;
+		call(&c, NR_FUTEX, 9000, rows[i].stack)->tid = 10;
+		c.calls[c.cnt - 1].result = CALL_UNFINISHED;
+		c.now = 0;
+		for (unsigned k = 0; k < 200; k++) {
+			call(&c, NR_POLL, 40, rows[i].stack ? LOOP : NULL);
+			call(&c, NR_WRITE, 0.02, rows[i].stack ? WRITE : NULL);
+		}
+		call(&c, NR_POLL, 2000, rows[i].stack ? LOOP : NULL)->result = CALL_UNFINISHED;
+		r = judge_scene(&c, &arena, NULL);
+		EQ_U(r->harm_ns > 8000000000, rows[i].hangs);
+		EQ_U(r->harm_ns < 1000000000, !rows[i].hangs);
+		synth_free(c.s);
+	}
+}
+
 #define DIAL "syscall@libc.so.6;dial;serve;loop;main"
 
 /* dial always does an fsync, a stat and a futex; note a write. */
