@@ -37,14 +37,14 @@ struct folder {
 /* The kind of evidence with most harm stay; the least makes room. */
 static struct fn_evidence *ev_get(struct sums *s, unsigned nr, unsigned kind)
 {
-	struct fn_evidence *least = NULL;
+	struct fn_evidence *least = &s->ev[0];
 
 	for (uint32_t i = 0; i < s->ev_cnt; i++) {
 		struct fn_evidence *e = &s->ev[i];
 
 		if (e->nr == nr && e->kind == kind)
 			return e;
-		if (!least || e->harm_ns < least->harm_ns)
+		if (e->harm_ns < least->harm_ns)
 			least = e;
 	}
 	if (s->ev_cnt < FN_EVIDENCE_MAX)
