@@ -247,7 +247,7 @@ static float ask_pending(struct poll *p, const struct unit *u, size_t place, flo
 		for (uint32_t k = 0; k < p->sigs->fns[i].ep_cnt; k++) {
 			const struct sig_ep *ep = &p->sigs->fns[i].eps[k];
 			const struct episode *e = &p->sigs->episodes[ep->id];
-			struct voter v = {i, weight_of(p->sigs, &p->sigs->fns[i], ep), ep->id};
+			struct voter v = {i, 0, ep->id};
 			unsigned seen = 0;
 
 			for (unsigned at = 0; at < e->len; at++) {
@@ -255,9 +255,10 @@ static float ask_pending(struct poll *p, const struct unit *u, size_t place, flo
 
 				seen = agree > seen ? agree : seen;
 			}
-			v.weight *= (float)seen / (float)e->len;
-			if (v.weight <= 0)
+			if (!seen)
 				continue;
+			v.weight = weight_of(p->sigs, &p->sigs->fns[i], ep) * (float)seen /
+				   (float)e->len;
 			hear(p, &v);
 			most = v.weight > most ? v.weight : most;
 		}
