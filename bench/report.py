@@ -153,7 +153,9 @@ def document(opts, losses, costs):
             'its threads); it',
             'scatters less than throughput. Own CPU is of one core, while the load runs; RSS is '
             'the peak, with',
-            'the analysis at the end.', '',
+            'the analysis at the end. heldup watches as it does by default: where its programs '
+            'would take more',
+            'than 1 % of the CPU time in use, it rests in between (`--max-cost`).', '',
             table(Result.HEAD, [r.row() for r in losses]), '']
     if costs:
         parts += [
