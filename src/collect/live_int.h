@@ -39,6 +39,7 @@ struct names;
 struct peers;
 struct ring_buffer;
 struct bpf_link;
+struct bpf_program;
 struct sockdiag;
 struct live_rest;
 struct live_stacks;
@@ -54,10 +55,12 @@ struct live_bpf {
 	struct heldup_bpf *skel;
 	struct ring_buffer *ring;
 	struct bpf_link *links[LIVE_LINK_MAX];
-	uint32_t link_cnt;
+	uint32_t link_cnt, hot_cnt;
 	struct bpf_link *task_iter;
 	struct bpf_link *calls_iter; /* these two with calls only */
 	struct bpf_link *call_links[2];
+	struct bpf_program *hot_progs[LIVE_LINK_MAX]; /* at what happens most often, with links */
+	struct bpf_link *hot_links[LIVE_LINK_MAX];    /* that are NULL in a rest */
 	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
 	struct live_flight *flight;  /* NULL: no calls are recorded */
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
@@ -163,8 +166,7 @@ uint64_t live_bpf_cost(const struct live_bpf *b, uint64_t *ret_run_ns);
 /* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */
 uint64_t live_bpf_map_bytes(const struct live_bpf *b);
 
-/* live_conv.c */
-void live_convert(void *ctx, const struct wire_hdr *rec, size_t size);
+void live_convert(void *ctx, const struct wire_hdr *rec, size_t size); /* live_conv.c */
 
 /* live_procs.c.  The entry of a process, made when new; good until the next call. */
 struct live_proc *live_proc(struct live *l, uint32_t tgid);
@@ -193,7 +195,6 @@ void live_maps_begin(struct live *l);
 void live_maps_resume(struct live *l);
 void live_maps_tick(struct live *l, uint64_t now, bool last);
 
-/* live_sys.c */
-void live_sys_fill(volatile const uint8_t *kinds);
+void live_sys_fill(volatile const uint8_t *kinds); /* live_sys.c */
 
 #endif /* LIVE_INT_H */

@@ -289,6 +289,7 @@ void live_rest_sleep(struct live *l)
 	struct heldup_bpf__bss *bss = l->bpf.skel->bss;
 	struct live_rest *r = l->rest;
 	uint64_t now, slept;
+	int rc;
 
 	if (!r)
 		return;
@@ -298,12 +299,20 @@ void live_rest_sleep(struct live *l)
 		turn_begin(l, now);
 		return;
 	}
+	live_bpf_rest(&l->bpf);
 	while ((now = clock_mono_ns()) < l->rest_until_ns && !l->stopping && !stop_requested() &&
 	       !target_ended(&l->target, NULL)) {
 		uint64_t left_ms = (l->rest_until_ns - now) / NS_PER_MS + 1;
 
 		live_bpf_wait(&l->bpf, left_ms < REST_STEP_MS ? (int)left_ms : REST_STEP_MS);
 		live_bpf_drain(&l->bpf);
+	}
+	rc = live_bpf_rise(&l->bpf);
+	if (rc < 0) {
+		emit_note(&l->emit, NOTE_MISSING_HOOK, live_now(l),
+			  "the watch ended after a rest: its programs could not be attached "
+			  "again (%s)", strerror(-rc));
+		l->stopping = 1;
 	}
 	r->resuming = true;
 	live_maps_resume(l);

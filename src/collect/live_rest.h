@@ -13,6 +13,7 @@
 
 struct event_sink;
 struct live;
+struct live_bpf;
 
 /* CLOCK_MONOTONIC without the rests: the clock of all events. */
 uint64_t live_now(const struct live *l);
@@ -27,6 +28,10 @@ struct event_sink *live_rest_sink(struct live *l, struct event_sink *sink);
 void live_rest_step(struct live *l, uint64_t now);
 void live_rest_pause(struct live *l);
 void live_rest_sleep(struct live *l);
+
+/* live_bpf.c: takes off, puts back what runs most often.  _rise: 0 or -errno. */
+void live_bpf_rest(struct live_bpf *b);
+int live_bpf_rise(struct live_bpf *b);
 
 /* What the BPF programs took so far, from what was measured; 0 unknown. */
 uint64_t live_rest_bpf_ns(const struct live *l);
