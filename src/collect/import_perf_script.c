@@ -191,16 +191,8 @@ static bool frame_line(struct perf_script *p, struct text t)
 		return false;
 	if (!p->stacking)
 		return true;
-	at = text_find_last(&t, " (");
-	if (at && t.end - at > 10 && memcmp(at, " (deleted)", 10) == 0) {
-		struct text head = text_to(&t, at);
-
-		at = text_find_last(&head, " (");
-	}
-	if (!at)
+	if (!take_path(&t, &f.path))
 		return false;
-	f.path = (struct text){at + 2, t.end - 1};
-	t.end = at;
 	f.fn = t;
 	at = text_find_last(&t, "+0x");
 	if (at) {

@@ -129,6 +129,22 @@ const char *text_find_last(const struct text *t, const char *what)
 	return NULL;
 }
 
+bool take_path(struct text *t, struct text *ret_path)
+{
+	const char *at = text_find_last(t, " (");
+
+	if (at && t->end - at > 10 && memcmp(at, " (deleted)", 10) == 0) {
+		struct text head = text_to(t, at);
+
+		at = text_find_last(&head, " (");
+	}
+	if (!at)
+		return false;
+	*ret_path = (struct text){at + 2, t->end - 1};
+	t->end = at;
+	return true;
+}
+
 struct text text_from(const struct text *t, const char *at)
 {
 	return (struct text){at, t->end};

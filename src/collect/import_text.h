@@ -51,6 +51,12 @@ struct text text_from(const struct text *t, const char *at);
 struct text text_to(const struct text *t, const char *end);
 void text_trim(struct text *t);
 
+/*
+ * "NAME (PATH)" or "NAME (PATH (deleted))" of a frame, which ends in ')': takes
+ * the path off its end.  false when there is none.
+ */
+bool take_path(struct text *t, struct text *ret_path);
+
 /* What stands behind ") = " of a call; false when there is none.  *ret_args: what is before. */
 bool text_returned(const struct text *t, struct text *ret_args, struct text *ret);
 
