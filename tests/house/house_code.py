@@ -17,11 +17,12 @@ BELOW = {
     "stacks": {"base", "model"} | EVENTS,
     "functions": {"base", "model", "stacks"} | EVENTS,
     "requests": {"base", "model"} | EVENTS,
+    "spans": {"base", "model"},
 }
 BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
-BELOW["cli"] = BELOW["ui"] | {"ui", "symbols", "http"}
+BELOW["cli"] = BELOW["ui"] | {"ui", "symbols", "http", "spans"}
 BELOW["http"] = BELOW["report"] | {"report"}
 BELOW["main"] = {"base", "cli"}
 
