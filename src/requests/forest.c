@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/forest.h"
+
+uint32_t forest_find(const struct forest *f, uint64_t type)
+{
+	for (uint32_t i = 0; i < f->tree_cnt; i++)
+		if (f->trees[i].type == type)
+			return i;
+	return FOREST_NONE;
+}
+
+/* Was the node's parent come through, and is the tracepoint there as the node's sign has it. */
+static bool comes_through(const struct forest_tree *tree, uint32_t node, const bool *on_path,
+			  uint32_t point_cnt, const uint32_t *nodes, uint32_t cnt)
+{
+	const struct forest_node *n = &tree->nodes[node];
+	bool has = n->point < point_cnt && on_path[n->point];
+
+	if (n->parent == FOREST_NONE)
+		return true;
+	if (has != n->present)
+		return false;
+	for (uint32_t i = 0; i < cnt; i++)
+		if (nodes[i] == n->parent)
+			return true;
+	return false;
+}
+
+uint32_t forest_walk(const struct forest_tree *tree, const bool *on_path, uint32_t point_cnt,
+		     uint32_t *ret_nodes, uint32_t max)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < tree->node_cnt && cnt < max; i++)
+		if (comes_through(tree, i, on_path, point_cnt, ret_nodes, cnt))
+			ret_nodes[cnt++] = i;
+	return cnt;
+}
