@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spans/spans.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "spans/in.h"
+#include "spans/reading.h"
+
+/* Asked in this order: the first that says the head is its own reads the file. */
+static const struct spans_reader *const readers[] = {
+	&reader_csv,
+};
+
+static const char *const names[SPANS_FORMAT_CNT] = {
+	[SPANS_OTLP_PROTO] = "OTLP protobuf",
+	[SPANS_OTLP_JSON] = "OTLP JSON",
+	[SPANS_JAEGER] = "Jaeger JSON",
+	[SPANS_ZIPKIN] = "Zipkin JSON",
+	[SPANS_OSPROFILER] = "OSProfiler report",
+	[SPANS_OSPROFILER_REDIS] = "OSProfiler events",
+	[SPANS_XTRACE] = "X-Trace JSON",
+	[SPANS_XTRACE_OLD] = "X-Trace JSON (older)",
+	[SPANS_CSV] = "CSV",
+};
+
+const char *spans_format_name(enum spans_format format)
+{
+	return format < SPANS_FORMAT_CNT ? names[format] : "?";
+}
+
+static const struct spans_reader *reader_of(const char *head, size_t len)
+{
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (readers[i]->matches(head, len))
+			return readers[i];
+	return NULL;
+}
+
+static void skip_mark(struct spans_in *in)
+{
+	if (in_fill(in, 3) >= 3 && memcmp(in->at, "\xef\xbb\xbf", 3) == 0)
+		in->at += 3;
+}
+
+static int nothing_read(struct spans_in *in, const char *name, const struct spans_stats *st,
+			struct err *err)
+{
+	if (in_trouble(in))
+		return err_set(err, -EBADMSG, "%s: offset %" PRIu64 ": %s", name, in_off(in),
+			       in_trouble(in));
+	return err_set(err, -EBADMSG, "%s: offset %" PRIu64 ": %s", name, st->cut_at.off,
+		       st->cut_at.why);
+}
+
+static int read_with(const struct spans_reader *reader, struct reading *r, const char *name,
+		     struct err *err)
+{
+	struct spans_stats *st = r->stats;
+	int rc = reader->read(r);
+
+	if (rc < 0 && !st->cut)
+		return err_errno(err, rc, "%s", name);
+	if (in_trouble(r->in)) {
+		st->cut = false; /* it is why the rest could not be understood */
+		reading_cut(r, r->in->end_off, "%s", in_trouble(r->in));
+	}
+	if (st->cut && st->span_cnt == 0)
+		return nothing_read(r->in, name, st, err);
+	if (st->bad_cnt && st->span_cnt == 0)
+		return err_set(err, -EBADMSG, "%s: offset %" PRIu64 ": %s", name, st->bad[0].off,
+			       st->bad[0].why);
+	return 0;
+}
+
+static int read_all(struct spans_in *in, const char *name, struct reading *r, struct err *err)
+{
+	const struct spans_reader *reader;
+	size_t head_len;
+	int rc;
+
+	r->in = in;
+	if (r->sink->progress)
+		in_on_progress(in, r->sink->progress, r->sink->ctx);
+	skip_mark(in);
+	head_len = in_fill(in, HEAD_MIN);
+	r->stats->packed_as = in_packed_as(in);
+	if (!head_len && !in_trouble(in))
+		return err_set(err, -EBADMSG, "%s: offset 0: expected spans, found an empty file",
+			       name);
+	if (!head_len)
+		return nothing_read(in, name, r->stats, err);
+	reader = reader_of((const char *)in->at, head_len);
+	if (!reader)
+		return err_set(err, -EBADMSG,
+			       "%s: offset 0: expected OTLP, Jaeger, Zipkin, OSProfiler, X-Trace "
+			       "or CSV with a header, found none of these", name);
+	r->stats->format = reader->format;
+	rc = read_with(reader, r, name, err);
+	r->stats->plain_bytes = in_off(in);
+	r->stats->stopped = in_stopped(in);
+	return rc;
+}
+
+static void in_free_ptr(struct spans_in **in)
+{
+	in_free(*in);
+}
+
+int spans_read(const char *path, const struct spans_opts *opts, struct strtab *strings,
+	       const struct span_sink *sink, struct spans_stats *ret, struct err *err)
+{
+	static const struct spans_opts none;
+	CLEANUP(in_free_ptr) struct spans_in *in = NULL;
+	struct reading r = {NULL, opts ? opts : &none, strings, sink, ret};
+	int rc;
+
+	*ret = (struct spans_stats){0};
+	rc = in_open(path, &in, err);
+	if (rc < 0)
+		return rc;
+	return read_all(in, strcmp(path, "-") == 0 ? "standard input" : path, &r, err);
+}
+
+int spans_read_bytes(const void *data, size_t len, const char *name,
+		     const struct spans_opts *opts, struct strtab *strings,
+		     const struct span_sink *sink, struct spans_stats *ret, struct err *err)
+{
+	static const struct spans_opts none;
+	CLEANUP(in_free_ptr) struct spans_in *in = in_bytes(data, len);
+	struct reading r = {NULL, opts ? opts : &none, strings, sink, ret};
+
+	*ret = (struct spans_stats){0};
+	return read_all(in, name, &r, err);
+}

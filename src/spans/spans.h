@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SPANS_H
+#define SPANS_H
+/*
+ * Files of spans as people have them, read as a stream: spans go to a sink
+ * one by one in the file's order, which says nothing.  What format a file has
+ * is told by its first bytes, unpacked; its name says nothing either.
+ *
+ *	struct strtab strings = {0};
+ *	struct span_sink sink = {.ctx = x, .span = take};
+ *	struct spans_stats stats;
+ *	spans_read("traces.json.gz", NULL, &strings, &sink, &stats, &err);
+ *
+ * A bad span costs that span: it is counted, the first few with where and why.
+ * Memory is bounded by named limits in in.h and in the readers; what a limit
+ * drops is counted.  To add a format: see reading.h.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/trace.h"
+
+struct err;
+struct strtab;
+
+/* What is pointed to is borrowed during the call; in span, attr_idx and ref_idx are 0. */
+struct span_sink {
+	void *ctx;
+	/* 0, or < 0, which ends the reading with that error */
+	int (*span)(void *ctx, const struct trace_id *trace, const struct span *span,
+		    const struct attr *attrs, const struct span_ref *refs);
+	/* may be NULL; all_bytes is 0 when unknown; false: stop, as if the file ended here */
+	bool (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes);
+};
+
+struct spans_opts {
+	bool no_events;		/* span events, logs and annotations are not made points */
+};
+
+enum spans_format {
+	SPANS_OTLP_PROTO,
+	SPANS_OTLP_JSON,
+	SPANS_JAEGER,
+	SPANS_ZIPKIN,
+	SPANS_OSPROFILER,
+	SPANS_OSPROFILER_REDIS,
+	SPANS_XTRACE,
+	SPANS_XTRACE_OLD,
+	SPANS_CSV,
+	SPANS_FORMAT_CNT,
+};
+
+enum { SPANS_BAD_SHOWN = 8, SPANS_WHY_MAX = 120 };
+
+struct spans_bad {
+	uint64_t off;		/* in the unpacked bytes */
+	char why[SPANS_WHY_MAX];
+};
+
+struct spans_stats {
+	enum spans_format format;
+	const char *packed_as;		/* "gzip", "zstd" or NULL */
+	uint64_t plain_bytes;		/* read, unpacked */
+	uint64_t span_cnt;		/* given to the sink, points too */
+	uint64_t point_cnt;		/* of these, instants: events, logs, annotations */
+	uint64_t bad_cnt;		/* spans that could not be understood */
+	uint64_t attr_dropped_cnt;	/* too many for one span, or no room for more texts */
+	uint64_t attr_passed_cnt;	/* long texts, lists and maps: never kept */
+	uint64_t ref_dropped_cnt;	/* too many for one span */
+	uint64_t point_dropped_cnt;	/* too many for one span, or without a time */
+	uint64_t backwards_cnt;		/* ended before they began: kept as open */
+	uint64_t open_cnt;		/* without an end */
+	uint64_t no_service_cnt;	/* named a process that the file does not describe */
+	uint32_t bad_shown_cnt;
+	struct spans_bad bad[SPANS_BAD_SHOWN];	/* the first of bad_cnt */
+	bool stopped;			/* by progress */
+	bool cut;			/* nothing after cut_at could be read, and why */
+	struct spans_bad cut_at;
+};
+
+/* "OTLP JSON", "Jaeger JSON", ... */
+const char *spans_format_name(enum spans_format format);
+
+/*
+ * Reads one file ("-": standard input).  opts may be NULL.  0 also when only a
+ * part of it could be read (ret->cut).  -errno with err "FILE: offset N: expected
+ * X" when nothing of it could, or what the sink returned.  *ret is always set.
+ */
+int spans_read(const char *path, const struct spans_opts *opts, struct strtab *strings,
+	       const struct span_sink *sink, struct spans_stats *ret, struct err *err);
+
+/* The same of bytes in memory; name stands for the file in messages. */
+int spans_read_bytes(const void *data, size_t len, const char *name,
+		     const struct spans_opts *opts, struct strtab *strings,
+		     const struct span_sink *sink, struct spans_stats *ret, struct err *err);
+
+#endif /* SPANS_H */
