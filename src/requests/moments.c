@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Raw sums are kept, not centred ones: centred sums depend on the order in
+ * which they are made.  Centring happens in the answer, about the integer part
+ * of the means: sum((x - a)(y - b)) = Sxy - a Sy - b Sx + n a b holds modulo
+ * 2^128, and its true value fits in 127 bits, so it does not matter that the
+ * terms overflow on the way.  What the means' fractions add is below one part
+ * in n of a nanosecond squared and is done in floating point.
+ */
+#include "requests/moments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bug.h"
+#include "base/hash.h"
+#include "requests/stats.h"
+
+struct sums {			/* of two quantities over some members */
+	uint64_t cnt;
+	u128 x, y, xy;
+};
+
+void moments_release(struct moments *m)
+{
+	free(m->columns);
+	free(m->pairs);
+	memset(m, 0, sizeof(*m));
+}
+
+uint32_t moments_cell_of(const struct trace_id *id)
+{
+	return hash_pair(id->hi, id->lo) % MOMENTS_CELLS;
+}
+
+static uint32_t pair_idx(uint32_t a, uint32_t b)
+{
+	uint32_t hi = a > b ? a : b, lo = a > b ? b : a;
+
+	return hi * (hi - 1) / 2 + lo;
+}
+
+/* Makes room for columns below cnt; new ones are 0. */
+static void grow_columns(struct moments *m, uint32_t cnt)
+{
+	uint32_t pairs = cnt <= MOMENTS_MATRIX ? cnt * (cnt ? cnt - 1 : 0) / 2 : 0;
+
+	if (cnt <= m->column_cnt)
+		return;
+	if (cnt > m->column_cap) {
+		uint32_t cap = m->column_cap ? cnt + cnt / 2 : cnt;
+
+		m->columns = xreallocarray(m->columns, cap, sizeof(*m->columns));
+		m->column_cap = cap;
+	}
+	memset(m->columns + m->column_cnt, 0, (cnt - m->column_cnt) * sizeof(*m->columns));
+	m->column_cnt = cnt;
+	if (cnt > MOMENTS_MATRIX) {
+		free(m->pairs);
+		m->pairs = NULL;
+		m->pair_cap = 0;
+	} else if (pairs > m->pair_cap) {
+		m->pairs = xreallocarray(m->pairs, pairs, sizeof(*m->pairs));
+		memset(m->pairs + m->pair_cap, 0, (pairs - m->pair_cap) * sizeof(*m->pairs));
+		m->pair_cap = pairs;
+	}
+}
+
+static uint32_t columns_needed(const uint32_t *cols, uint32_t cnt)
+{
+	uint32_t need = cols ? 0 : cnt;
+
+	for (uint32_t i = 0; cols && i < cnt; i++)
+		if (cols[i] >= need)
+			need = cols[i] + 1;
+	return need;
+}
+
+static void add_pairs(struct moments *m, const int64_t *took_ns, const uint32_t *cols,
+		      uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint32_t a = cols ? cols[i] : i;
+
+		for (uint32_t j = 0; j < i && took_ns[i]; j++) {
+			uint32_t b = cols ? cols[j] : j;
+
+			m->pairs[pair_idx(a, b)] += (u128)took_ns[i] * (u128)took_ns[j];
+		}
+	}
+}
+
+void moments_add(struct moments *m, uint32_t cell, const int64_t *took_ns, const uint32_t *cols,
+		 uint32_t cnt)
+{
+	u128 total = 0, begin = 0;
+
+	if (moments_cnt(m) >= MOMENTS_CNT_MAX) {
+		m->full_cnt++;
+		return;
+	}
+	grow_columns(m, columns_needed(cols, cnt));
+	for (uint32_t i = 0; i < cnt; i++) {
+		BUG_ON(took_ns[i] < 0 || took_ns[i] > MOMENTS_NS_MAX);
+		total += (u128)took_ns[i];
+	}
+	BUG_ON(total > (u128)MOMENTS_NS_MAX);
+	m->cnt[cell]++;
+	m->total[cell].x += total;
+	m->total[cell].xt += total * total;
+	for (uint32_t i = 0; i < cnt; i++) {
+		struct moments_column *c = &m->columns[cols ? cols[i] : i];
+		u128 x = (u128)took_ns[i];
+
+		c->cnt++;
+		c->begin += begin;
+		c->xx += x * x;
+		c->cells[cell].x += x;
+		c->cells[cell].xt += x * total;
+		begin += x;
+	}
+	if (m->column_cnt <= MOMENTS_MATRIX)
+		add_pairs(m, took_ns, cols, cnt);
+}
+
+static void merge_column(struct moments_column *to, const struct moments_column *from)
+{
+	to->cnt += from->cnt;
+	to->begin += from->begin;
+	to->xx += from->xx;
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+		to->cells[g].x += from->cells[g].x;
+		to->cells[g].xt += from->cells[g].xt;
+	}
+}
+
+void moments_merge(struct moments *to, const struct moments *from, const uint32_t *cols)
+{
+	if (moments_cnt(to) + moments_cnt(from) > MOMENTS_CNT_MAX) {
+		to->full_cnt += moments_cnt(from) + from->full_cnt;
+		return;
+	}
+	grow_columns(to, columns_needed(cols, from->column_cnt));
+	to->full_cnt += from->full_cnt;
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+		to->cnt[g] += from->cnt[g];
+		to->total[g].x += from->total[g].x;
+		to->total[g].xt += from->total[g].xt;
+	}
+	for (uint32_t i = 0; i < from->column_cnt; i++)
+		merge_column(&to->columns[cols ? cols[i] : i], &from->columns[i]);
+	/* Distinct columns stay distinct: if to's fit the matrix, so do from's. */
+	for (uint32_t i = 0; i < from->column_cnt && to->column_cnt <= MOMENTS_MATRIX; i++)
+		for (uint32_t j = 0; j < i; j++)
+			to->pairs[pair_idx(cols ? cols[i] : i, cols ? cols[j] : j)] +=
+				from->pairs[pair_idx(i, j)];
+}
+
+uint64_t moments_cnt(const struct moments *m)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++)
+		cnt += m->cnt[g];
+	return cnt;
+}
+
+uint32_t moments_columns(const struct moments *m)
+{
+	return m->column_cnt;
+}
+
+/* n times the population covariance. */
+static long double centred(const struct sums *s)
+{
+	u128 n = s->cnt, a, b, rx, ry;
+	__int128 whole;
+
+	if (!n)
+		return 0;
+	a = s->x / n;
+	b = s->y / n;
+	rx = s->x - n * a;
+	ry = s->y - n * b;
+	whole = (__int128)(s->xy - a * s->y - b * s->x + n * a * b);
+	return (long double)whole - (long double)rx * (long double)ry / (long double)n;
+}
+
+static struct sums total_sums(const struct moments *m)
+{
+	struct sums s = {0};
+
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+		s.cnt += m->cnt[g];
+		s.x += m->total[g].x;
+		s.xy += m->total[g].xt;
+	}
+	s.y = s.x;
+	return s;
+}
+
+static struct sums column_sums(const struct moments *m, uint32_t col)
+{
+	struct sums s = total_sums(m);
+
+	s.x = s.xy = 0;
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+		s.x += m->columns[col].cells[g].x;
+		s.xy += m->columns[col].cells[g].xt;
+	}
+	return s;
+}
+
+static double per(long double sum, uint64_t cnt)
+{
+	return cnt ? (double)(sum / (long double)cnt) : 0;
+}
+
+double moments_mean(const struct moments *m)
+{
+	struct sums s = total_sums(m);
+
+	return per((long double)s.x, s.cnt);
+}
+
+double moments_var(const struct moments *m)
+{
+	struct sums s = total_sums(m);
+
+	return per(centred(&s), s.cnt);
+}
+
+double moments_column_mean(const struct moments *m, uint32_t col)
+{
+	struct sums s = column_sums(m, col);
+
+	return per((long double)s.x, s.cnt);
+}
+
+double moments_column_var(const struct moments *m, uint32_t col)
+{
+	struct sums s = column_sums(m, col);
+
+	s.y = s.x;
+	s.xy = m->columns[col].xx;
+	return per(centred(&s), s.cnt);
+}
+
+double moments_cov_total(const struct moments *m, uint32_t col)
+{
+	struct sums s = column_sums(m, col);
+
+	return per(centred(&s), s.cnt);
+}
+
+double moments_cov(const struct moments *m, uint32_t a, uint32_t b)
+{
+	struct sums s;
+
+	if (a == b)
+		return moments_column_var(m, a);
+	if (m->column_cnt > MOMENTS_MATRIX)
+		return NAN;
+	s = column_sums(m, a);
+	s.y = column_sums(m, b).x;
+	s.xy = m->pairs[pair_idx(a, b)];
+	return per(centred(&s), s.cnt);
+}
+
+/* What is estimated: a share of variance, or a mean. */
+static long double share_of(const struct sums *edge, const struct sums *total)
+{
+	long double var = centred(total);
+
+	return var > 0 ? centred(edge) / var : 0;
+}
+
+static long double mean_of(const struct sums *x, const struct sums *total)
+{
+	(void)total;
+	return x->cnt ? (long double)x->x / (long double)x->cnt : 0;
+}
+
+/*
+ * Standard error by leaving out one cell at a time, cells of unequal size
+ * weighted by it.  *ret_cells says how many had members.
+ */
+static double jackknife(const struct moments *m, uint32_t col,
+			long double (*estimate)(const struct sums *, const struct sums *),
+			uint32_t *ret_cells)
+{
+	struct sums t = total_sums(m), e = col == MOMENTS_TOTAL ? t : column_sums(m, col);
+	long double all = estimate(&e, &t), mean = 0, var = 0, left[MOMENTS_CELLS];
+	uint32_t cells = 0;
+
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+		const struct moments_cell *c = col == MOMENTS_TOTAL ? &m->total[g]
+								    : &m->columns[col].cells[g];
+		struct sums lt = t, le = e;
+
+		if (!m->cnt[g] || m->cnt[g] == t.cnt)
+			continue;
+		lt.cnt = le.cnt = t.cnt - m->cnt[g];
+		lt.x = lt.y = le.y = t.x - m->total[g].x;
+		lt.xy = t.xy - m->total[g].xt;
+		le.x = e.x - c->x;
+		le.xy = e.xy - c->xt;
+		left[g] = estimate(&le, &lt);
+		mean += all - left[g] * (1 - (long double)m->cnt[g] / (long double)t.cnt);
+		cells++;
+	}
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+		long double h, d;
+
+		if (!m->cnt[g] || m->cnt[g] == t.cnt)
+			continue;
+		h = (long double)t.cnt / (long double)m->cnt[g];
+		d = h * all - (h - 1) * left[g] - mean;
+		var += d * d / (h - 1);
+	}
+	*ret_cells = cells;
+	return cells > 1 ? (double)sqrtl(var / cells) : INFINITY;
+}
+
+struct moments_share moments_share(const struct moments *m, uint32_t col)
+{
+	struct sums t = total_sums(m), e = column_sums(m, col);
+	struct moments_share s = {.value = (double)share_of(&e, &t)};
+	uint32_t cells;
+	double error = jackknife(m, col, share_of, &cells);
+	double width = cells > 1 ? error * stats_t_quantile(0.975, cells - 1) : INFINITY;
+
+	s.low = s.value - width;
+	s.high = s.value + width;
+	return s;
+}
+
+double moments_mean_error(const struct moments *m, uint32_t col)
+{
+	uint32_t cells;
+
+	return jackknife(m, col, mean_of, &cells);
+}

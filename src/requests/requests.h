@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REQUESTS_H
+#define REQUESTS_H
+/*
+ * From whole traces to what makes requests slow or unsteady: critical path
+ * groups, the edges that carry variance and time, the keys that explain them,
+ * and the problems.  Streaming; no files, no clock.
+ *
+ *	requests_new, requests_add for each trace, requests_finish, requests_free
+ *
+ * The answer is the same bit for bit in whatever order traces came: sums are
+ * exact integers, quantiles come from logarithmic buckets (1.6 % wide for
+ * totals, 3.1 % for edges; a bucket is stood for by the mean of its members),
+ * samples are those of the lowest hash of the trace id, ties go by trace id or
+ * hash of text.  Bounds are in acc.h and here; what a bound cost is counted.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/trace.h"
+#include "requests/result.h"
+
+struct arena;
+struct points;
+struct strtab;
+struct requests;
+
+enum { REQUEST_TYPES_MAX = 1024 };	/* the traces of further types are counted only */
+
+/* A key that is to part requests: "queue=build_slots:1,4,16" or, bins empty, each value. */
+struct key_spec {
+	const char *name;	/* of the attribute; any tracepoint's */
+	const char *bin_name;	/* what the bin is called in names; NULL: name */
+	const double *bounds;	/* ascending; bin i is below bounds[i] */
+	uint32_t bound_cnt;
+};
+
+struct requests_opts {		/* a zero field means its default */
+	double cv_min;		/* 0.10: a group is unsteady above it */
+	double slow_pct;	/* 95: consistently slow against the rest of its type */
+	uint32_t min_cnt;	/* 20 members: under it nothing is decided, see problems.h */
+	double q_max;		/* 0.01: false discovery rate for keys */
+	double coverage_min;	/* 0.95 of a type's traces in groups of min_cnt, else coarser */
+	const struct key_spec *keys;	/* borrowed for the life of struct requests */
+	uint32_t key_cnt;
+};
+
+struct requests_stats {
+	uint64_t trace_cnt, span_cnt;
+	uint64_t bad_cnt;	/* no path could be made */
+	uint64_t type_over_cnt;	/* traces of types over REQUEST_TYPES_MAX */
+	uint64_t clipped_cnt;	/* durations over MOMENTS_NS_MAX or under 0 */
+	uint64_t folded_edge_cnt;	/* edges folded into "other" */
+	uint64_t merged_leaf_cnt;	/* paths no longer told apart, to save memory */
+	uint64_t id_key_cnt;	/* keys that are ids: nearly each request its own value */
+	uint64_t uncopied_cnt;	/* traces too big to keep whole */
+	uint64_t test_cnt;	/* statistical tests of keys */
+};
+
+struct requests_result {
+	const struct request_type *types;	/* by requests, most first */
+	uint32_t type_cnt;
+	const struct request_problem *problems;	/* kind by kind, heaviest first */
+	uint32_t problem_cnt;
+	struct requests_stats stats;
+	struct requests_opts opts;	/* with the defaults filled in */
+};
+
+/* opts may be NULL; strings and points are borrowed until requests_free. */
+struct requests *requests_new(const struct requests_opts *opts, struct strtab *strings,
+			      struct points *points);
+
+/* r may be NULL.  Results already handed out stay valid. */
+void requests_free(struct requests *r);
+
+/* Takes from the trace what it needs.  Cannot fail: what is not kept is counted. */
+void requests_add(struct requests *r, const struct trace *trace);
+
+/* The answer over all that was added so far; more may be added, and asked for, after it. */
+const struct requests_result *requests_finish(struct requests *r, struct arena *arena);
+
+struct explain_edge {		/* one edge of one request against its group's */
+	struct edge_key key;
+	uint32_t edge;		/* index of the group's edge; REQUEST_ALL: it has none such */
+	int64_t begin_ns, took_ns;
+	double percentile;	/* of the group's durations of this edge */
+	double robust_z;	/* from the median, in (p84 - p16) / 2; NAN: no spread */
+	double excess_ns;	/* over the group's median */
+	double excess_share;	/* of all that is over: what made it slow */
+};
+
+struct request_explain {
+	uint32_t type, group;	/* indexes; REQUEST_ALL: nothing like it was seen */
+	int64_t total_ns;
+	double percentile, type_percentile;	/* of the totals of its group, its type */
+	double robust_z;
+	const struct explain_edge *edges;	/* in order of the path */
+	const uint32_t *by_excess;	/* indexes, what made it slow first */
+	uint32_t edge_cnt;
+};
+
+/* One request against result, which r made; 0, or -EINVAL: it has no path. */
+int requests_explain(struct requests *r, const struct requests_result *result,
+		     const struct trace *trace, struct arena *arena,
+		     struct request_explain *ret);
+
+#endif /* REQUESTS_H */

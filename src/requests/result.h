@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REQUESTS_RESULT_H
+#define REQUESTS_RESULT_H
+/*
+ * What requests_finish answers (requests.h).  Values only; all of it lives in
+ * the arena that requests_finish was given, names in the shared strtab.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/trace.h"
+
+enum {
+	REQUEST_POINT_NONE = 0x7fffffff,	/* "other": edges over a bound, folded */
+	REQUEST_ALL = 0x7fffffff,	/* in place of a group's or edge's number: the whole */
+};
+
+struct edge_key {		/* what makes edges of two paths the same edge */
+	uint32_t from, to;	/* tracepoints, REQUEST_POINT_NONE for "other" */
+	uint8_t from_kind, to_kind;	/* enum node_kind */
+	uint16_t occurrence;	/* 0: the first such edge of the path */
+};
+
+struct latency {
+	uint64_t cnt;
+	double mean_ns, sd_ns, cv;
+	double error_ns;	/* standard error of the mean */
+	double min_ns, p05_ns, p25_ns, p50_ns, p75_ns, p90_ns, p95_ns, p99_ns, max_ns;
+};
+
+struct request_edge {
+	struct edge_key key;
+	uint64_t present_cnt;	/* members that have it; in the others it counts as 0 */
+	double begin_ns;	/* mean of where it begins, from the request's start */
+	struct latency latency;	/* absent ones count as 0 */
+	double time_share;	/* of the mean total; adds to 1 over the edges */
+	/* Cov(edge, total) / Var(total): signed, adds to 1.  Bounds at 95 %. */
+	double share, share_low, share_high;
+	double trimmed_share;	/* the same without the slowest 1 % (at least one) */
+	double tail_share;	/* of what the slowest 5 % take longer than the rest */
+	double excess_ns;	/* mean, less that in the type's other groups; NAN: no others */
+};
+
+struct edge_pair {		/* two edges that vary together (or against each other) */
+	uint32_t a, b;		/* indexes of edges, a < b */
+	double r;		/* correlation */
+	double share;		/* 2 Cov(a, b) / Var(total) */
+};
+
+enum key_kind { KEY_NUMERIC, KEY_CATEGORICAL };
+
+struct key_value {		/* requests by value (or by range of values) */
+	uint32_t str;		/* categorical: string id; 0: see low and high */
+	double low, high;	/* numeric: smallest and greatest value in it */
+	uint64_t cnt;
+	double mean_ns, p50_ns;
+};
+
+struct request_key {
+	uint32_t point;		/* tracepoint whose spans carry it: see keys.h for the rule */
+	uint32_t key;		/* string id */
+	uint8_t kind;		/* enum key_kind */
+	uint32_t cnt, distinct_cnt;	/* sampled requests that have it; values */
+	uint32_t edge;		/* correlated with this edge, REQUEST_ALL: with the total */
+	double strength;	/* in 0..1, what they are ordered by: |r| or sqrt(eta2) */
+	double r, rank_r;	/* numeric: Pearson, Spearman */
+	double eta2;		/* categorical: variance between values over all */
+	double p, q;		/* q: Benjamini-Hochberg over all tests of the result */
+	bool explains;		/* q <= q_max, and strong enough to matter */
+	uint32_t alias_cnt;	/* more keys with the very same values, not listed */
+	const struct key_value *values;
+	uint32_t value_cnt;
+};
+
+struct request_copy {		/* a member, whole */
+	struct trace_id id;
+	int64_t total_ns;
+	double percentile;	/* of its group's totals */
+	const struct trace *trace;	/* NULL: over a bound, only the id is known */
+};
+
+struct request_group {
+	uint64_t hash;		/* stable name of the path (or, at coarser levels, shape) */
+	uint8_t level;		/* enum tolerance it was formed at */
+	uint32_t exact_cnt;	/* paths in it; at least so many where some were merged */
+	bool decided;		/* enough members and enough of them carry the variance */
+	double effective_cnt;	/* members the variance rests on: see tails.h */
+	double type_share;	/* of the type's requests */
+	double variance_share;	/* of the type's variance: within this group, see also between */
+	struct latency latency;
+	const struct request_edge *edges;	/* in order of the path */
+	const uint32_t *by_share, *by_time;	/* indexes of edges, greatest first */
+	uint32_t edge_cnt;
+	const struct edge_pair *pairs;		/* by |share|; NULL: too many edges for a matrix */
+	uint32_t pair_cnt;
+	const struct request_key *keys;		/* by strength; the explaining ones first */
+	uint32_t key_cnt;
+	struct request_copy typical, fast, slow;
+};
+
+struct request_level {		/* grouping at this tolerance, the whole type */
+	uint8_t level;		/* enum tolerance */
+	bool merged;		/* not told apart: more groups than are kept */
+	uint32_t group_cnt;
+	uint64_t usable_cnt;	/* traces in groups of min_cnt and more */
+	double between_share;	/* variance of group means over the variance of the type */
+};
+
+struct request_type {
+	uint32_t point;		/* the root's tracepoint */
+	uint32_t name;		/* string id: how to call it */
+	uint64_t hash;
+	uint64_t usable_cnt;	/* traces in groups of min_cnt and more, as chosen */
+	double between_share, within_share;	/* of the variance, by group; add to 1 */
+	const struct request_level *levels;	/* exact first */
+	uint32_t level_cnt;
+	const struct request_group *all;	/* the type as one group, edges aligned */
+	const struct request_group *groups;	/* by members, most first */
+	uint32_t group_cnt;
+};
+
+enum problem_kind {
+	PROBLEM_VARIANCE,	/* same path, unsteady: principle 1 */
+	PROBLEM_SLOW,		/* steadily slower than the rest of its type: principle 2 */
+	PROBLEM_PATHS,		/* the variance is between paths: which one is taken decides */
+};
+
+struct request_problem {
+	uint8_t kind;
+	uint32_t type, group;	/* indexes; REQUEST_ALL: the type as a whole */
+	double weight;		/* share of the type's variance; SLOW: of its time */
+	double excess_ns;	/* SLOW: median over the rest's slow_pct percentile */
+	bool by_outliers;	/* gone in the trimmed variance: a few traces carry it */
+	const uint32_t *edges;	/* the group's, first to blame first */
+	uint32_t edge_cnt;
+};
+
+#endif /* REQUESTS_RESULT_H */
