@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/err.h"
+#include "spans/in.h"
 #include "spans/jsontext.h"
 
 enum {
@@ -51,6 +52,23 @@ void jsontok_init_mem(struct jsontok *t, const char *text, size_t len)
 	jsontok_init(t, fill_mem, t);
 	t->mem = text;
 	t->mem_len = len;
+}
+
+static ssize_t fill_in(void *ctx, char *buf, size_t cap)
+{
+	struct spans_in *in = ctx;
+	size_t len = in_fill(in, 1);
+
+	len = len < cap ? len : cap;
+	memcpy(buf, in->at, len);
+	in->at += len;
+	return (ssize_t)len;
+}
+
+void jsontok_init_in(struct jsontok *t, struct spans_in *in)
+{
+	jsontok_init(t, fill_in, in);
+	t->base_off = in_off(in);
 }
 
 void jsontok_release(struct jsontok *t)
@@ -666,7 +684,9 @@ bool jsontok_next_line(struct jsontok *t)
 
 		if (nl) {
 			t->pos = (size_t)(nl + 1 - t->buf);
-			return true;
+			if (have(t, 1) && (t->buf[t->pos] == '{' || t->buf[t->pos] == '['))
+				return true;
+			continue;
 		}
 		t->pos = t->len;
 		if (!more(t))

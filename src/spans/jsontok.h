@@ -30,7 +30,7 @@
  * is skipped, the call says false, and the first miss is kept for
  * jsontok_take_miss; the rest can be read.  What is not JSON, or over a limit
  * of nesting, *breaks* the document: everything says false from then on, until
- * jsontok_next_line goes on behind the next line end.
+ * jsontok_next_line goes on with a later line.
  *
  * The grammar between the values that are skipped is not checked beyond quotes
  * and brackets.  Raw control characters in strings are taken as they are; no
@@ -43,6 +43,7 @@
 #include <sys/types.h>
 
 struct err;
+struct spans_in;
 
 enum {
 	JSONTOK_DEPTH_MAX = 128,     /* objects and arrays in each other */
@@ -94,6 +95,8 @@ struct jsontok { /* the fields are jsontok.c's */
 void jsontok_init(struct jsontok *t, jsontok_fill_fn fill, void *ctx);
 /* The whole input is in memory and stays there until the end. */
 void jsontok_init_mem(struct jsontok *t, const char *text, size_t len);
+/* What is left of in: it is taken ahead of the values, and offsets go on from in_off(in). */
+void jsontok_init_in(struct jsontok *t, struct spans_in *in);
 void jsontok_release(struct jsontok *t);
 
 /* Another document begins; one that was not read to its end is left first. */
@@ -142,7 +145,10 @@ static inline bool jsontok_broken(const struct jsontok *t)
 /* "offset N: expected X, found Y"; returns the code, 0 when nothing is broken. */
 int jsontok_error(const struct jsontok *t, struct err *err);
 
-/* Forgets the document that is open and goes behind the next line end; false: the end. */
+/*
+ * Forgets the document that is open and goes to the next line that begins with
+ * a bracket, as the lines inside of a printed document do not; false: the end.
+ */
 bool jsontok_next_line(struct jsontok *t);
 
 /* str is a literal. */

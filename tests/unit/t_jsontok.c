@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "spans/in.h"
 #include "spans/jsontok.h"
 
 /* Hands out text in two pieces, or byte by byte. */
@@ -322,7 +323,8 @@ TEST(jsontok_misses_cost_the_value)
 
 TEST(jsontok_a_broken_line_costs_the_line)
 {
-	static const char text[] = "{\"a\":1}\n{\"a\":\"\\q\\n\",\n{\"a\":2}\n{\"a\"\n{\"a\":3}";
+	static const char text[] = "{\"a\":1}\n{\"a\":\"\\q\\n\",\n"
+				   " {\"a\":7}\n{\"a\":2}\n{\"a\"\n{\"a\":3}";
 	struct pieces p = {.text = text, .len = sizeof(text) - 1};
 	struct jsontok t;
 	struct tok_str key;
@@ -400,4 +402,25 @@ TEST(jsontok_long_strings)
 	long_string(JSONTOK_STR_MAX, false, false);
 	long_string(3 * JSONTOK_STR_MAX, false, false);
 	long_string(3 * JSONTOK_STR_MAX, false, true);
+}
+
+TEST(jsontok_of_an_input_window)
+{
+	static const char text[] = "xx[1]\n[2]";
+	struct spans_in *in = in_bytes(text, sizeof(text) - 1);
+	struct jsontok t;
+	uint64_t v, sum = 0;
+
+	OK(in_fill(in, 2) >= 2);
+	in->at += 2;
+	jsontok_init_in(&t, in);
+	EQ_U(jsontok_off(&t), 2);
+	while (jsontok_more(&t) && jsontok_arr(&t))
+		while (jsontok_item(&t))
+			if (jsontok_u64(&t, &v))
+				sum += v;
+	EQ_U(sum, 3);
+	EQ_U(jsontok_off(&t), sizeof(text) - 1);
+	jsontok_release(&t);
+	in_free(in);
 }
