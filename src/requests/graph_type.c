@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kind of request it was.  Its root's tracepoint says; where that name
+ * would fit any request (a bare method, a wildcard) the route does, and where
+ * there is none the nearest span below that says more: of each span the first
+ * child that is waited for.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "model/points.h"
+#include "requests/graph_int.h"
+
+enum { TYPE_DEPTH_MAX = 8 };	/* further down it is a part of the request, not its kind */
+
+/* What OpenTelemetry and OpenTracing call the pattern of a request; bounded in number by design. */
+static const char *const type_keys[] = {
+	"http.route", "url.template", "graphql.operation.name", "rpc.method", "resource.name",
+	"messaging.destination.template",
+};
+
+/* Words of protocols and of serving as such. */
+static const char *const bare_words[] = {
+	"get", "head", "post", "put", "patch", "delete", "options", "trace", "connect",
+	"http", "https", "http2", "grpc", "rpc", "web", "server", "client", "request", "requests",
+	"handle", "handler", "receive", "received", "incoming", "inbound", "ingress", "root",
+	"span", "unknown", "undefined", "null", "none", "all", "default",
+};
+
+static bool word_is_bare(const char *word, size_t len)
+{
+	for (size_t i = 0; i < sizeof(bare_words) / sizeof(*bare_words); i++) {
+		if (strlen(bare_words[i]) == len && !strncasecmp(bare_words[i], word, len))
+			return true;
+	}
+	return false;
+}
+
+bool graph_name_is_bare(const char *name)
+{
+	const char *at = name, *path = strchr(name, '/');
+
+	if (path && !path[1])	/* the front page is one page */
+		return false;
+	while (*at) {
+		size_t len = 0;
+
+		while (isalnum((unsigned char)at[len]) || (unsigned char)at[len] >= 0x80)
+			len++;
+		if (len && !word_is_bare(at, len))
+			return false;
+		at += len + !len;
+	}
+	return true;
+}
+
+static uint32_t route_of(const struct tree_ctx *ctx, const struct trace *trace, uint32_t span)
+{
+	const struct span *has = &trace->spans[span];
+
+	for (size_t k = 0; k < sizeof(type_keys) / sizeof(*type_keys); k++) {
+		for (uint32_t i = 0; i < has->attr_cnt; i++) {
+			const struct attr *attr = &trace->attrs[has->attr_idx + i];
+
+			if (attr->type == ATTR_STR && attr->str &&
+			    !strcmp(strtab_str(ctx->strings, attr->key), type_keys[k]) &&
+			    !graph_name_is_bare(strtab_str(ctx->strings, (uint32_t)attr->str)))
+				return (uint32_t)attr->str;
+		}
+	}
+	return 0;
+}
+
+static uint32_t first_waited_for(const struct span_tree *tree, uint32_t span)
+{
+	uint32_t child = tree->nodes[span].first_child;
+
+	while (child != TREE_NONE && tree->nodes[child].flags & (TNODE_ASYNC | TNODE_POINT))
+		child = tree->nodes[child].next;
+	return child;
+}
+
+static uint32_t detail_find(const struct tree_ctx *ctx, const struct span_tree *tree,
+			    uint32_t *ret_span)
+{
+	const struct trace *trace = tree->trace;
+	uint32_t at = tree->root;
+
+	for (int depth = 0; at != TREE_NONE && depth < TYPE_DEPTH_MAX; depth++) {
+		uint32_t name = trace->spans[at].name;
+		uint32_t route = route_of(ctx, trace, at);
+
+		*ret_span = at;
+		if (route)
+			return route;
+		if (!graph_name_is_bare(strtab_str(ctx->strings, name)))
+			return name;
+		at = first_waited_for(tree, at);
+	}
+	*ret_span = tree->root;
+	return 0;
+}
+
+void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret)
+{
+	const struct tnode *root = &tree->nodes[tree->root];
+	const char *detail;
+
+	ret->type = root->point;
+	ret->type_span = tree->root;
+	ret->type_hash = hash_u64(root->hash);
+	if (!graph_name_is_bare(strtab_str(ctx->strings, tree->trace->spans[tree->root].name)))
+		return;
+	ret->type_detail = detail_find(ctx, tree, &ret->type_span);
+	if (!ret->type_detail)
+		return;
+	detail = strtab_str(ctx->strings, ret->type_detail);
+	ret->type_hash = hash_pair(root->hash, hash_bytes(detail, strlen(detail)));
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parents first: the nearest ancestor that is on is that of a hidden parent.
+ * Then references: for each hidden node, in order, the kept nodes that reach
+ * it through hidden ones, from the same of its preds; what refers to a hidden
+ * span refers to those instead.
+ */
+#include "requests/strip.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/keysort.h"
+#include "model/points.h"
+#include "model/trace.h"
+#include "requests/graph.h"
+#include "requests/tree.h"
+
+struct reach {			/* kept nodes, latest last */
+	const uint32_t *nodes;
+	uint32_t cnt;
+};
+
+struct stripping {
+	const struct trace *trace;
+	struct arena *arena;
+	struct span_tree tree;
+	struct graph graph;
+	bool *keep;
+	uint32_t *above;	/* nearest kept ancestor, TREE_NONE: none */
+	bool *unwaited;		/* nobody waits for something from there up to above */
+	struct reach *reach;	/* of hidden nodes */
+	struct keyed *keys, *tmp;
+	uint32_t key_cnt;
+	struct span_ref *refs;
+	uint32_t ref_cnt, ref_cap;
+};
+
+enum { REACH_KEYS_MAX = 64 * STRIP_REF_MAX };	/* gathered before they are cut */
+
+void strip_points(const struct trace *trace, struct points *points, const struct strtab *strings)
+{
+	for (uint32_t i = 0; i < trace->span_cnt; i++)
+		points_add(points, strings, trace->spans[i].service, trace->spans[i].name);
+}
+
+static void keep_choose(struct stripping *s, const bool *on)
+{
+	const struct graph *g = &s->graph;
+
+	for (uint32_t i = 0; i < s->trace->span_cnt; i++)
+		s->keep[i] = !(s->tree.nodes[i].flags & TNODE_DROPPED) &&
+			     on[s->tree.nodes[i].point];
+	s->keep[g->root_span] = true;
+	s->keep[g->type_span] = true;
+	s->keep[g->nodes[g->end].span] = true;
+}
+
+static void above_find(struct stripping *s)
+{
+	for (uint32_t i = 0; i < s->tree.order_cnt; i++) {
+		uint32_t idx = s->tree.order[i], parent = s->tree.nodes[idx].parent;
+
+		s->above[idx] = TREE_NONE;
+		if (parent == TREE_NONE)
+			continue;
+		s->unwaited[idx] = s->graph.spans[idx].flags & GSPAN_ASYNC;
+		s->above[idx] = parent;
+		if (!s->keep[parent]) {
+			s->above[idx] = s->above[parent];
+			s->unwaited[idx] |= s->unwaited[parent];
+		}
+	}
+}
+
+/* The latest STRIP_REF_MAX of what was gathered, each once. */
+static void keys_cut(struct stripping *s)
+{
+	uint32_t kept = 0;
+
+	keysort(s->keys, s->tmp, s->key_cnt);
+	for (uint32_t i = 0; i < s->key_cnt; i++) {
+		if (!kept || s->keys[kept - 1].key != s->keys[i].key)
+			s->keys[kept++] = s->keys[i];
+	}
+	s->key_cnt = kept;
+	if (kept > STRIP_REF_MAX) {
+		memmove(s->keys, s->keys + kept - STRIP_REF_MAX,
+			STRIP_REF_MAX * sizeof(*s->keys));
+		s->key_cnt = STRIP_REF_MAX;
+	}
+}
+
+static void key_add(struct stripping *s, uint32_t node)
+{
+	if (s->key_cnt == REACH_KEYS_MAX)
+		keys_cut(s);
+	s->keys[s->key_cnt++].key = node;
+}
+
+static void reach_gather(struct stripping *s, uint32_t node)
+{
+	const struct reach *reach = &s->reach[node];
+
+	if (s->keep[s->graph.nodes[node].span]) {
+		key_add(s, node);
+		return;
+	}
+	for (uint32_t i = 0; i < reach->cnt; i++)
+		key_add(s, reach->nodes[i]);
+}
+
+/* Preds stand before their node, so theirs is known. */
+static void reach_make(struct stripping *s)
+{
+	const struct graph *g = &s->graph;
+
+	s->reach = ARENA_ARRAY(s->arena, struct reach, g->node_cnt);
+	s->keys = ARENA_ARRAY(s->arena, struct keyed, REACH_KEYS_MAX);
+	s->tmp = ARENA_ARRAY(s->arena, struct keyed, REACH_KEYS_MAX);
+	for (uint32_t i = 0; i < g->node_cnt; i++) {
+		const uint32_t *preds = g->preds + g->nodes[i].pred_idx;
+		uint32_t *nodes;
+
+		if (s->keep[g->nodes[i].span])
+			continue;
+		if (g->nodes[i].pred_cnt == 1 && !s->keep[g->nodes[preds[0]].span]) {
+			s->reach[i] = s->reach[preds[0]];
+			continue;
+		}
+		s->key_cnt = 0;
+		for (uint32_t p = 0; p < g->nodes[i].pred_cnt; p++)
+			reach_gather(s, preds[p]);
+		keys_cut(s);
+		nodes = ARENA_ARRAY(s->arena, uint32_t, s->key_cnt);
+		for (uint32_t p = 0; p < s->key_cnt; p++)
+			nodes[p] = (uint32_t)s->keys[p].key;
+		s->reach[i] = (struct reach){nodes, s->key_cnt};
+	}
+}
+
+static void ref_add(struct stripping *s, uint32_t target, enum span_ref_kind kind)
+{
+	if (s->ref_cnt == s->ref_cap) {
+		struct span_ref *old = s->refs;
+
+		s->ref_cap = s->ref_cap ? 2 * s->ref_cap : 64;
+		s->refs = ARENA_ARRAY(s->arena, struct span_ref, s->ref_cap);
+		if (s->ref_cnt)
+			memcpy(s->refs, old, s->ref_cnt * sizeof(*old));
+	}
+	s->refs[s->ref_cnt++] = (struct span_ref){
+		.trace = s->trace->id, .span = s->trace->spans[target].id, .kind = kind};
+}
+
+/* An entry of an ancestor says no more than being its child. */
+static bool is_ancestor(const struct stripping *s, uint32_t who, uint32_t span)
+{
+	return s->above[who] == span;
+}
+
+static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref *ref)
+{
+	const struct gspan *target = &s->graph.spans[ref->target];
+
+	s->key_cnt = 0;
+	reach_gather(s, ref->kind == SPAN_REF_AFTER ? target->exit : target->entry);
+	keys_cut(s);
+	for (uint32_t i = 0; i < s->key_cnt; i++) {
+		const struct gnode *node = &s->graph.nodes[s->keys[i].key];
+
+		if (node->span == who || is_ancestor(s, who, node->span))
+			continue;
+		ref_add(s, node->span,
+			node->kind == NODE_ENTRY ? SPAN_REF_FOLLOWS : SPAN_REF_AFTER);
+	}
+}
+
+/* tree.refs are in order of their spans: *at is the first not yet taken. */
+static void refs_write(struct stripping *s, uint32_t who, struct span *span, uint32_t *at)
+{
+	const struct span_tree *tree = &s->tree;
+
+	span->ref_idx = s->ref_cnt;
+	if (s->unwaited[who] && s->above[who] != TREE_NONE &&
+	    (tree->nodes[who].flags & TNODE_TOLD || s->above[who] != tree->nodes[who].parent))
+		ref_add(s, s->above[who], SPAN_REF_FOLLOWS);
+	for (; *at < tree->ref_cnt && tree->refs[*at].span <= who; ++*at) {
+		const struct tref *ref = &tree->refs[*at];
+
+		if (ref->span != who)
+			continue;
+		if (s->keep[ref->target])
+			ref_add(s, ref->target, ref->kind);
+		else
+			hidden_ref_add(s, who, ref);
+	}
+	span->ref_cnt = s->ref_cnt - span->ref_idx;
+}
+
+static int64_t later(int64_t base, int64_t by)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(base, by, &sum))
+		return by < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+static void span_write(struct stripping *s, uint32_t idx, struct span *to)
+{
+	const struct graph *g = &s->graph;
+	const struct gspan *has = &g->spans[idx];
+	const struct tnode *node = &s->tree.nodes[idx];
+	int64_t base = s->trace->spans[g->root_span].begin_ns;
+
+	*to = s->trace->spans[idx];
+	to->begin_ns = later(base, g->nodes[has->entry].at_ns);
+	to->end_ns = later(base, g->nodes[has->exit].at_ns);
+	to->flags &= (uint8_t)~SPANF_OPEN;
+	/* What was adopted stays without parent; a half with its other half has its id. */
+	if (s->above[idx] == node->parent && node->flags & TNODE_ADOPTED)
+		return;
+	if (s->above[idx] == TREE_NONE || s->trace->spans[s->above[idx]].id != to->id)
+		to->parent = s->above[idx] == TREE_NONE ? to->parent
+							: s->trace->spans[s->above[idx]].id;
+}
+
+void trace_strip(const struct trace *trace, const bool *on, struct points *points,
+		 const struct strtab *strings, struct arena *arena, struct trace *ret)
+{
+	struct graph_stats stats = {0};
+	struct tree_ctx ctx = {points, strings, arena, &stats};
+	struct stripping s = {.trace = trace, .arena = arena};
+	struct span *spans;
+	uint32_t cnt = 0, ref_at = 0;
+
+	*ret = (struct trace){.id = trace->id, .attrs = trace->attrs, .attr_cnt = trace->attr_cnt};
+	if (graph_build(trace, points, strings, arena, &s.graph, &stats) < 0)
+		return;
+	span_tree_make(&ctx, trace, &s.tree);
+	s.keep = ARENA_ARRAY(arena, bool, trace->span_cnt);
+	s.above = ARENA_ARRAY(arena, uint32_t, trace->span_cnt);
+	s.unwaited = ARENA_ARRAY(arena, bool, trace->span_cnt);
+	keep_choose(&s, on);
+	above_find(&s);
+	if (s.tree.ref_cnt)
+		reach_make(&s);
+	spans = ARENA_ARRAY(arena, struct span, trace->span_cnt);
+	for (uint32_t i = 0; i < trace->span_cnt; i++) {
+		if (!s.keep[i])
+			continue;
+		span_write(&s, i, &spans[cnt]);
+		refs_write(&s, i, &spans[cnt++], &ref_at);
+	}
+	ret->spans = spans;
+	ret->span_cnt = cnt;
+	ret->refs = s.refs;
+	ret->ref_cnt = s.ref_cnt;
+}

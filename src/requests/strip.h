@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STRIP_H
+#define STRIP_H
+/*
+ * A trace as it would have been with some tracepoints off.
+ *
+ * Spans of a tracepoint that is off are gone.  Their children belong to the
+ * nearest ancestor that is on (and nobody waits for them if nobody waited for
+ * one in between).  A reference to a hidden span becomes references to those
+ * kept that had to happen before that one ended, the STRIP_REF_MAX latest.
+ * Times are the graph's, mended; open spans have the end it gave them.
+ *
+ * Always kept: the root, the span that names the request type, and, where the
+ * root is an instant, the node the request ends with: they are what a request
+ * is known by, so its type and total stay what they were.
+ */
+#include <stdbool.h>
+
+struct arena;
+struct points;
+struct strtab;
+struct trace;
+
+enum { STRIP_REF_MAX = 32 };
+
+/*
+ * on: by number of tracepoint, for all that are in points or come in by this
+ * trace; see strip_points.  The result lives in arena; attributes are borrowed
+ * from trace.
+ */
+void trace_strip(const struct trace *trace, const bool *on, struct points *points,
+		 const struct strtab *strings, struct arena *arena, struct trace *ret);
+
+/* Puts the trace's tracepoints into points, so that on can be made as long. */
+void strip_points(const struct trace *trace, struct points *points,
+		  const struct strtab *strings);
+
+#endif /* STRIP_H */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/graph.h"
+
+#include "requests/critical.h"
+#include "trace_make.h"
+#include "unit.h"
+
+static void edges_add_up(const struct made *m)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->path.step_cnt; i++) {
+		OK(m->path.steps[i].edge_ns >= 0);
+		sum += m->path.steps[i].edge_ns;
+	}
+	EQ_I(sum, m->path.total_ns);
+}
+
+struct row {
+	const char *what;
+	struct {
+		const char *point;	/* its last letter is what parent names; id is the place */
+		char parent;
+		int64_t begin, end;
+		int kind, flags;
+		char after, follows;
+	} spans[8];
+	const char *steps;
+	int64_t total;
+};
+
+static uint64_t id_of(const struct row *row, char letter)
+{
+	for (int i = 0; i < 8 && row->spans[i].point; i++) {
+		if (row->spans[i].point[strlen(row->spans[i].point) - 1] == letter)
+			return (uint64_t)i + 1;
+	}
+	return letter ? 99 : 0;	/* not there */
+}
+
+static void row_make(struct made *m, const struct row *row)
+{
+	for (int i = 0; i < 8 && row->spans[i].point; i++) {
+		struct span *span = made_span(m, (uint64_t)i + 1,
+					      id_of(row, row->spans[i].parent),
+					      row->spans[i].point, row->spans[i].begin,
+					      row->spans[i].end);
+
+		span->kind = (uint8_t)row->spans[i].kind;
+		span->flags = (uint8_t)row->spans[i].flags;
+		if (row->spans[i].after)
+			made_ref(m, id_of(row, row->spans[i].after), SPAN_REF_AFTER);
+		if (row->spans[i].follows)
+			made_ref(m, id_of(row, row->spans[i].follows), SPAN_REF_FOLLOWS);
+	}
+}
+
+#define S(span_point, span_parent, span_begin, span_end, ...)                     \
+	{.point = span_point, .parent = span_parent, .begin = span_begin, \
+	 .end = span_end, __VA_ARGS__}
+
+static const struct row rows[] = {
+	{"one span", {S("s/a", 0, 5, 25)}, "s/a> s/a<", 20},
+	{"children one after the other",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 10, 30), S("s/c", 'a', 30, 60)},
+	 "s/a> s/b> s/b< s/c> s/c< s/a<", 100},
+	{"of two that overlap the last to end",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 10, 30), S("s/c", 'a', 20, 60)},
+	 "s/a> s/c> s/c< s/a<", 100},
+	{"a calls a",
+	 {S("s/a", 0, 0, 100), S("s/a", 'a', 10, 30)}, "s/a> s/a> s/a< s/a<", 100},
+	{"begins when its parent has ended",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 100, 130)}, "s/a> s/a<", 100},
+	{"an empty child at the end is no such",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 100, 100)}, "s/a> s/b> s/b< s/a<", 100},
+	{"cut at its parent's ends",
+	 {S("s/a", 0, 10, 100), S("s/b", 'a', 0, 130)}, "s/a> s/b> s/b< s/a<", 90},
+	{"own work that outlives the parent",
+	 {S("s/a", 0, 0, 100),
+	  S("s/b", 'a', 10, 2000000, .kind = SPAN_INTERNAL)}, "s/a> s/a<", 100},
+	{"another service's that does",
+	 {S("s/a", 0, 0, 100), S("t/b", 'a', 10, 2000000, .kind = SPAN_SERVER)},
+	 "s/a> t/b> t/b< s/a<", 100},
+	{"told to follow",
+	 {S("s/a", 0, 0, 100), S("s/b", 0, 10, 50, .follows = 'a')}, "s/a> s/a<", 100},
+	{"a consumer below a producer",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 5, 60, .kind = SPAN_PRODUCER),
+	  S("t/c", 'b', 10, 40, .kind = SPAN_CONSUMER)}, "s/a> s/b> s/b< s/a<", 100},
+	{"waited for after all",
+	 {S("s/a", 0, 0, 100), S("s/b", 0, 10, 50, .follows = 'a'),
+	  S("s/w", 'a', 50, 50, .flags = SPANF_POINT, .after = 'b')},
+	 "s/a> s/b> s/b< s/w. s/a<", 100},
+	{"the span around what is lost",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 10, 50), S("s/c", '?', 20, 90)},
+	 "s/a> s/c> s/c< s/a<", 100},
+	{"open",
+	 {S("s/a", 0, 0, 0, .flags = SPANF_OPEN), S("s/b", 'a', 10, 10, .flags = SPANF_OPEN),
+	  S("s/c", 'b', 20, 90)}, "s/a> s/b> s/c> s/c< s/b< s/a<", 90},
+	{"ends before it begins",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 40, 10)}, "s/a> s/b> s/b< s/a<", 100},
+	{"ring of parents",
+	 {S("s/a", 'c', 0, 100), S("s/b", 'a', 10, 50), S("s/c", 'b', 20, 40)},
+	 "s/a> s/b> s/c> s/c< s/b< s/a<", 100},
+	{"its own parent", {S("s/a", 'a', 0, 100)}, "s/a> s/a<", 100},
+	{"a child inside an instant is not waited for",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 40, 40, .flags = SPANF_POINT),
+	  S("s/c", 'b', 40, 70)},
+	 "s/a> s/b. s/a<", 100},
+	{"events: fork and join",
+	 {S("s/a", 0, 0, 0, .flags = SPANF_POINT),
+	  S("s/b", 0, 10, 10, .flags = SPANF_POINT, .after = 'a'),
+	  S("s/c", 0, 30, 30, .flags = SPANF_POINT, .after = 'a'),
+	  S("s/d", 0, 20, 20, .flags = SPANF_POINT, .after = 'b'),
+	  S("s/e", 0, 40, 40, .flags = SPANF_POINT, .after = 'd', .follows = 'c')},
+	 "s/a. s/c. s/e.", 40},
+	{"events: a clock that is behind",
+	 {S("s/a", 0, 0, 0, .flags = SPANF_POINT),
+	  S("s/b", 0, 30, 30, .flags = SPANF_POINT, .after = 'a'),
+	  S("s/c", 0, 10, 10, .flags = SPANF_POINT, .after = 'b'),
+	  S("s/d", 0, 50, 50, .flags = SPANF_POINT, .after = 'c')},
+	 "s/a. s/b. s/c. s/d.", 50},
+	{"events: a ring",
+	 {S("s/a", 0, 0, 0, .flags = SPANF_POINT),
+	  S("s/b", 0, 10, 10, .flags = SPANF_POINT, .after = 'c', .follows = 'a'),
+	  S("s/c", 0, 20, 20, .flags = SPANF_POINT, .after = 'b')}, "s/a. s/b. s/c.", 20},
+	{"events: nothing but a ring",
+	 {S("s/a", 0, 0, 0, .flags = SPANF_POINT, .after = 'b'),
+	  S("s/b", 0, 10, 10, .flags = SPANF_POINT, .after = 'a')},
+	 "s/a. s/b.", 10},
+	{"a reference against the clock",
+	 {S("s/a", 0, 0, 100), S("s/b", 'a', 10, 30, .after = 'c'), S("s/c", 'a', 40, 60)},
+	 "s/a> s/b> s/b< s/c> s/c< s/a<", 100},
+};
+
+TEST(graph_paths_by_rule)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct made m = {0};
+
+		ROW(i);
+		row_make(&m, &rows[i]);
+		made_path(&m);
+		EQ_S(made_steps(&m), rows[i].steps);
+		EQ_I(m.path.total_ns, rows[i].total);
+		edges_add_up(&m);
+		made_release(&m);
+	}
+}
+
+TEST(graph_order_of_spans_changes_nothing)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		for (uint64_t seed = 0; seed < 20; seed++) {
+			struct made m = {0};
+
+			ROW(i);
+			row_make(&m, &rows[i]);
+			made_shuffle(&m, seed);
+			made_path(&m);
+			EQ_S(made_steps(&m), rows[i].steps);
+			EQ_I(m.path.total_ns, rows[i].total);
+			made_release(&m);
+		}
+	}
+}
