@@ -13,6 +13,7 @@
 
 /* Asked in this order: the first that says the head is its own reads the file. */
 static const struct spans_reader *const readers[] = {
+	&reader_jaeger,
 	&reader_csv,
 };
 
