@@ -52,8 +52,9 @@ struct spans_reader {
 
 enum { HEAD_MIN = 1 << 16 };
 
-extern const struct spans_reader reader_csv, reader_jaeger, reader_zipkin, reader_osprofiler,
-	reader_osprofiler_redis, reader_xtrace, reader_xtrace_old;
+extern const struct spans_reader reader_otlp_proto, reader_otlp_json, reader_csv, reader_jaeger,
+	reader_zipkin, reader_osprofiler, reader_osprofiler_redis, reader_xtrace,
+	reader_xtrace_old;
 
 struct making {
 	struct trace_id trace;
