@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "model/trace.h"
+#include "requests/graph.h"
 #include "requests/result.h"
 
 struct arena;
@@ -41,7 +42,6 @@ struct requests_opts {		/* a zero field means its default */
 	double slow_pct;	/* 95: consistently slow against the rest of its type */
 	uint32_t min_cnt;	/* 20 members: under it nothing is decided, see problems.h */
 	double q_max;		/* 0.01: false discovery rate for keys */
-	double coverage_min;	/* 0.95 of a type's traces in groups of min_cnt, else coarser */
 	const struct key_spec *keys;	/* borrowed for the life of struct requests */
 	uint32_t key_cnt;
 };
@@ -52,7 +52,7 @@ struct requests_stats {
 	uint64_t type_over_cnt;	/* traces of types over REQUEST_TYPES_MAX */
 	uint64_t clipped_cnt;	/* durations over MOMENTS_NS_MAX or under 0 */
 	uint64_t folded_edge_cnt;	/* edges folded into "other" */
-	uint64_t merged_leaf_cnt;	/* paths no longer told apart, to save memory */
+	uint64_t merged_cnt;	/* types whose exact paths are too many to be told apart */
 	uint64_t id_key_cnt;	/* keys that are ids: nearly each request its own value */
 	uint64_t uncopied_cnt;	/* traces too big to keep whole */
 	uint64_t test_cnt;	/* statistical tests of keys */
@@ -64,6 +64,7 @@ struct requests_result {
 	const struct request_problem *problems;	/* kind by kind, heaviest first */
 	uint32_t problem_cnt;
 	struct requests_stats stats;
+	struct graph_stats graph_stats;	/* what was mended in the traces */
 	struct requests_opts opts;	/* with the defaults filled in */
 };
 

@@ -17,6 +17,7 @@ enum {
 
 struct edge_key {		/* what makes edges of two paths the same edge */
 	uint32_t from, to;	/* tracepoints, REQUEST_POINT_NONE for "other" */
+	uint32_t owner;		/* tracepoint of the span that ran meanwhile */
 	uint8_t from_kind, to_kind;	/* enum node_kind */
 	uint16_t occurrence;	/* 0: the first such edge of the path */
 };
@@ -30,6 +31,7 @@ struct latency {
 
 struct request_edge {
 	struct edge_key key;
+	uint64_t hash;		/* of key, by texts: the same in every run */
 	uint64_t present_cnt;	/* members that have it; in the others it counts as 0 */
 	double begin_ns;	/* mean of where it begins, from the request's start */
 	struct latency latency;	/* absent ones count as 0 */
@@ -82,9 +84,11 @@ struct request_copy {		/* a member, whole */
 struct request_group {
 	uint64_t hash;		/* stable name of the path (or, at coarser levels, shape) */
 	uint8_t level;		/* enum tolerance it was formed at */
-	uint32_t exact_cnt;	/* paths in it; at least so many where some were merged */
-	bool decided;		/* enough members and enough of them carry the variance */
+	uint32_t path_cnt;	/* exact paths in it, or as far as its type tells them apart */
+	bool decided;		/* min_cnt members: else nothing is said of it */
 	double effective_cnt;	/* members the variance rests on: see tails.h */
+	bool by_outliers;	/* under 4: a few requests make the variance, not the path */
+	double trimmed_cv;	/* without the slowest 1 % (at least one) */
 	double type_share;	/* of the type's requests */
 	double variance_share;	/* of the type's variance: within this group, see also between */
 	struct latency latency;
@@ -129,8 +133,8 @@ struct request_problem {
 	uint8_t kind;
 	uint32_t type, group;	/* indexes; REQUEST_ALL: the type as a whole */
 	double weight;		/* share of the type's variance; SLOW: of its time */
+	double cost_ns;		/* what they are ordered by: requests times how far off they are */
 	double excess_ns;	/* SLOW: median over the rest's slow_pct percentile */
-	bool by_outliers;	/* gone in the trimmed variance: a few traces carry it */
 	const uint32_t *edges;	/* the group's, first to blame first */
 	uint32_t edge_cnt;
 };

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BINS_H
+#define BINS_H
+/*
+ * Values of keys that the user wants requests told apart by: the bin of a
+ * span's value becomes part of the span's tracepoint in the hash of the path.
+ */
+#include <stdint.h>
+
+struct arena;
+struct attr;
+struct key_spec;
+struct requests_opts;
+struct strtab;
+struct trace;
+
+/* By span, 0: none; NULL if no span has any.  Lives in arena. */
+const uint64_t *bins_of(const struct requests_opts *opts, const struct trace *trace,
+			const struct strtab *strings, struct arena *arena);
+
+/*
+ * What the bin of the value is called, as "size<4096", "size>=65536" or
+ * "tenant=acme"; NULL if the attribute is not the spec's or is no number where
+ * bounds are given.  Lives in arena.
+ */
+const char *bin_label(const struct key_spec *spec, const struct attr *attr,
+		      const struct strtab *strings, struct arena *arena);
+
+#endif /* BINS_H */

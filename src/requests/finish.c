@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From leaves to the answer.  Whatever is walked here is sorted first by what
+ * does not depend on the order of traces.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cmp.h"
+#include "model/points.h"
+#include "requests/requests_int.h"
+
+static uint64_t type_cnt(const struct type *type)
+{
+	uint64_t cnt = 0;
+
+	VEC_FOREACH(&type->leaves, leaf)
+		cnt += (*leaf)->acc.cnt;
+	return cnt;
+}
+
+static struct acc *merged(struct type *type, struct leaf *const *leaves, uint32_t cnt)
+{
+	struct acc *acc;
+
+	if (cnt == 1) {
+		acc_settle(&leaves[0]->acc);
+		return &leaves[0]->acc;
+	}
+	acc = xcalloc(1, sizeof(*acc));
+	vec_push(&type->owned, acc);
+	for (uint32_t i = 0; i < cnt; i++)
+		acc_merge(acc, &leaves[i]->acc);
+	acc_settle(acc);
+	return acc;
+}
+
+struct wanted {			/* the copy nearest to a latency */
+	const struct copy *copy;
+	double off;
+};
+
+static void want(struct wanted *w, const struct copy *copy, double ns)
+{
+	double off = fabs((double)copy->total_ns - ns);
+
+	if (w->copy && (w->off < off || (w->off == off && copy_cmp(w->copy, copy) <= 0)))
+		return;
+	w->copy = copy;
+	w->off = off;
+}
+
+static struct request_copy handed_out(const struct wanted *w, const struct acc *acc,
+				      struct arena *arena)
+{
+	struct request_copy c = {0};
+	const struct trace *from = w->copy->trace;
+	struct trace *to;
+
+	c.id = w->copy->id;
+	c.total_ns = w->copy->total_ns;
+	c.percentile = 100 * tails_rank(&acc->tails, (uint64_t)c.total_ns);
+	if (!from)
+		return c;
+	to = arena_dup(arena, from, sizeof(*from));
+	to->spans = arena_dup(arena, from->spans, from->span_cnt * sizeof(*from->spans));
+	to->attrs = arena_dup(arena, from->attrs, from->attr_cnt * sizeof(*from->attrs));
+	to->refs = arena_dup(arena, from->refs, from->ref_cnt * sizeof(*from->refs));
+	c.trace = to;
+	return c;
+}
+
+static void fill_copies(struct leaf *const *leaves, uint32_t cnt, const struct acc *acc,
+			struct arena *arena, struct request_group *ret)
+{
+	struct wanted typical = {0}, fast = {0}, slow = {0};
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		VEC_FOREACH(&leaves[i]->copies.items, copy) {
+			want(&typical, copy, ret->latency.p50_ns);
+			want(&fast, copy, ret->latency.p05_ns);
+			want(&slow, copy, ret->latency.p95_ns);
+		}
+	}
+	if (!typical.copy)
+		return;
+	ret->typical = handed_out(&typical, acc, arena);
+	ret->fast = handed_out(&fast, acc, arena);
+	ret->slow = handed_out(&slow, acc, arena);
+}
+
+static void fill_group(struct requests *r, struct type *type, const struct cut_group *cut,
+		       struct arena *arena, struct request_group *ret)
+{
+	struct leaf **leaves = ARENA_ARRAY(arena, struct leaf *, cut->leaf_cnt);
+	struct acc *acc;
+
+	for (uint32_t i = 0; i < cut->leaf_cnt; i++)
+		leaves[i] = type->leaves.items[cut->leaves[i]];
+	acc = merged(type, leaves, cut->leaf_cnt);
+	vec_push(&type->groups, acc);
+	ret->hash = cut->hash;
+	ret->level = (uint8_t)cut->level;
+	ret->path_cnt = cut->leaf_cnt;
+	group_fill(acc, &type->all, &r->opts, arena, ret);
+	fill_copies(leaves, cut->leaf_cnt, acc, arena, ret);
+}
+
+static int by_members(const void *a, const void *b)
+{
+	const struct cut_group *x = a, *y = b;
+
+	CMP(y->cnt, x->cnt);
+	CMP(x->level, y->level);
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+static void fill_groups(struct requests *r, struct type *type, struct cut *cut,
+			struct arena *arena, struct request_type *ret)
+{
+	struct request_group *groups = ARENA_ARRAY(arena, struct request_group, cut->groups.cnt);
+	double between = 1;
+
+	vec_sort(&cut->groups, by_members);
+	for (size_t i = 0; i < cut->groups.cnt; i++) {
+		const struct cut_group *c = &cut->groups.items[i];
+
+		fill_group(r, type, c, arena, &groups[i]);
+		for (uint32_t l = 0; l < c->leaf_cnt; l++)
+			type->leaves.items[c->leaves[l]]->group = (uint32_t)i;
+		if (groups[i].decided)
+			ret->usable_cnt += c->cnt;
+		ret->within_share += groups[i].variance_share;
+	}
+	between -= ret->within_share;
+	ret->between_share = ret->all->latency.sd_ns > 0 && between > 0 ? between : 0;
+	ret->groups = groups;
+	ret->group_cnt = (uint32_t)cut->groups.cnt;
+}
+
+static uint32_t name_of(const struct requests *r, const struct type *type)
+{
+	const struct point *p = &r->points->items.items[type->point];
+	struct buf name = {0};
+	uint32_t id;
+
+	buf_printf(&name, "%s: %s", strtab_str(r->strings, p->service),
+		 strtab_str(r->strings, p->name));
+	if (type->detail)
+		buf_printf(&name, " %s", strtab_str(r->strings, type->detail));
+	id = strtab_add(r->strings, buf_str(&name));
+	buf_release(&name);
+	return id;
+}
+
+static void fill_type(struct requests *r, struct type *type, struct arena *arena,
+		      struct request_type *ret)
+{
+	struct request_group *all = ARENA_NEW(arena, struct request_group);
+	struct cut cut;
+
+	type_forget_answer(type);
+	leaves_sort(type);
+	VEC_FOREACH(&type->leaves, leaf)
+		acc_merge(&type->all, &(*leaf)->acc);
+	acc_settle(&type->all);
+	cut_type(type, &r->opts, arena, &cut);
+	ret->point = type->point;
+	ret->name = name_of(r, type);
+	ret->hash = type->hash;
+	ret->levels = arena_dup(arena, cut.levels.items,
+				cut.levels.cnt * sizeof(*cut.levels.items));
+	ret->level_cnt = (uint32_t)cut.levels.cnt;
+	all->hash = type->hash;
+	all->level = CSHAPE_TYPE;
+	all->path_cnt = (uint32_t)type->leaves.cnt;
+	group_fill(&type->all, &type->all, &r->opts, arena, all);
+	fill_copies(type->leaves.items, all->path_cnt, &type->all, arena, all);
+	ret->all = all;
+	fill_groups(r, type, &cut, arena, ret);
+	cut_release(&cut);
+}
+
+static int by_requests(const void *a, const void *b)
+{
+	const struct type *x = *(struct type *const *)a, *y = *(struct type *const *)b;
+
+	CMP(type_cnt(y), type_cnt(x));
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+const struct requests_result *requests_finish(struct requests *r, struct arena *arena)
+{
+	struct requests_result *result = ARENA_NEW(arena, struct requests_result);
+	struct request_type *types = ARENA_ARRAY(arena, struct request_type, r->types.cnt);
+
+	vec_sort(&r->types, by_requests);
+	for (size_t i = 0; i < r->types.cnt; i++) {
+		hmap_put(&r->by_hash, r->types.items[i]->hash, i);
+		fill_type(r, r->types.items[i], arena, &types[i]);
+	}
+	result->types = types;
+	result->type_cnt = (uint32_t)r->types.cnt;
+	result->stats = r->stats;
+	VEC_FOREACH(&r->types, type)
+		result->stats.merged_cnt += (*type)->level != CSHAPE_EXACT;
+	result->graph_stats = r->graph_stats;
+	result->opts = r->opts;
+	problems_find(r, result, arena);
+	return result;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/cmp.h"
+#include "requests/requests_int.h"
+
+/* Robust and tail-aware figures: told apart from the rest by these parts of the members. */
+static const double trimmed_part = 0.01, slowest_part = 0.05;
+
+/*
+ * The variance must rest on at least as many members (tails.h): so the answer
+ * does not hang on one trace that took 28 s, or three.
+ */
+static const double effective_min = 4;
+
+enum { PAIRS_MAX = 16 };	/* per group; further ones vary together less */
+
+void group_latency(const struct acc *acc, struct latency *ret)
+{
+	const struct tails *t = &acc->tails;
+
+	*ret = (struct latency){.cnt = acc->cnt};
+	if (!acc->cnt)
+		return;
+	ret->mean_ns = moments_mean(&acc->moments);
+	ret->sd_ns = sqrt(moments_var(&acc->moments));
+	ret->cv = ret->mean_ns > 0 ? ret->sd_ns / ret->mean_ns : 0;
+	ret->error_ns = moments_mean_error(&acc->moments, MOMENTS_TOTAL);
+	ret->min_ns = (double)t->min;
+	ret->p05_ns = tails_quantile(t, 0.05);
+	ret->p25_ns = tails_quantile(t, 0.25);
+	ret->p50_ns = tails_quantile(t, 0.50);
+	ret->p75_ns = tails_quantile(t, 0.75);
+	ret->p90_ns = tails_quantile(t, 0.90);
+	ret->p95_ns = tails_quantile(t, 0.95);
+	ret->p99_ns = tails_quantile(t, 0.99);
+	ret->max_ns = (double)t->max;
+}
+
+static void edge_latency(const struct acc *acc, uint32_t col, struct latency *ret)
+{
+	const struct hist *h = &acc->hists[col];
+	uint64_t has = acc->moments.columns[col].cnt;
+	uint64_t zeros = has < acc->cnt ? acc->cnt - has : 0;
+
+	ret->cnt = acc->cnt;
+	ret->mean_ns = moments_column_mean(&acc->moments, col);
+	ret->sd_ns = sqrt(moments_column_var(&acc->moments, col));
+	ret->cv = ret->mean_ns > 0 ? ret->sd_ns / ret->mean_ns : 0;
+	ret->error_ns = moments_mean_error(&acc->moments, col);
+	ret->min_ns = zeros ? 0 : (double)h->min;
+	ret->p05_ns = hist_quantile(h, zeros, 0.05);
+	ret->p25_ns = hist_quantile(h, zeros, 0.25);
+	ret->p50_ns = hist_quantile(h, zeros, 0.50);
+	ret->p75_ns = hist_quantile(h, zeros, 0.75);
+	ret->p90_ns = hist_quantile(h, zeros, 0.90);
+	ret->p95_ns = hist_quantile(h, zeros, 0.95);
+	ret->p99_ns = hist_quantile(h, zeros, 0.99);
+	ret->max_ns = (double)h->max;
+}
+
+/* Mean in the group, less the mean in what else there is of its type. */
+static double excess(const struct acc *acc, const struct acc *all, uint32_t col)
+{
+	uint32_t in_all = acc_column(all, acc->hashes.items[col]);
+	double mean = moments_column_mean(&acc->moments, col);
+	long double sum;
+
+	if (all->cnt <= acc->cnt)
+		return NAN;
+	if (in_all == UINT32_MAX)
+		return mean;
+	sum = (long double)moments_column_mean(&all->moments, in_all) * (long double)all->cnt -
+	      (long double)mean * (long double)acc->cnt;
+	return (double)(mean - sum / (long double)(all->cnt - acc->cnt));
+}
+
+static void fill_edge(const struct acc *acc, const struct acc *all, uint32_t col,
+		      struct request_edge *e)
+{
+	const struct moments_column *c = &acc->moments.columns[col];
+	double mean = moments_mean(&acc->moments);
+	struct moments_share share = moments_share(&acc->moments, col);
+
+	e->key = acc->keys.items[col];
+	e->hash = acc->hashes.items[col];
+	e->present_cnt = c->cnt < acc->cnt ? c->cnt : acc->cnt;
+	e->begin_ns = c->cnt ? (double)((long double)c->begin / (long double)c->cnt) : 0;
+	edge_latency(acc, col, &e->latency);
+	e->time_share = mean > 0 ? e->latency.mean_ns / mean : 0;
+	e->share = share.value;
+	e->share_low = share.low;
+	e->share_high = share.high;
+	e->excess_ns = excess(acc, all, col);
+}
+
+static void fill_edges(const struct acc *acc, const struct acc *all, const uint32_t *order,
+		       struct arena *arena, struct request_group *ret)
+{
+	uint32_t cnt = (uint32_t)acc->keys.cnt;
+	struct request_edge *edges = ARENA_ARRAY(arena, struct request_edge, cnt + 1);
+	double *share = xcalloc(2 * ((size_t)cnt + 1), sizeof(*share)), *slowest = share + cnt;
+	double var = tails_trimmed(&acc->tails, trimmed_part, cnt, share);
+
+	tails_slowest(&acc->tails, slowest_part, cnt, slowest);
+	for (uint32_t i = 0; i < cnt; i++) {
+		fill_edge(acc, all, order[i], &edges[i]);
+		edges[i].trimmed_share = share[order[i]];
+		edges[i].tail_share = slowest[order[i]];
+	}
+	ret->trimmed_cv = ret->latency.mean_ns > 0 ? sqrt(var) / ret->latency.mean_ns : 0;
+	ret->edges = edges;
+	ret->edge_cnt = cnt;
+	free(share);
+}
+
+static int by_share(const void *a, const void *b, void *ctx)
+{
+	const struct request_edge *edges = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	CMP(edges[y].share, edges[x].share);
+	CMP(edges[x].hash, edges[y].hash);
+	return 0;
+}
+
+static int by_time(const void *a, const void *b, void *ctx)
+{
+	const struct request_edge *edges = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	CMP(edges[y].time_share, edges[x].time_share);
+	CMP(edges[x].hash, edges[y].hash);
+	return 0;
+}
+
+static const uint32_t *sorted(const struct request_group *g,
+			      int (*cmp)(const void *, const void *, void *),
+			      struct arena *arena)
+{
+	uint32_t *order = ARENA_ARRAY(arena, uint32_t, g->edge_cnt + 1);
+
+	for (uint32_t i = 0; i < g->edge_cnt; i++)
+		order[i] = i;
+	qsort_r(order, g->edge_cnt, sizeof(*order), cmp, (void *)g->edges);
+	return order;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct edge_pair *x = a, *y = b;
+
+	CMP(fabs(y->share), fabs(x->share));
+	CMP(x->a, y->a);
+	CMP(x->b, y->b);
+	return 0;
+}
+
+/* order: the column of each edge. */
+static void fill_pairs(const struct acc *acc, const uint32_t *order, struct arena *arena,
+		       struct request_group *ret)
+{
+	uint32_t cnt = ret->edge_cnt, kept = 0;
+	double var = moments_var(&acc->moments);
+	struct edge_pair *pairs;
+
+	if (cnt > MOMENTS_MATRIX || cnt < 2 || !(var > 0))
+		return;
+	pairs = ARENA_ARRAY(arena, struct edge_pair, (size_t)cnt * (cnt - 1) / 2);
+	for (uint32_t a = 0; a < cnt; a++) {
+		for (uint32_t b = a + 1; b < cnt; b++) {
+			double cov = moments_cov(&acc->moments, order[a], order[b]);
+			double sds = ret->edges[a].latency.sd_ns * ret->edges[b].latency.sd_ns;
+
+			if (!(sds > 0))
+				continue;
+			pairs[kept++] = (struct edge_pair){
+				.a = a, .b = b, .r = cov / sds, .share = 2 * cov / var};
+		}
+	}
+	qsort(pairs, kept, sizeof(*pairs), by_weight);
+	ret->pairs = pairs;
+	ret->pair_cnt = kept < PAIRS_MAX ? kept : PAIRS_MAX;
+}
+
+void group_fill(const struct acc *acc, const struct acc *all, const struct requests_opts *opts,
+		struct arena *arena, struct request_group *ret)
+{
+	const uint32_t *order = acc_order(acc, arena);
+	double all_var = moments_var(&all->moments);
+
+	group_latency(acc, &ret->latency);
+	ret->effective_cnt = tails_effective_cnt(&acc->tails);
+	ret->decided = acc->cnt >= opts->min_cnt;
+	ret->by_outliers = ret->effective_cnt < effective_min && ret->latency.sd_ns > 0;
+	ret->type_share = all->cnt ? (double)acc->cnt / (double)all->cnt : 0;
+	ret->variance_share = all_var > 0 ? moments_var(&acc->moments) * ret->type_share / all_var
+					  : 0;
+	fill_edges(acc, all, order, arena, ret);
+	ret->by_share = sorted(ret, by_share, arena);
+	ret->by_time = sorted(ret, by_time, arena);
+	fill_pairs(acc, order, arena, ret);
+}

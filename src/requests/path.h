@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PATH_H
+#define PATH_H
+/*
+ * A critical path as groups take it in: durations of edges and what makes each
+ * the same edge as another path's.
+ */
+#include <stdint.h>
+
+#include "model/trace.h"
+#include "requests/result.h"
+
+struct arena;
+struct cpath;
+struct graph;
+struct points;
+
+enum {
+	PATH_EDGES_MAX = 1024,	/* what is over is added up in the last one, "other" */
+};
+
+struct path {
+	struct trace_id id;
+	uint64_t id_hash;	/* decides which members are sampled */
+	int64_t total_ns;	/* sum of took_ns */
+	const int64_t *took_ns;
+	const struct edge_key *keys;	/* NULL until path_name_edges */
+	const uint64_t *hashes;		/* of keys, the same in every run */
+	uint32_t edge_cnt;
+	uint32_t folded_cnt;	/* edges in "other" */
+	bool clipped;		/* durations were out of bounds */
+};
+
+void path_of(const struct trace_id *id, const struct cpath *cpath, struct arena *arena,
+	     struct path *ret);
+
+/* Fills keys and hashes; not needed for a path that is known edge by edge. */
+void path_name_edges(struct path *path, const struct cpath *cpath, const struct graph *graph,
+		     const struct points *points, struct arena *arena);
+
+/* Of the key of folded edges. */
+uint64_t path_other_hash(void);
+
+#endif /* PATH_H */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace becomes a graph, the graph a critical path, the path a member of its
+ * type's leaf.  What is known of a leaf can be merged with any other's, so
+ * that how leaves are put together to groups can wait until all are known.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bug.h"
+#include "base/cmp.h"
+#include "model/points.h"
+#include "requests/bins.h"
+#include "requests/requests_int.h"
+
+static void leaf_free(struct leaf *leaf)
+{
+	acc_release(&leaf->acc);
+	samples_release(&leaf->samples);
+	copies_release(&leaf->copies);
+	free(leaf);
+}
+
+void type_forget_answer(struct type *type)
+{
+	acc_release(&type->all);
+	VEC_FOREACH(&type->owned, acc) {
+		acc_release(*acc);
+		free(*acc);
+	}
+	vec_release(&type->owned);
+	vec_release(&type->groups);
+}
+
+static void type_free(struct type *type)
+{
+	type_forget_answer(type);
+	VEC_FOREACH(&type->leaves, leaf)
+		leaf_free(*leaf);
+	vec_release(&type->leaves);
+	hmap_release(&type->by_shape);
+	free(type);
+}
+
+struct requests *requests_new(const struct requests_opts *opts, struct strtab *strings,
+			      struct points *points)
+{
+	struct requests *r = xcalloc(1, sizeof(*r));
+
+	r->strings = strings;
+	r->points = points;
+	if (opts)
+		r->opts = *opts;
+	if (!(r->opts.cv_min > 0))
+		r->opts.cv_min = 0.10;
+	if (!(r->opts.slow_pct > 0))
+		r->opts.slow_pct = 95;
+	/* Under 20 the slowest 5 % are not one member, and a CV is 16 % off (1 / sqrt(2 n)). */
+	if (!r->opts.min_cnt)
+		r->opts.min_cnt = 20;
+	if (!(r->opts.q_max > 0))
+		r->opts.q_max = 0.01;
+	r->sample_limit = UINT64_MAX;
+	r->vars.host_key = strtab_add(strings, "host");
+	r->vars.error_key = strtab_add(strings, "error");
+	return r;
+}
+
+void requests_free(struct requests *r)
+{
+	if (!r)
+		return;
+	VEC_FOREACH(&r->types, type)
+		type_free(*type);
+	vec_release(&r->types);
+	hmap_release(&r->by_hash);
+	key_vars_release(&r->vars);
+	arena_release(&r->scratch);
+	free(r);
+}
+
+int requests_path(struct requests *r, const struct trace *trace, struct graph *ret_graph,
+		  struct cpath *ret_cpath)
+{
+	int err;
+
+	arena_clear(&r->scratch);
+	err = graph_build(trace, r->points, r->strings, &r->scratch, ret_graph, &r->graph_stats);
+	if (err)
+		return err;
+	ret_graph->bins = bins_of(&r->opts, trace, r->strings, &r->scratch);
+	return critical_path(ret_graph, r->points, &r->scratch, ret_cpath);
+}
+
+static struct type *type_of(struct requests *r, const struct graph *graph)
+{
+	struct type *type;
+	uint64_t idx;
+
+	if (hmap_get(&r->by_hash, graph->type_hash, &idx))
+		return r->types.items[idx];
+	if (r->types.cnt >= REQUEST_TYPES_MAX)
+		return NULL;
+	type = xcalloc(1, sizeof(*type));
+	type->hash = graph->type_hash;
+	type->point = graph->nodes[graph->spans[graph->type_span].entry].point;
+	type->detail = graph->type_detail;
+	hmap_put(&r->by_hash, type->hash, r->types.cnt);
+	vec_push(&r->types, type);
+	return type;
+}
+
+static struct leaf *leaf_of(struct type *type, const uint64_t *shape)
+{
+	struct leaf *leaf;
+	uint64_t idx;
+
+	if (hmap_get(&type->by_shape, shape[type->level], &idx))
+		return type->leaves.items[idx];
+	leaf = xcalloc(1, sizeof(*leaf));
+	memcpy(leaf->shape, shape, sizeof(leaf->shape));
+	hmap_put(&type->by_shape, shape[type->level], type->leaves.cnt);
+	vec_push(&type->leaves, leaf);
+	return leaf;
+}
+
+static int by_shape(const void *a, const void *b, void *ctx)
+{
+	const struct leaf *x = *(struct leaf *const *)a, *y = *(struct leaf *const *)b;
+	const uint32_t *level = ctx;
+
+	CMP(x->shape[*level], y->shape[*level]);
+	return 0;
+}
+
+void leaves_sort(struct type *type)
+{
+	if (type->leaves.cnt > 1)
+		qsort_r(type->leaves.items, type->leaves.cnt, sizeof(*type->leaves.items),
+			by_shape, &type->level);
+	for (size_t i = 0; i < type->leaves.cnt; i++)
+		hmap_put(&type->by_shape, type->leaves.items[i]->shape[type->level], i);
+}
+
+/* All leaves of the type one level coarser; in an order that is always the same. */
+static void coarsen(struct requests *r, struct type *type)
+{
+	struct type old = *type;
+
+	type->level++;
+	memset(&type->leaves, 0, sizeof(type->leaves));
+	memset(&type->by_shape, 0, sizeof(type->by_shape));
+	leaves_sort(&old);
+	VEC_FOREACH(&old.leaves, one) {
+		struct leaf *from = *one, *to = leaf_of(type, from->shape);
+
+		acc_merge(&to->acc, &from->acc);
+		r->sample_cnt -= samples_move(&to->samples, &from->samples);
+		copies_move(&to->copies, &from->copies);
+		leaf_free(from);
+	}
+	vec_release(&old.leaves);
+	hmap_release(&old.by_shape);
+}
+
+static void halve_samples(struct requests *r)
+{
+	r->sample_limit /= 2;
+	VEC_FOREACH(&r->types, type)
+		VEC_FOREACH(&(*type)->leaves, leaf)
+			r->sample_cnt -= samples_drop(&(*leaf)->samples, r->sample_limit);
+}
+
+/* The trace is that of the path; graph and cpath are what it came from. */
+static void add_to_type(struct requests *r, struct type *type, const struct trace *trace,
+			const struct graph *graph, const struct cpath *cpath)
+{
+	struct leaf *leaf = leaf_of(type, cpath->shape);
+	struct path path;
+	bool sampled;
+
+	path_of(&trace->id, cpath, &r->scratch, &path);
+	r->stats.clipped_cnt += path.clipped;
+	r->stats.folded_edge_cnt += path.folded_cnt;
+	sampled = path.id_hash <= r->sample_limit && samples_want(&leaf->samples, &path);
+	if (sampled || !leaf->acc.cnt || type->level != CSHAPE_EXACT)
+		path_name_edges(&path, cpath, graph, r->points, &r->scratch);
+	if (type->level == CSHAPE_EXACT)
+		acc_add_same(&leaf->acc, &path);
+	else
+		acc_add(&leaf->acc, &path);
+	if (sampled)
+		r->sample_cnt += samples_add(&leaf->samples, trace, &path, &r->vars, r->points,
+					     r->strings);
+	if (!copies_add(&leaf->copies, trace, path.id_hash, path.total_ns))
+		r->stats.uncopied_cnt++;
+	while (r->sample_cnt > SAMPLES_ALL_MAX)
+		halve_samples(r);
+	while (type->leaves.cnt > LEAVES_MAX && type->level < CSHAPE_TYPE)
+		coarsen(r, type);
+}
+
+void requests_add(struct requests *r, const struct trace *trace)
+{
+	struct graph graph;
+	struct cpath cpath;
+	struct type *type;
+
+	r->stats.trace_cnt++;
+	r->stats.span_cnt += trace->span_cnt;
+	if (requests_path(r, trace, &graph, &cpath) < 0) {
+		r->stats.bad_cnt++;
+		return;
+	}
+	type = type_of(r, &graph);
+	if (type)
+		add_to_type(r, type, trace, &graph, &cpath);
+	else
+		r->stats.type_over_cnt++;
+}

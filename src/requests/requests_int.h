@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REQUESTS_INT_H
+#define REQUESTS_INT_H
+/*
+ * What the files of requests_*.c share.  A *leaf* is the finest set of
+ * requests that is told apart: one exact path, or, in a type that has more of
+ * them than LEAVES_MAX, all paths of one coarser shape.  Groups are unions of
+ * leaves of one type, chosen when the answer is asked for (tolerant.h).
+ */
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "requests/acc.h"
+#include "requests/copies.h"
+#include "requests/critical.h"
+#include "requests/graph.h"
+#include "requests/requests.h"
+#include "requests/samples.h"
+
+enum {
+	/*
+	 * Leaves of one type.  Where there are more, the type's leaves become
+	 * one level coarser, all of them: which they are then does not depend
+	 * on what came first.
+	 */
+	LEAVES_MAX = 4096,
+};
+
+struct leaf {
+	uint64_t shape[CSHAPE_CNT];	/* from its type's level on */
+	uint32_t group;			/* of the last answer, REQUEST_ALL: of none */
+	struct acc acc;
+	struct samples samples;
+	struct copies copies;
+};
+
+struct type {
+	uint64_t hash;
+	uint32_t point, detail;
+	uint32_t level;			/* enum cshape that leaves are told apart by */
+	VEC(struct leaf *) leaves;
+	struct hmap by_shape;		/* to index of leaf */
+	struct acc all;			/* of the last answer */
+	VEC(struct acc *) groups;	/* of the last answer, by group; owned where made */
+	VEC(struct acc *) owned;
+};
+
+struct requests {
+	struct requests_opts opts;
+	struct strtab *strings;
+	struct points *points;
+	struct arena scratch;		/* of one trace */
+	VEC(struct type *) types;
+	struct hmap by_hash;
+	struct graph_stats graph_stats;
+	struct requests_stats stats;
+	struct key_vars vars;
+	uint64_t sample_limit;		/* hashes above it are in no sample */
+	uint64_t sample_cnt;		/* kept in all leaves */
+};
+
+/* Which leaves of a type are a group. */
+struct cut_group {
+	uint64_t hash;
+	uint32_t level;
+	uint64_t cnt;			/* members */
+	uint32_t *leaves;		/* indexes, in order of their shapes */
+	uint32_t leaf_cnt;
+};
+
+struct cut {
+	VEC(struct cut_group) groups;
+	VEC(struct request_level) levels;
+};
+
+/* Puts the type's leaves in an order that does not depend on that of the traces. */
+void leaves_sort(struct type *type);
+
+/* Frees what the last answer left in the type. */
+void type_forget_answer(struct type *type);
+
+/* tolerant.c: all but the structs themselves lives in arena. */
+void cut_type(const struct type *type, const struct requests_opts *opts, struct arena *arena,
+	      struct cut *ret);
+void cut_release(struct cut *cut);
+
+/* group.c: what is known of a group from its sums; all is the whole type's. */
+void group_latency(const struct acc *acc, struct latency *ret);
+void group_fill(const struct acc *acc, const struct acc *all, const struct requests_opts *opts,
+		struct arena *arena, struct request_group *ret);
+
+/* problems.c */
+void problems_find(const struct requests *r, struct requests_result *result,
+		   struct arena *arena);
+
+/* The graph and the path of one trace, in r->scratch; -errno as graph_build. */
+int requests_path(struct requests *r, const struct trace *trace, struct graph *ret_graph,
+		  struct cpath *ret_cpath);
+
+#endif /* REQUESTS_INT_H */

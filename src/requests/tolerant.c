@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * With concurrency hardly two requests have the very same critical path: which
+ * of two siblings came last is chance.  So each set of paths is told apart as
+ * finely as it can be while its groups have members enough: a leaf that has
+ * them is a group by itself, those that have not are put together with the
+ * others of the same shape one level coarser that have not either, and so on
+ * up to the type.  Levels are nested (critical.h), so with leaves in order of
+ * their shapes, the coarsest first, each set is a range.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cmp.h"
+#include "requests/requests_int.h"
+
+struct cutting {
+	const struct type *type;
+	const struct requests_opts *opts;
+	struct arena *arena;
+	struct cut *cut;
+	uint32_t *order;	/* leaves by shape, the coarsest level first */
+	uint32_t *rest;		/* leaves in no group yet: a stack */
+	uint32_t rest_cnt;
+};
+
+static const struct leaf *leaf_at(const struct cutting *c, uint32_t place)
+{
+	return c->type->leaves.items[c->order[place]];
+}
+
+static int by_levels(const void *a, const void *b, void *ctx)
+{
+	const struct type *type = ctx;
+	const struct leaf *x = type->leaves.items[*(const uint32_t *)a];
+	const struct leaf *y = type->leaves.items[*(const uint32_t *)b];
+
+	for (uint32_t level = CSHAPE_CNT; level-- > type->level;)
+		CMP(x->shape[level], y->shape[level]);
+	return 0;
+}
+
+/* The end of the range from first on that has one shape at this level. */
+static uint32_t range_end(const struct cutting *c, uint32_t first, uint32_t end, uint32_t level)
+{
+	uint32_t i = first + 1;
+
+	while (i < end && leaf_at(c, i)->shape[level] == leaf_at(c, first)->shape[level])
+		i++;
+	return i;
+}
+
+/* The leaves on the stack from base on become a group. */
+static void emit(struct cutting *c, uint32_t base, uint64_t cnt, uint64_t hash, uint32_t level)
+{
+	struct cut_group *g = vec_add(&c->cut->groups);
+
+	g->cnt = cnt;
+	g->hash = hash;
+	g->level = level;
+	g->leaf_cnt = c->rest_cnt - base;
+	g->leaves = arena_dup(c->arena, c->rest + base, g->leaf_cnt * sizeof(*g->leaves));
+	c->rest_cnt = base;
+}
+
+static void cut_range(struct cutting *c, uint32_t first, uint32_t end, uint32_t level)
+{
+	uint32_t base = c->rest_cnt;
+	uint64_t members = 0, hash = leaf_at(c, first)->shape[level];
+
+	if (level == c->type->level) {
+		for (uint32_t i = first; i < end; i++)
+			c->rest[c->rest_cnt++] = c->order[i];
+	} else {
+		for (uint32_t i = first, next; i < end; i = next) {
+			next = range_end(c, i, end, level - 1);
+			cut_range(c, i, next, level - 1);
+		}
+	}
+	for (uint32_t i = base; i < c->rest_cnt; i++)
+		members += c->type->leaves.items[c->rest[i]]->acc.cnt;
+	if (members >= c->opts->min_cnt || (level == CSHAPE_TYPE && members))
+		emit(c, base, members, hash, level);
+}
+
+/* Sum of squares between the means of sets, exactly enough, plus what they add up to. */
+struct between {
+	long double mean, squares;
+};
+
+static void between_add(struct between *b, const struct acc_sums *s)
+{
+	long double d = (long double)s->total / (long double)s->cnt - b->mean;
+
+	b->squares += (long double)s->cnt * d * d;
+}
+
+static void sums_add(struct acc_sums *to, const struct acc_sums *from)
+{
+	to->cnt += from->cnt;
+	to->total += from->total;
+	to->squares += from->squares;
+}
+
+static void fill_level(struct cutting *c, const struct acc_sums *leaf_sums, uint32_t leaf_cnt,
+		       const struct acc_sums *all, struct request_level *ret)
+{
+	struct between b = {.mean = (long double)all->total / (long double)all->cnt};
+	long double all_squares = 0;
+	u128 mean = all->total / all->cnt;
+
+	/* about the whole part of the mean: exact, see moments.c */
+	all_squares = (long double)(all->squares - 2 * mean * all->total +
+				    (u128)all->cnt * mean * mean);
+	all_squares -= (long double)all->cnt * (b.mean - (long double)mean) *
+		       (b.mean - (long double)mean);
+	for (uint32_t i = 0, end; i < leaf_cnt; i = end) {
+		struct acc_sums s = {0};
+
+		end = range_end(c, i, leaf_cnt, ret->level);
+		for (uint32_t j = i; j < end; j++)
+			sums_add(&s, &leaf_sums[j]);
+		between_add(&b, &s);
+		ret->group_cnt++;
+		if (s.cnt >= c->opts->min_cnt)
+			ret->usable_cnt += s.cnt;
+	}
+	ret->between_share = all_squares > 0 ? (double)(b.squares / all_squares) : 0;
+}
+
+void cut_type(const struct type *type, const struct requests_opts *opts, struct arena *arena,
+	      struct cut *ret)
+{
+	uint32_t cnt = (uint32_t)type->leaves.cnt;
+	struct acc_sums all = {0}, *sums = ARENA_ARRAY(arena, struct acc_sums, cnt + 1);
+	struct cutting c = {.type = type,
+			    .opts = opts,
+			    .arena = arena,
+			    .cut = ret,
+			    .order = ARENA_ARRAY(arena, uint32_t, cnt + 1),
+			    .rest = ARENA_ARRAY(arena, uint32_t, cnt + 1)};
+
+	memset(ret, 0, sizeof(*ret));
+	for (uint32_t i = 0; i < cnt; i++)
+		c.order[i] = i;
+	qsort_r(c.order, cnt, sizeof(*c.order), by_levels, (void *)type);
+	for (uint32_t i = 0; i < cnt; i++) {
+		sums[i] = acc_sums(&leaf_at(&c, i)->acc);
+		sums_add(&all, &sums[i]);
+	}
+	if (!all.cnt)
+		return;
+	cut_range(&c, 0, cnt, CSHAPE_TYPE);
+	for (uint32_t level = 0; level < CSHAPE_CNT; level++) {
+		struct request_level *l = vec_add(&ret->levels);
+
+		l->level = (uint8_t)level;
+		l->merged = level < type->level;
+		if (!l->merged)
+			fill_level(&c, sums, cnt, &all, l);
+	}
+}
+
+void cut_release(struct cut *cut)
+{
+	vec_release(&cut->groups);
+	vec_release(&cut->levels);
+}
