@@ -2,9 +2,15 @@
 #include "base/keysort.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { KEYSORT_BLOCK = 16 }; /* up to here insertion is the faster one */
+#include "base/alloc.h"
+
+enum {
+	KEYSORT_BLOCK = 16,	/* up to here insertion is the faster one */
+	KEYSORT_RADIX = 2048,	/* from here on counting bytes is faster than merging */
+};
 
 static bool in_order(const struct keyed *items, size_t cnt)
 {
@@ -39,12 +45,42 @@ static void merge(const struct keyed *from, size_t mid, size_t cnt, struct keyed
 	}
 }
 
-void keysort(struct keyed *items, struct keyed *tmp, size_t cnt)
+/* By each byte from the lowest, but those that all keys share. */
+static void radix(struct keyed *items, struct keyed *tmp, size_t cnt)
+{
+	size_t (*counts)[256] = xcalloc(8, sizeof(*counts));
+	struct keyed *from = items, *to = tmp;
+
+	for (size_t i = 0; i < cnt; i++) {
+		for (int byte = 0; byte < 8; byte++)
+			counts[byte][items[i].key >> (8 * byte) & 255]++;
+	}
+	for (int byte = 0; byte < 8; byte++) {
+		size_t *count = counts[byte], sum = 0;
+		struct keyed *old = from;
+
+		if (count[items[0].key >> (8 * byte) & 255] == cnt)
+			continue;
+		for (int i = 0; i < 256; i++) {
+			size_t here = count[i];
+
+			count[i] = sum;
+			sum += here;
+		}
+		for (size_t i = 0; i < cnt; i++)
+			to[count[from[i].key >> (8 * byte) & 255]++] = from[i];
+		from = to;
+		to = old;
+	}
+	if (from != items)
+		memcpy(items, from, cnt * sizeof(*items));
+	free(counts);
+}
+
+static void merges(struct keyed *items, struct keyed *tmp, size_t cnt)
 {
 	struct keyed *from = items, *to = tmp;
 
-	if (in_order(items, cnt))
-		return;
 	for (size_t at = 0; at < cnt; at += KEYSORT_BLOCK)
 		insertion(items + at, cnt - at < KEYSORT_BLOCK ? cnt - at : KEYSORT_BLOCK);
 	for (size_t width = KEYSORT_BLOCK; width < cnt; width *= 2) {
@@ -60,4 +96,14 @@ void keysort(struct keyed *items, struct keyed *tmp, size_t cnt)
 	}
 	if (from != items)
 		memcpy(items, from, cnt * sizeof(*items));
+}
+
+void keysort(struct keyed *items, struct keyed *tmp, size_t cnt)
+{
+	if (in_order(items, cnt))
+		return;
+	if (cnt < KEYSORT_RADIX)
+		merges(items, tmp, cnt);
+	else
+		radix(items, tmp, cnt);
 }

@@ -3,8 +3,8 @@
 #define KEYSORT_H
 /*
  * A stable sort of small items by a 64-bit number: faster than qsort on few
- * or nearly sorted items (one pass when they are in order already), n log n
- * on any others.
+ * or nearly sorted items (one pass when they are in order already), linear or
+ * n log n on any others.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RECORDS_H
+#define RECORDS_H
+/*
+ * Spans as bytes, in memory and in the assembler's temporary files, and
+ * traces made of them.  For assemble.c alone.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/keysort.h"
+#include "base/vec.h"
+#include "model/trace.h"
+#include "spans/assemble.h"
+
+struct record {
+	uint32_t size;		/* with what follows: attrs, then refs; a multiple of 8 */
+	uint32_t pad;
+	struct trace_id trace;
+	struct span span;
+};
+
+/* One after the other; size bytes each. */
+struct records {
+	unsigned char *data;
+	size_t len, cap;
+	uint64_t cnt;
+};
+
+void records_release(struct records *r);
+
+/* Memory that walking them takes, with the records themselves. */
+uint64_t records_cost(uint64_t bytes, uint64_t cnt);
+
+/* What it takes in bytes. */
+size_t record_size(const struct span *span);
+
+/* Copies; size is record_size's. */
+void records_add(struct records *r, const struct trace_id *trace, const struct span *span,
+		 const struct attr *attrs, const struct span_ref *refs);
+
+uint64_t record_hash(const struct trace_id *id);
+
+/* Scratch that is used again for each part and each trace. */
+struct record_walk {
+	VEC(size_t) offs;	/* of runs of records of one trace, in the order of the data */
+	VEC(struct keyed) keys;
+	VEC(struct keyed) tmp;
+	VEC(const struct record *) found;
+	VEC(const struct record *) sorted;
+	VEC(struct span) spans;
+	VEC(struct attr) attrs;
+	VEC(struct span_ref) refs;
+};
+
+void record_walk_release(struct record_walk *w);
+
+/* Every trace of r, by hash of the id. */
+int records_walk(const struct records *r, struct record_walk *w,
+		 int (*trace)(void *ctx, const struct trace *trace), void *ctx,
+		 struct assembler_stats *stats);
+
+/* false when it is not as records_add wrote it: somebody else wrote to the file. */
+bool record_is_whole(const struct record *record);
+
+#endif /* RECORDS_H */
