@@ -268,6 +268,7 @@ eval: all load build/tests/calls
 	$(Q)tools/deps eval
 	$(Q)tests/eval/run
 	$(Q)tests/eval/run --label functions
+	$(Q)tests/eval/run --label requests
 
 bench: all load
 	$(Q)tools/deps bench

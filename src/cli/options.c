@@ -19,6 +19,24 @@ const struct opt window_opt_table[] = {
 	OPT_END,
 };
 
+int size_parse(const char *text, uint64_t *ret_bytes)
+{
+	static const char units[] = "kmg";
+	char *end;
+	unsigned long long n;
+	const char *unit;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || *text == '-' || n == 0 || n > 1ull << 40)
+		return -EINVAL;
+	unit = *end ? strchr(units, *end | 0x20) : NULL;
+	if (*end && (!unit || end[1]))
+		return -EINVAL;
+	*ret_bytes = n << (unit ? 10 * (unit - units + 1) : 0);
+	return 0;
+}
+
 static int percent_parse(void *dst, const char *text, struct arena *arena, struct err *err)
 {
 	char *end;

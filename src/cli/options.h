@@ -50,6 +50,9 @@ extern const struct opt html_opt_table[];     /* --html */
 extern const struct opt color_opt_table[];    /* --color */
 extern const struct opt output_opt_table[];   /* the three above */
 
+/* "64M", "1G", "300000", up to 1 TiB; -EINVAL for anything else, 0 too. */
+int size_parse(const char *text, uint64_t *ret_bytes);
+
 /* Colour for this stream: the option, else NO_COLOR, CLICOLOR_FORCE, else whether it is a TTY. */
 bool output_has_color(const struct output_opts *o, FILE *stream);
 

@@ -8,28 +8,10 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "cli/options.h"
 #include "cli/triggers.h"
 
 #define ASK_NS (100 * NS_PER_MS)
-
-/* "64M", "1G", "300000"; 0 is no size. */
-static int size_parse(const char *text, uint64_t *ret_bytes)
-{
-	static const char units[] = "kmg";
-	char *end;
-	unsigned long long n;
-	const char *unit;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno || end == text || *text == '-' || n == 0 || n > 1ull << 40)
-		return -EINVAL;
-	unit = *end ? strchr(units, *end | 0x20) : NULL;
-	if (*end && (!unit || end[1]))
-		return -EINVAL;
-	*ret_bytes = n << (unit ? 10 * (unit - units + 1) : 0);
-	return 0;
-}
 
 /* "1%", "0.5": of a CPU. */
 static int percent_parse(const char *text, double *ret_share)

@@ -133,25 +133,34 @@ int reading_span(struct reading *r, struct making *m)
 	return hand_on(r, &m->trace, s, m);
 }
 
+void making_point(struct making *point, const struct making *m, uint32_t idx, int64_t at_ns,
+		  uint32_t name)
+{
+	making_begin(point, m->off);
+	point->trace = m->trace;
+	point->span = (struct span){.id = hash_pair(m->span.id, idx + 1),
+				    .parent = m->span.id,
+				    .begin_ns = at_ns,
+				    .end_ns = at_ns,
+				    .service = m->span.service,
+				    .name = name,
+				    .host = m->span.host,
+				    .kind = SPAN_INTERNAL,
+				    .flags = SPANF_POINT};
+	point->span.id += point->span.id == 0;
+}
+
 int reading_point(struct reading *r, const struct making *m, uint32_t idx, int64_t at_ns,
 		  uint32_t name)
 {
-	struct span s = {.parent = m->span.id,
-			 .begin_ns = at_ns,
-			 .end_ns = at_ns,
-			 .service = m->span.service,
-			 .name = name,
-			 .host = m->span.host,
-			 .kind = SPAN_INTERNAL,
-			 .flags = SPANF_POINT};
+	struct making point = {0};
 
 	if (at_ns < 0 || idx >= POINTS_MAX || !m->span.id) {
 		r->stats->point_dropped_cnt++;
 		return 0;
 	}
-	s.id = hash_pair(m->span.id, idx + 1);
-	s.id += s.id == 0;
-	return hand_on(r, &m->trace, &s, NULL);
+	making_point(&point, m, idx, at_ns, name);
+	return hand_on(r, &point.trace, &point.span, NULL);
 }
 
 static void set_why(struct spans_bad *bad, uint64_t off, const char *fmt, va_list ap)
@@ -449,6 +458,15 @@ enum span_kind kind_named(const char *text, size_t len)
 }
 
 /* ---- telling formats apart */
+
+bool head_is_json(const char *head, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && (head[i] == ' ' || head[i] == '\t' || head[i] == '\r' || head[i] == '\n'))
+		i++;
+	return i < len && (head[i] == '{' || head[i] == '[');
+}
 
 bool head_has_key(const char *head, size_t len, const char *key, int depth)
 {

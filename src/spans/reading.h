@@ -52,8 +52,9 @@ struct spans_reader {
 
 enum { HEAD_MIN = 1 << 16 };
 
-extern const struct spans_reader reader_csv, reader_jaeger, reader_zipkin, reader_osprofiler,
-	reader_osprofiler_redis, reader_xtrace, reader_xtrace_old;
+extern const struct spans_reader reader_otlp_proto, reader_otlp_json, reader_csv, reader_jaeger,
+	reader_zipkin, reader_osprofiler, reader_osprofiler_redis, reader_xtrace,
+	reader_xtrace_old;
 
 struct making {
 	struct trace_id trace;
@@ -76,7 +77,11 @@ void making_ref(struct reading *r, struct making *m, const struct trace_id *trac
 /* Checks it, counts it and hands it on; one that is bad is counted.  < 0 only from the sink. */
 int reading_span(struct reading *r, struct making *m);
 
-/* An instant inside the span that is being made: number idx of it. */
+/* point becomes an instant of m's span: number idx of it; attributes may follow. */
+void making_point(struct making *point, const struct making *m, uint32_t idx, int64_t at_ns,
+		  uint32_t name);
+
+/* The same, without attributes, handed on at once. */
 int reading_point(struct reading *r, const struct making *m, uint32_t idx, int64_t at_ns,
 		  uint32_t name);
 
@@ -115,6 +120,9 @@ enum span_kind kind_named(const char *text, size_t len);
 
 /* How much of a pod's name is its service's: see read_csv.c. */
 size_t pod_service_len(const char *pod, size_t len);
+
+/* Begins with an object or an array. */
+bool head_is_json(const char *head, size_t len);
 
 /* Is `"key" :` in the first bytes of a JSON text, inside at most depth brackets? */
 bool head_has_key(const char *head, size_t len, const char *key, int depth);

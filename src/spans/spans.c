@@ -13,6 +13,9 @@
 
 /* Asked in this order: the first that says the head is its own reads the file. */
 static const struct spans_reader *const readers[] = {
+	&reader_otlp_json,
+	&reader_otlp_proto,
+	&reader_jaeger,
 	&reader_csv,
 };
 

@@ -6,6 +6,7 @@
  *
  *	struct taken t = {0};  take_text(&t, text);  t.spans[0]...;  taken_release(&t);
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,19 @@ static inline int take_bytes(struct taken *t, const void *data, size_t len)
 static inline int take_text(struct taken *t, const char *text)
 {
 	return take_bytes(t, text, strlen(text));
+}
+
+/* With ' for ", which C would have escaped. */
+static inline int take_json(struct taken *t, const char *text)
+{
+	char *json = strdup(text);
+	int rc;
+
+	for (char *at = json; (at = strchr(at, '\'')); at++)
+		*at = '"';
+	rc = take_bytes(t, json, strlen(json));
+	free(json);
+	return rc;
 }
 
 static inline const struct attr *taken_attr(const struct taken *t, size_t span, const char *key)

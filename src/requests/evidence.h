@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef EVIDENCE_H
+#define EVIDENCE_H
+/*
+ * What the traces of one hypothesis node say: times of the edges of their
+ * critical paths, over all of them and by group of identical path, beside
+ * what was usual for the same edges in the search space's traces.
+ *
+ *	struct evidence e = {0};  evidence_begin, evidence_add ...
+ *	evidence_release
+ *
+ * Sums are exact (requests/moments.h): order changes nothing.  A node may look
+ * at a stretch of the path only (its focus); the rest is one column then.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "model/points.h"
+#include "model/trace.h"
+#include "requests/critical.h"
+#include "requests/forest.h"
+#include "requests/graph.h"
+#include "requests/moments.h"
+
+enum {
+	EVIDENCE_GROUPS_MAX = 2048,  /* of one node; those of the largest hash go */
+	EVIDENCE_CLASSES_MAX = 4096, /* of one node; later ones are in the rest */
+};
+
+/* One trace, ready to be counted. */
+struct seen {
+	const struct trace *trace;
+	struct graph graph;
+	struct cpath path;
+};
+
+/* An edge as all paths of a node share it. */
+struct edge_class {
+	struct forest_event from, to;
+	uint32_t owner;		/* tracepoint */
+	uint32_t pad;
+	uint64_t key;		/* hash of the texts */
+};
+
+/* Times of an edge in the space's traces, on the critical path or beside it. */
+struct usual {
+	__int128 sum_ns, sum_sq_ns;
+	uint64_t cnt;
+};
+
+struct times {			/* a distribution as it is counted */
+	int64_t min_ns, max_ns;
+	uint32_t buckets[FOREST_BUCKETS];
+};
+
+struct evidence_group {
+	uint64_t hash;
+	struct forest_edge *edges; /* from, to and owner; edge_cnt */
+	uint32_t edge_cnt;
+	struct moments moments;	   /* column: edge */
+	struct times total;
+	struct times *edge_times;  /* edge_cnt */
+	struct trace_id fastest, slowest;
+	struct trace_id by_bucket[FOREST_BUCKETS]; /* the smallest id of each bucket */
+};
+
+struct evidence {
+	struct forest_event from, to; /* focus; from.point FOREST_NONE: the whole path */
+	const struct points *points;
+	VEC(struct edge_class) classes; /* column: index + 1; column 0 is the rest */
+	struct hmap by_key;
+	struct moments live, usual;
+	VEC(struct usual) beside;
+	struct hmap by_beside;	/* by key */
+	VEC(struct evidence_group) groups;
+	struct hmap by_hash;
+	uint64_t other_cnt;	/* traces of groups that went */
+	uint64_t refused_cnt;	/* longer than moments can hold */
+	uint64_t class_dropped_cnt;
+	/* room for one path */
+	VEC(int64_t) took, by_col;
+	VEC(uint32_t) cols;
+};
+
+void evidence_begin(struct evidence *e, const struct points *points, struct forest_event from,
+		    struct forest_event to);
+void evidence_release(struct evidence *e);
+
+/* A trace of now; a trace of the space. */
+void evidence_add(struct evidence *e, const struct seen *s);
+void evidence_add_usual(struct evidence *e, const struct seen *s);
+
+/* NULL when the space's traces do not have the edge. */
+const struct usual *evidence_usual(const struct evidence *e, uint64_t key);
+
+uint64_t evidence_key(const struct points *points, struct forest_event from,
+		      struct forest_event to, uint32_t owner);
+/* Index of the class, made if it is new; UINT32_MAX when there are too many. */
+uint32_t evidence_class(struct evidence *e, struct forest_event from, struct forest_event to,
+			uint32_t owner);
+
+void times_add(struct times *t, uint64_t had_cnt, int64_t ns);
+uint32_t times_bucket(int64_t ns);
+
+static inline bool event_same(struct forest_event a, struct forest_event b)
+{
+	return a.point == b.point && a.kind == b.kind;
+}
+
+/* The tracepoint of a span of the graph. */
+uint32_t graph_point(const struct graph *g, uint32_t span);
+/* The pred that came last; GRAPH_NONE: none. */
+uint32_t graph_last_pred(const struct graph *g, uint32_t node);
+/* Tracepoint of the span that ran between pred and node. */
+uint32_t graph_owner(const struct graph *g, uint32_t pred, uint32_t node);
+
+#endif /* EVIDENCE_H */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "requests/graph.h"
+
+/* A span's own edges share its weight by their time, and no edge is below this part of it. */
+#define EDGE_FLOOR 0.05
+
+/* ---- the paper's two */
+
+static bool picked_before(const uint32_t *points, uint32_t cnt, uint32_t point)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (points[i] == point)
+			return true;
+	return false;
+}
+
+/* The middle of those that are not on yet, each tracepoint at its first place. */
+static void middle_pick(const struct search *s, const struct space_path *path,
+			const uint32_t *steps, uint32_t cnt, const bool *on, struct pick *ret)
+{
+	uint32_t free_points[SPACE_KEYS_MAX * 4], free_cnt = 0;
+
+	for (uint32_t i = 0; i < cnt && free_cnt < SPACE_KEYS_MAX * 4; i++) {
+		uint32_t point = path->steps[steps[i]].point;
+
+		if (!on[point] && !s->barred[point] &&
+		    !picked_before(free_points, free_cnt, point))
+			free_points[free_cnt++] = point;
+	}
+	*ret = (struct pick){FOREST_NONE, free_cnt, 0};
+	if (free_cnt)
+		ret->point = free_points[free_cnt / 2];
+}
+
+void search_flat(const struct search *s, const struct space_path *path, uint32_t from,
+		 uint32_t to, const bool *on, struct pick *ret)
+{
+	uint32_t steps[SEARCH_STEPS_MAX], cnt = 0;
+
+	for (uint32_t i = from + 1; i < to && cnt < SEARCH_STEPS_MAX; i++)
+		steps[cnt++] = i;
+	middle_pick(s, path, steps, cnt, on, ret);
+}
+
+/* The step in which the span of an exit was entered; the step itself for others. */
+static uint32_t entry_of(const struct space_path *path, uint32_t step)
+{
+	const struct space_step *own = &path->steps[step];
+
+	for (uint32_t i = step; own->kind == NODE_EXIT && i-- > 0;)
+		if (path->steps[i].kind == NODE_ENTRY && path->steps[i].point == own->point &&
+		    path->steps[i].parent == own->parent)
+			return i;
+	return step;
+}
+
+static bool is_around(const struct space_path *path, uint32_t span, uint32_t step)
+{
+	for (uint32_t up = entry_of(path, step); up != UINT32_MAX; up = path->steps[up].parent)
+		if (up == span)
+			return true;
+	return span == UINT32_MAX;
+}
+
+void search_hierarchical(const struct search *s, const struct space_path *path, uint32_t from,
+			 uint32_t to, const bool *on, struct pick *ret)
+{
+	uint32_t steps[SEARCH_STEPS_MAX], cnt = 0;
+	uint32_t around = path->steps[from].kind == NODE_ENTRY ? from : path->steps[from].parent;
+
+	/* The deepest span that both ends are in, and its children between them. */
+	while (around != UINT32_MAX && !is_around(path, around, to))
+		around = path->steps[around].parent;
+	for (uint32_t i = from + 1; i < to && cnt < SEARCH_STEPS_MAX; i++)
+		if (path->steps[i].parent == around)
+			steps[cnt++] = i;
+	middle_pick(s, path, steps, cnt, on, ret);
+}
+
+/* ---- ours */
+
+/* One way without what is barred: event i is between edges i and i + 1. */
+struct line {
+	uint32_t *points;
+	uint32_t cnt;
+	double *before;		/* weight of the edges before edge i: cnt + 2 */
+	double *cost;		/* (cnt + 2)²: see costs_fill */
+	double share;
+};
+
+static double trust_of(const struct search *s, uint32_t point)
+{
+	return s->trust && point != FOREST_NONE ? s->trust[point] : 1;
+}
+
+/* New trouble is as likely in one span as in the next, and in its edges as they take time. */
+static void fresh_add(const struct search *s, const struct stretch *w, double *weight)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i <= w->event_cnt; i++) {
+		double sum = 0, top = 0;
+
+		for (uint32_t k = 0; k <= w->event_cnt; k++)
+			if (w->owners[k] == w->owners[i]) {
+				sum += w->mean_ns[k];
+				top = w->mean_ns[k] > top ? w->mean_ns[k] : top;
+			}
+		weight[i] = (w->mean_ns[i] + EDGE_FLOOR * top + 1) / (sum + EDGE_FLOOR * top + 1) *
+			    trust_of(s, w->owners[i]);
+		all += weight[i];
+	}
+	for (uint32_t i = 0; i <= w->event_cnt && all > 0; i++)
+		weight[i] *= s->fresh / all;
+}
+
+static void known_add(const struct search *s, const struct stretch *w, double *weight)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i <= w->event_cnt; i++)
+		all += w->cov[i] > 0 ? w->cov[i] : 0;
+	for (uint32_t i = 0; i <= w->event_cnt && all > 0; i++)
+		weight[i] += w->cov[i] > 0 ? (1 - s->fresh) * w->cov[i] / all : 0;
+}
+
+static void line_make(const struct search *s, const struct stretch *w, struct arena *arena,
+		      struct line *ret)
+{
+	double *weight = ARENA_ARRAY(arena, double, w->event_cnt + 1), sum = 0;
+
+	fresh_add(s, w, weight);
+	known_add(s, w, weight);
+	ret->points = ARENA_ARRAY(arena, uint32_t, w->event_cnt + 1);
+	ret->before = ARENA_ARRAY(arena, double, w->event_cnt + 2);
+	ret->share = w->share;
+	for (uint32_t i = 0; i < w->event_cnt; i++) {
+		sum += weight[i];
+		if (s->barred[w->events[i].point])
+			continue;
+		ret->points[ret->cnt++] = w->events[i].point;
+		ret->before[ret->cnt] = sum;
+	}
+	ret->before[ret->cnt + 1] = sum + weight[w->event_cnt];
+}
+
+/* Weight of the edges from event a to event b; 0 and cnt + 1 are the ends. */
+static double weight_of(const struct line *l, uint32_t a, uint32_t b)
+{
+	return l->before[b] - l->before[a];
+}
+
+static double cost_of(const struct line *l, uint32_t a, uint32_t b)
+{
+	if (b <= a + 1)
+		return 0;
+	if (l->cost)
+		return l->cost[a * (l->cnt + 2) + b];
+	/* Each tracepoint cuts into three at best. */
+	return weight_of(l, a, b) * log2(b - a) / log2(3);
+}
+
+/* What is left to pay, times the weight, when the point is on between events a and b. */
+static double cost_with(const struct line *l, uint32_t a, uint32_t b, uint32_t point)
+{
+	double cost = 0;
+	uint32_t from = a;
+
+	for (uint32_t i = a + 1; i < b; i++) {
+		if (l->points[i - 1] != point)
+			continue;
+		cost += cost_of(l, from, i);
+		from = i;
+	}
+	return cost + cost_of(l, from, b);
+}
+
+/* The least that finding it costs between any two events, times their weight; short ones first. */
+static void costs_fill(struct line *l, struct arena *arena)
+{
+	double *cost;
+
+	if (l->cnt > SEARCH_EXACT_MAX)
+		return;
+	cost = ARENA_ARRAY(arena, double, (l->cnt + 2) * (l->cnt + 2));
+	l->cost = cost;
+	for (uint32_t len = 2; len <= l->cnt + 1; len++) {
+		for (uint32_t a = 0; a + len <= l->cnt + 1; a++) {
+			double best = INFINITY;
+
+			for (uint32_t i = a + 1; i < a + len; i++) {
+				double c = cost_with(l, a, a + len, l->points[i - 1]);
+
+				best = c < best ? c : best;
+			}
+			cost[a * (l->cnt + 2) + a + len] = weight_of(l, a, a + len) + best;
+		}
+	}
+}
+
+static bool line_has(const struct line *l, uint32_t point)
+{
+	return picked_before(l->points, l->cnt, point);
+}
+
+/* Tracepoints to be expected over all ways if the point is switched on now. */
+static double price_of(const struct line *lines, uint32_t cnt, uint32_t point)
+{
+	double price = 1;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct line *l = &lines[i];
+		double all = weight_of(l, 0, l->cnt + 1);
+
+		if (all <= 0 || !l->cnt)
+			continue;
+		price += l->share / all * (line_has(l, point) ? cost_with(l, 0, l->cnt + 1, point)
+							       : cost_of(l, 0, l->cnt + 1));
+	}
+	return price;
+}
+
+static void lines_weigh(const struct search *s, const struct line *lines, uint32_t cnt,
+			bool *met, struct pick *ret)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		for (uint32_t k = 0; k < lines[i].cnt; k++) {
+			uint32_t point = lines[i].points[k];
+			double price;
+
+			if (met[point])
+				continue;
+			met[point] = true;
+			ret->hidden_cnt++;
+			price = price_of(lines, cnt, point);
+			if (ret->point != FOREST_NONE &&
+			    (price > ret->cost + 1e-9 ||
+			     (price > ret->cost - 1e-9 &&
+			      points_cmp(s->points, s->strings, point, ret->point) > 0)))
+				continue;
+			ret->point = point;
+			ret->cost = price;
+		}
+	}
+}
+
+void search_hedge(const struct search *s, const struct stretches *ways, struct arena *arena,
+		  struct pick *ret)
+{
+	struct line *lines = ARENA_ARRAY(arena, struct line, ways->cnt + 1);
+	bool *met = ARENA_ARRAY(arena, bool, s->points->items.cnt + 1);
+
+	*ret = (struct pick){.point = FOREST_NONE};
+	for (uint32_t i = 0; i < ways->cnt; i++) {
+		line_make(s, &ways->items[i], arena, &lines[i]);
+		/* Tables for what is common; a rare way is only guessed at. */
+		if (i < 4)
+			costs_fill(&lines[i], arena);
+	}
+	lines_weigh(s, lines, ways->cnt, met, ret);
+}

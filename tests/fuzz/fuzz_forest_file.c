@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes are what is inside of a file with a forest; head and checksum are
+ * put around them.  What is accepted reads back as it is written, and can be
+ * merged with itself and walked.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/bug.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "model/points.h"
+#include "requests/forest_file.h"
+
+struct world {
+	struct strtab strings;
+	struct points points;
+	struct arena arena;
+	struct forest forest;
+};
+
+static int unpack(struct world *w, const struct buf *bytes)
+{
+	struct err err = {0};
+
+	return forest_read(bytes->data, bytes->len, &w->points, &w->strings, &w->arena,
+			   &w->forest, &err);
+}
+
+static void world_release(struct world *w)
+{
+	strtab_release(&w->strings);
+	points_release(&w->points);
+	arena_release(&w->arena);
+}
+
+static void use(struct world *w)
+{
+	struct world other = {0};
+	struct buf one = {0}, two = {0};
+	struct forest both;
+
+	forest_write(&w->forest, &w->points, &w->strings, &one);
+	BUG_ON(unpack(&other, &one) < 0);
+	forest_write(&other.forest, &other.points, &other.strings, &two);
+	BUG_ON(one.len != two.len || memcmp(one.data, two.data, one.len) != 0);
+	forest_merge(&w->forest, &w->forest, &w->points, &w->strings, &w->arena, &both);
+	buf_clear(&two);
+	forest_write(&both, &w->points, &w->strings, &two);
+	BUG_ON(unpack(&other, &two) < 0);
+	buf_release(&one);
+	buf_release(&two);
+	world_release(&other);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct world w = {0};
+	struct buf file = {0};
+	uint64_t sum;
+
+	buf_printf(&file, "heldup-forest %d\n", FOREST_FILE_VERSION);
+	buf_add(&file, data, size);
+	sum = hash_bytes(file.data, file.len);
+	for (int i = 0; i < 8; i++)
+		buf_addch(&file, (char)(sum >> 8 * i));
+	if (unpack(&w, &file) == 0)
+		use(&w);
+	buf_release(&file);
+	world_release(&w);
+	return 0;
+}
