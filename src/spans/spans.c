@@ -16,6 +16,9 @@ static const struct spans_reader *const readers[] = {
 	&reader_otlp_json,
 	&reader_otlp_proto,
 	&reader_jaeger,
+	&reader_xtrace,
+	&reader_xtrace_old,
+	&reader_zipkin,
 	&reader_csv,
 };
 

@@ -71,6 +71,8 @@ TEST(spans_real_json)
 		{"hotel-load150.jaeger.json.gz", SPANS_JAEGER, 4400, 2732422},
 		{"media-load150.jaeger.json.gz", SPANS_JAEGER, 10800, 5186484},
 		{"node-load150.jaeger.json.gz", SPANS_JAEGER, 2400, 1974055},
+		{"hdfs-upload.xtrace.json.gz", SPANS_XTRACE_OLD, 2483, 1617751},
+		{"hdfs-download.xtrace.json.gz", SPANS_XTRACE_OLD, 839, 511421},
 		{"golden/jaeger-ui-critical-path-1.json", SPANS_JAEGER, 3, 0},
 		{"golden/jaeger-ui-critical-path-2.json", SPANS_JAEGER, 3, 0},
 		{"golden/jaeger-ui-critical-path-4.json", SPANS_JAEGER, 3, 0},
