@@ -11,12 +11,12 @@
 /* The least a thing takes in the file: hashes and doubles are 8 bytes, all else one. */
 enum {
 	TIMES_MIN = 1,
-	EDGE_MIN = 5 + 5 * 8 + TIMES_MIN,
-	GROUP_MIN = 2 * 8 + 3 * 16 + TIMES_MIN,
+	EDGE_MIN = 6 + 5 * 8 + TIMES_MIN,
+	GROUP_MIN = 2 + 8 + 3 * 16 + TIMES_MIN,
 	KEY_MIN = 4 + 3 * 8,
-	NODE_MIN = 9 + 4 * 8,
+	NODE_MIN = 10 + 4 * 8,
 	TREE_MIN = 3 + 2 * 8,
-	DECISION_MIN = 15 + 8 * 8,
+	DECISION_MIN = 13 + 8 * 8,
 };
 
 /* ---- writing */
