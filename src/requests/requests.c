@@ -214,6 +214,8 @@ void requests_add(struct requests *r, const struct trace *trace)
 		r->stats.bad_cnt++;
 		return;
 	}
+	if (r->opts.rank)
+		edge_rank_add(r->opts.rank, r->opts.rank_side, &cpath);
 	type = type_of(r, &graph);
 	if (type)
 		add_to_type(r, type, trace, &graph, &cpath);

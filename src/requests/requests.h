@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "model/trace.h"
+#include "requests/edge_rank.h"
 #include "requests/graph.h"
 #include "requests/result.h"
 
@@ -44,6 +45,8 @@ struct requests_opts {		/* a zero field means its default */
 	double q_max;		/* 0.01: false discovery rate for keys */
 	const struct key_spec *keys;	/* borrowed for the life of struct requests */
 	uint32_t key_cnt;
+	enum edge_rank_side rank_side;
+	struct edge_rank *rank;	/* if not NULL it is given all paths too; borrowed */
 };
 
 struct requests_stats {
