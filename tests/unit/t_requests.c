@@ -199,3 +199,35 @@ TEST(requests_concurrent_paths_are_in_usable_groups)
 	arena_release(&arena);
 	req_release(&m);
 }
+
+TEST(requests_explain_one)
+{
+	struct req_maker m = {.random = 1};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	struct request_explain e;
+	const struct explain_edge *first;
+	uint64_t root;
+
+	for (uint64_t i = 1; i <= 500; i++)
+		requests_add(r, steady_but_db(&m, i));
+	result = requests_finish(r, &arena);
+	req_begin(&m, 1000);
+	root = req_span(&m, 0, "front", "GET /cart", 0, 80000);
+	req_span(&m, root, "auth", "check", 1000, 60000);
+	req_span(&m, root, "db", "query", 61000, 75000);
+	EQ_I(requests_explain(r, result, req_trace(&m), &arena, &e), 0);
+	EQ_U(e.type, 0);
+	EQ_U(e.group, 0);
+	OK(e.percentile > 99.9 && e.robust_z > 3);
+	first = &e.edges[e.by_excess[0]];
+	EQ_S(strtab_str(&m.strings, m.points.items.items[first->key.owner].service), "auth");
+	OK(near(first->excess_ns, 55e6, 0.1e6) && first->excess_share > 0.8);
+	EQ_I(first->begin_ns, 1000000);
+	OK(&result->types[0].groups[0].edges[first->edge] ==
+	   edge_of(&m, &result->types[0].groups[0], "auth"));
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
