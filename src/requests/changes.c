@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/changes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/cmp.h"
+#include "requests/requests.h"
+
+#define NORMAL_95 1.959964	/* quantile of the normal distribution */
+
+struct side {		/* an edge of one of the two */
+	const struct request_edge *edge;
+	bool is_bad;
+};
+
+static int sides_cmp(const void *a, const void *b)
+{
+	const struct side *x = a, *y = b;
+
+	CMP(x->edge->hash, y->edge->hash);
+	CMP(x->is_bad, y->is_bad);
+	return 0;
+}
+
+/* Greatest change first. */
+static int edges_cmp(const void *a, const void *b)
+{
+	const struct edge_change *x = a, *y = b;
+
+	CMP(fabs(y->delta_ns), fabs(x->delta_ns));
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+static double mean_error2(const struct latency *l)
+{
+	return l->error_ns * l->error_ns;
+}
+
+static void edge_change_add(struct edge_change *c, const struct side *s)
+{
+	double mean = s->edge->latency.mean_ns, error2 = mean_error2(&s->edge->latency);
+
+	c->key = s->edge->key;
+	c->hash = s->edge->hash;
+	if (s->is_bad)
+		c->bad_ns += mean;
+	else
+		c->good_ns += mean;
+	c->high_ns += error2;	/* the error until all sides are in */
+}
+
+static void change_bounds(double delta, double error2, double *low, double *high)
+{
+	double half = NORMAL_95 * sqrt(error2);
+
+	*low = delta - half;
+	*high = delta + half;
+}
+
+static uint32_t sides_of(const struct request_group *g, bool is_bad, struct side *sides)
+{
+	for (uint32_t i = 0; i < g->edge_cnt; i++)
+		sides[i] = (struct side){.edge = &g->edges[i], .is_bad = is_bad};
+	return g->edge_cnt;
+}
+
+static void edges_change(const struct request_group *good, const struct request_group *bad,
+			 struct type_change *c, struct arena *arena)
+{
+	uint32_t cnt = good->edge_cnt + bad->edge_cnt;
+	struct side *sides = ARENA_ARRAY(arena, struct side, cnt + 1);
+	struct edge_change *edges = ARENA_ARRAY(arena, struct edge_change, cnt + 1);
+
+	cnt = sides_of(good, false, sides);
+	cnt += sides_of(bad, true, sides + cnt);
+	qsort(sides, cnt, sizeof(*sides), sides_cmp);
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (!i || sides[i - 1].edge->hash != sides[i].edge->hash)
+			c->edge_cnt++;
+		edge_change_add(&edges[c->edge_cnt - 1], &sides[i]);
+	}
+	for (uint32_t i = 0; i < c->edge_cnt; i++) {
+		struct edge_change *e = &edges[i];
+
+		e->delta_ns = e->bad_ns - e->good_ns;
+		e->share = c->delta_ns != 0 ? e->delta_ns / c->delta_ns : 0;
+		change_bounds(e->delta_ns, e->high_ns, &e->low_ns, &e->high_ns);
+	}
+	qsort(edges, c->edge_cnt, sizeof(*edges), edges_cmp);
+	c->edges = edges;
+}
+
+static int paths_by_hash(const void *a, const void *b)
+{
+	const struct path_change *x = a, *y = b;
+
+	CMP(x->hash, y->hash);
+	CMP(x->good_group, y->good_group);
+	return 0;
+}
+
+static int paths_cmp(const void *a, const void *b)
+{
+	const struct path_change *x = a, *y = b;
+
+	CMP(fabs(y->bad_share - y->good_share), fabs(x->bad_share - x->good_share));
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+static void paths_change(const struct request_type *good, const struct request_type *bad,
+			 struct type_change *c, struct arena *arena)
+{
+	struct path_change *p = ARENA_ARRAY(arena, struct path_change,
+					    good->group_cnt + bad->group_cnt + 1);
+	uint32_t cnt = 0, kept = 0;
+
+	for (uint32_t i = 0; i < good->group_cnt; i++)
+		p[cnt++] = (struct path_change){
+			.hash = good->groups[i].hash, .good_group = i, .bad_group = REQUEST_ALL,
+			.good_share = good->groups[i].type_share};
+	for (uint32_t i = 0; i < bad->group_cnt; i++)
+		p[cnt++] = (struct path_change){
+			.hash = bad->groups[i].hash, .good_group = REQUEST_ALL, .bad_group = i,
+			.bad_share = bad->groups[i].type_share};
+	qsort(p, cnt, sizeof(*p), paths_by_hash);
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (kept && p[kept - 1].hash == p[i].hash && p[i].good_group == REQUEST_ALL) {
+			p[kept - 1].bad_group = p[i].bad_group;
+			p[kept - 1].bad_share = p[i].bad_share;
+		} else {
+			p[kept++] = p[i];
+		}
+	}
+	qsort(p, kept, sizeof(*p), paths_cmp);
+	c->paths = p;
+	c->path_cnt = kept;
+}
+
+static uint32_t type_find(const struct requests_result *r, uint64_t hash)
+{
+	for (uint32_t i = 0; i < r->type_cnt; i++)
+		if (r->types[i].hash == hash)
+			return i;
+	return REQUEST_ALL;
+}
+
+static void type_change(const struct requests_diff *d, struct type_change *c,
+			struct arena *arena)
+{
+	const struct request_type *good, *bad;
+
+	if (c->good_type == REQUEST_ALL || c->bad_type == REQUEST_ALL)
+		return;
+	good = &d->good->types[c->good_type];
+	bad = &d->bad->types[c->bad_type];
+	c->delta_ns = bad->all->latency.mean_ns - good->all->latency.mean_ns;
+	change_bounds(c->delta_ns, mean_error2(&good->all->latency) +
+		      mean_error2(&bad->all->latency), &c->low_ns, &c->high_ns);
+	edges_change(good->all, bad->all, c, arena);
+	if (good->group_cnt && bad->group_cnt && good->groups[0].level == bad->groups[0].level)
+		paths_change(good, bad, c, arena);
+}
+
+struct ordered {
+	double cost_ns;
+	uint64_t hash;
+	struct type_change change;
+};
+
+static int ordered_cmp(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+
+	CMP(y->cost_ns, x->cost_ns);
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+static void order_types(struct ordered *o, uint32_t cnt, struct type_change *ret)
+{
+	qsort(o, cnt, sizeof(*o), ordered_cmp);
+	for (uint32_t i = 0; i < cnt; i++)
+		ret[i] = o[i].change;
+}
+
+const struct requests_diff *requests_diff(const struct requests_result *good,
+					  const struct requests_result *bad,
+					  struct arena *arena)
+{
+	struct requests_diff *d = ARENA_NEW(arena, struct requests_diff);
+	uint32_t all = good->type_cnt + bad->type_cnt, cnt = 0;
+	struct ordered *o = ARENA_ARRAY(arena, struct ordered, all + 1);
+	struct type_change *types = ARENA_ARRAY(arena, struct type_change, all + 1);
+
+	*d = (struct requests_diff){.good = good, .bad = bad, .types = types};
+	for (uint32_t i = 0; i < bad->type_cnt; i++) {
+		struct type_change *c = &o[cnt].change;
+
+		c->bad_type = i;
+		c->good_type = type_find(good, bad->types[i].hash);
+		type_change(d, c, arena);
+		o[cnt].hash = bad->types[i].hash;
+		o[cnt++].cost_ns = c->delta_ns * (double)bad->types[i].all->latency.cnt;
+	}
+	for (uint32_t i = 0; i < good->type_cnt; i++) {
+		if (type_find(bad, good->types[i].hash) != REQUEST_ALL)
+			continue;
+		o[cnt].change = (struct type_change){.good_type = i, .bad_type = REQUEST_ALL};
+		o[cnt++].hash = good->types[i].hash;
+	}
+	order_types(o, cnt, types);
+	d->type_cnt = cnt;
+	return d;
+}

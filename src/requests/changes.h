@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHANGES_H
+#define CHANGES_H
+/*
+ * What is different between two sets of requests, a good one and a bad one:
+ * per request type by how much the mean changed and on which edges, and which
+ * paths became more or less frequent.
+ *
+ * Edges are those of the type as a whole, where one that a request has not
+ * counts as 0: so their changes add up to the change of the mean, whether
+ * requests became slower on the same path or take another one.
+ */
+#include <stdint.h>
+
+#include "requests/result.h"
+
+struct arena;
+struct requests_result;
+
+struct edge_change {
+	struct edge_key key;
+	double good_ns, bad_ns;		/* mean per request of the type */
+	double delta_ns;
+	double low_ns, high_ns;		/* of delta, at 95 %: from both variances */
+	double share;			/* of the type's delta: signed, adds to 1 */
+	uint64_t hash;			/* as struct request_edge's */
+};
+
+struct path_change {
+	uint64_t hash;
+	uint32_t good_group, bad_group;	/* REQUEST_ALL: not there */
+	double good_share, bad_share;	/* of the type's requests */
+};
+
+struct type_change {
+	uint32_t good_type, bad_type;	/* REQUEST_ALL: not there */
+	double delta_ns;		/* of the mean; 0 when the type is only in one */
+	double low_ns, high_ns;
+	const struct edge_change *edges;	/* greatest change first */
+	uint32_t edge_cnt;
+	/* greatest change of share first; none where the two tell paths apart differently */
+	const struct path_change *paths;
+	uint32_t path_cnt;
+};
+
+struct requests_diff {
+	const struct requests_result *good, *bad;
+	const struct type_change *types;	/* by what the change costs all requests of bad */
+	uint32_t type_cnt;
+};
+
+/* Both made with the same string table and points.  The answer lives in arena. */
+const struct requests_diff *requests_diff(const struct requests_result *good,
+					  const struct requests_result *bad,
+					  struct arena *arena);
+
+#endif /* CHANGES_H */
