@@ -116,9 +116,9 @@ static void put_label(struct pen *p, const struct waterfall *w, const struct wat
 
 	pen_to(p, 2 + indent);
 	if (strcmp(above, r->service) != 0 || !r->name[0]) {
-		pen_cut(p, r->name[0] ? PEN_DIM : PEN_PLAIN, width - indent, r->service);
-		if (p->col + 4 < width + 2)
-			pen_text(p, PEN_PLAIN, " ");
+		pen_cut(p, r->name[0] ? PEN_DIM : PEN_PLAIN,
+			r->name[0] ? (width - indent) / 2 : width - indent, r->service);
+		pen_text(p, PEN_PLAIN, " ");
 	}
 	used = p->col - 2;
 	if (used < width)

@@ -20,7 +20,7 @@ BELOW = {
     "spans": {"base", "model"},
 }
 BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
-BELOW["report"] = BELOW["verdict"] | {"verdict", "store"}
+BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["cli"] = BELOW["ui"] | {"ui", "symbols", "http", "spans"}
 BELOW["http"] = BELOW["report"] | {"report"}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads files of spans and says what requests are held up by: as text, as
+ * JSON, as a page, and their critical paths in others' formats.
+ */
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "cli/cmd.h"
+#include "cli/options.h"
+#include "cli/page_file.h"
+#include "cli/trace_files.h"
+#include "model/points.h"
+#include "report/pen.h"
+#include "report/requests_out.h"
+#include "requests/changes.h"
+#include "requests/requests.h"
+#include "spans/reading.h"
+
+enum { COLUMNS = 110, KEYS_MAX = 64, BOUNDS_MAX = 32 };
+
+enum export_kind { EXPORT_FOLDED, EXPORT_CHROME, EXPORT_HTML, EXPORT_CNT };
+
+struct key_list {
+	struct key_spec specs[KEYS_MAX];
+	uint32_t cnt;
+};
+
+struct requests_cmd_opts {
+	const char *type_re, *trace_id, *diff_path, *memory;
+	double cv, slow_pct;
+	int64_t min_cnt, top;
+	struct key_list keys;
+	bool no_events;
+	struct output_opts output;
+	const char *exports[EXPORT_CNT];	/* that of the page is in output */
+};
+
+/* One set of requests; the tables are shared with the other of --diff. */
+struct set {
+	struct cli *cli;
+	struct strtab *strings;
+	struct points *points;
+	struct requests *requests;
+	const struct requests_result *result;
+	struct requests_input input;
+	struct trace_id wanted;		/* --trace */
+	struct trace *found;		/* a copy of it in the arena */
+};
+
+/* ---- options */
+
+static int number_parse(const char *text, double min, double max, double *ret)
+{
+	char *end;
+	double x = strtod(text, &end);
+
+	if (end == text || *end || !(x >= min && x <= max))
+		return -EINVAL;
+	*ret = x;
+	return 0;
+}
+
+static int cv_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	(void)arena;
+	if (number_parse(text, 0.001, 1000, dst) < 0)
+		return err_usage(err, "'%s' is no coefficient of variation: give one such as 0.1",
+				 text);
+	return 0;
+}
+
+static int percentile_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	(void)arena;
+	if (number_parse(text, 50, 99.9, dst) < 0)
+		return err_usage(err, "'%s' is not a percentile from 50 to 99.9", text);
+	return 0;
+}
+
+/* What stands after the colon: ascending numbers with commas between them. */
+static int bounds_parse(char *text, struct key_spec *spec, struct arena *arena)
+{
+	double *bounds = ARENA_ARRAY(arena, double, BOUNDS_MAX), x;
+	char *rest = NULL;
+
+	spec->bounds = bounds;
+	for (char *one = strtok_r(text, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
+		if (spec->bound_cnt == BOUNDS_MAX || number_parse(one, -1e300, 1e300, &x) < 0 ||
+		    (spec->bound_cnt && x <= bounds[spec->bound_cnt - 1]))
+			return -EINVAL;
+		bounds[spec->bound_cnt++] = x;
+	}
+	return spec->bound_cnt ? 0 : -EINVAL;
+}
+
+/* [LABEL=]NAME[:BOUND,...]; a colon that no number follows belongs to the name. */
+static int key_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	struct key_list *list = dst;
+	struct key_spec spec = {0};
+	char *name = arena_strdup(arena, text), *colon = strrchr(name, ':');
+	char *equals = strchr(name, '=');
+
+	if (list->cnt == KEYS_MAX)
+		return err_usage(err, "more than %d keys", KEYS_MAX);
+	if (colon && colon[1] && strchr("0123456789.-+", colon[1])) {
+		*colon = '\0';
+		if (bounds_parse(colon + 1, &spec, arena) < 0)
+			return err_usage(err, "'%s': after the colon ascending numbers are "
+					 "expected, at most %d, such as size:1000,100000",
+					 text, BOUNDS_MAX);
+	}
+	if (equals) {
+		*equals = '\0';
+		spec.bin_name = name;
+		name = equals + 1;
+	}
+	if (!*name || (spec.bin_name && !*spec.bin_name))
+		return err_usage(err, "'%s' names no attribute", text);
+	spec.name = name;
+	list->specs[list->cnt++] = spec;
+	return 0;
+}
+
+static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memory_bytes,
+		 struct err *err)
+{
+	regex_t re;
+	char why[160];
+	int code;
+
+	if (!argc)
+		return err_usage(err, "give files of spans, or - for standard input");
+	if (o->trace_id && o->diff_path)
+		return err_usage(err, "--trace and --diff are two questions: ask one");
+	*ret_memory_bytes = 0;
+	if (o->memory && size_parse(o->memory, ret_memory_bytes) < 0)
+		return err_usage(err, "--memory %s: give a size such as 64M or 1G", o->memory);
+	if (!o->type_re)
+		return 0;
+	code = regcomp(&re, o->type_re, REG_EXTENDED | REG_NOSUB);
+	if (code) {
+		regerror(code, &re, why, sizeof(why));
+		return err_usage(err, "'%s' is not a regular expression: %s", o->type_re, why);
+	}
+	regfree(&re);
+	return 0;
+}
+
+/* ---- reading */
+
+static struct trace *trace_copy(const struct trace *t, struct arena *arena)
+{
+	struct trace *copy = ARENA_NEW(arena, struct trace);
+
+	*copy = *t;
+	copy->spans = arena_dup(arena, t->spans, t->span_cnt * sizeof(*t->spans));
+	copy->attrs = arena_dup(arena, t->attrs, t->attr_cnt * sizeof(*t->attrs));
+	copy->refs = arena_dup(arena, t->refs, t->ref_cnt * sizeof(*t->refs));
+	return copy;
+}
+
+static int take(void *ctx, const struct trace *t)
+{
+	struct set *s = ctx;
+
+	if ((s->wanted.hi || s->wanted.lo) && trace_id_cmp(&s->wanted, &t->id) == 0)
+		s->found = trace_copy(t, &s->cli->arena);
+	requests_add(s->requests, t);
+	return 0;
+}
+
+static int set_read(struct set *s, char **paths, size_t cnt, uint64_t memory_bytes,
+		    struct err *err)
+{
+	const struct requests_cmd_opts *o = s->cli->opts;
+	const struct trace_files_opts how = {.max_bytes = memory_bytes,
+					     .no_events = o->no_events};
+	const struct requests_opts opts = {.cv_min = o->cv, .slow_pct = o->slow_pct,
+					   .min_cnt = (uint32_t)o->min_cnt,
+					   .keys = o->keys.specs, .key_cnt = o->keys.cnt};
+	const struct trace_files_sink sink = {.ctx = s, .trace = take};
+	int code;
+
+	s->requests = requests_new(&opts, s->strings, s->points);
+	code = trace_files_read(paths, cnt, &how, s->strings, &sink, &s->cli->arena, &s->input,
+				err);
+	if (code < 0)
+		return code;
+	s->result = requests_finish(s->requests, &s->cli->arena);
+	return 0;
+}
+
+/* ---- answering */
+
+/* Which types the user wants to see; NULL: all.  *ret_any: there is one. */
+static const bool *types_shown(const struct set *s, const char *type_re, bool *ret_any)
+{
+	const struct requests_result *r = s->result;
+	bool *shown = ARENA_ARRAY(&s->cli->arena, bool, r->type_cnt + 1);
+	regex_t re;
+
+	*ret_any = !type_re;
+	if (!type_re || regcomp(&re, type_re, REG_EXTENDED | REG_NOSUB) != 0)
+		return NULL;
+	for (uint32_t i = 0; i < r->type_cnt; i++) {
+		shown[i] = regexec(&re, strtab_str(s->strings, r->types[i].name), 0, NULL, 0) == 0;
+		*ret_any |= shown[i];
+	}
+	regfree(&re);
+	return shown;
+}
+
+static void print_view(const struct requests_cmd_opts *o, const struct requests_view *v)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	struct pen pen;
+
+	if (o->output.json) {
+		requests_json(v, &out, stdout);
+	} else {
+		pen = output_pen(&o->output, &out, COLUMNS);
+		requests_text(v, &pen);
+	}
+	fwrite(buf_str(&out), 1, out.len, stdout);
+}
+
+static int export_one(unsigned kind, const struct requests_view *v, struct page_file *f,
+		      struct err *err)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+
+	if (!page_file_wanted(f))
+		return 0;
+	switch (kind) {
+	case EXPORT_FOLDED:
+		requests_folded(v, &out);
+		break;
+	case EXPORT_CHROME:
+		requests_chrome(v, &out);
+		break;
+	default:
+		requests_html(v, &out);
+	}
+	return page_file_write(f, &out, err);
+}
+
+static int show(const struct set *s, const struct set *base, struct page_file *files,
+		struct err *err)
+{
+	const struct requests_cmd_opts *o = s->cli->opts;
+	struct requests_view v = {.r = s->result, .in = &s->input, .strings = s->strings,
+				  .points = s->points, .arena = &s->cli->arena,
+				  .top = (size_t)o->top};
+	bool any, to_stdout = false;
+	int code = 0;
+
+	v.type_shown = types_shown(s, o->type_re, &any);
+	if (!any)
+		return err_set(err, -ENOENT, "no request type matches '%s'", o->type_re);
+	if (base->result) {
+		v.diff = requests_diff(base->result, s->result, v.arena);
+		v.base_in = &base->input;
+	}
+	for (unsigned k = 0; k < EXPORT_CNT; k++)
+		to_stdout |= files[k].to_stdout;
+	if (code == 0 && !to_stdout)
+		print_view(o, &v);
+	for (unsigned k = 0; k < EXPORT_CNT && code == 0; k++)
+		code = export_one(k, &v, &files[k], err);
+	return code;
+}
+
+static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_bytes,
+		  struct page_file *files, struct err *err)
+{
+	struct requests_cmd_opts *o = cli->opts;
+	CLEANUP(strtab_release) struct strtab strings = {0};
+	CLEANUP(points_release) struct points points = {0};
+	struct set base = {.cli = cli, .strings = &strings, .points = &points};
+	struct set set = base;
+	char *base_path = (char *)(uintptr_t)o->diff_path;
+	int code = 0;
+
+	if (o->trace_id)
+		set.wanted = id_trace(o->trace_id, strlen(o->trace_id));
+	if (o->diff_path)
+		code = set_read(&base, &base_path, 1, memory_bytes, err);
+	if (code == 0)
+		code = set_read(&set, paths, cnt, memory_bytes, err);
+	if (code == 0 && !set.result->stats.trace_cnt)
+		code = err_set(err, -ENODATA, "no whole request was read");
+	if (code == 0)
+		code = show(&set, &base, files, err);
+	requests_free(base.requests);
+	requests_free(set.requests);
+	return code;
+}
+
+static int requests_run(struct cli *cli, int argc, char **argv)
+{
+	struct requests_cmd_opts *o = cli->opts;
+	struct page_file files[EXPORT_CNT];
+	struct err err = {0};
+	uint64_t memory_bytes;
+	int code = check(o, argc, &memory_bytes, &err);
+
+	o->exports[EXPORT_HTML] = o->output.html_path;
+	for (unsigned k = 0; k < EXPORT_CNT; k++)
+		files[k] = (struct page_file){.fd = -1};
+	for (unsigned k = 0; k < EXPORT_CNT && code == 0; k++)
+		code = page_file_open(&files[k], o->exports[k], &err);
+	if (code == 0)
+		code = answer(cli, argv, (size_t)argc, memory_bytes, files, &err);
+	for (unsigned k = 0; k < EXPORT_CNT; k++)
+		page_file_close(&files[k], code < 0);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
+static const struct opt requests_opt_table[] = {
+	{.type = OPT_STRING, .long_name = "type", .metavar = "RE",
+	 .help = "show only request types whose name matches",
+	 OPT_AT(struct requests_cmd_opts, type_re)},
+	{.type = OPT_STRING, .long_name = "diff", .metavar = "GOOD",
+	 .help = "what is different from this file; the FILEs are the bad ones",
+	 OPT_AT(struct requests_cmd_opts, diff_path)},
+	{.type = OPT_CUSTOM, .long_name = "cv", .metavar = "X", .parse = cv_parse, .def = "0.1",
+	 .help = "a path whose requests vary more than this is unsteady: standard deviation "
+		 "over mean", OPT_AT(struct requests_cmd_opts, cv)},
+	{.type = OPT_CUSTOM, .long_name = "slow-percentile", .metavar = "P",
+	 .parse = percentile_parse, .def = "95",
+	 .help = "a path is slow whose median is over this percentile of the rest of its type",
+	 OPT_AT(struct requests_cmd_opts, slow_pct)},
+	{.type = OPT_INT, .long_name = "min-requests", .metavar = "N", .min = 4, .max = 1000000,
+	 .def = "20", .help = "nothing is said of a path that fewer took",
+	 OPT_AT(struct requests_cmd_opts, min_cnt)},
+	{.type = OPT_CUSTOM, .long_name = "key", .metavar = "NAME", .parse = key_parse,
+	 .help = "tell paths apart by this attribute, or [LABEL=]NAME:N,N by ranges of it; "
+		 "may be repeated", OPT_AT(struct requests_cmd_opts, keys)},
+	{.type = OPT_FLAG, .long_name = "no-events",
+	 .help = "leave out events and log lines inside of spans",
+	 OPT_AT(struct requests_cmd_opts, no_events)},
+	{.type = OPT_STRING, .long_name = "memory", .metavar = "SIZE",
+	 .help = "for spans, such as 256M (default 1G); more of them go to temporary files",
+	 OPT_AT(struct requests_cmd_opts, memory)},
+	{.type = OPT_INT, .long_name = "top", .metavar = "N", .min = 1, .max = 1000,
+	 .help = "edges and paths shown (default 5)", OPT_AT(struct requests_cmd_opts, top)},
+	OPT_GROUP(output_opt_table, struct requests_cmd_opts, output),
+	{.type = OPT_STRING, .long_name = "folded", .metavar = "FILE",
+	 .help = "write the critical paths as lines for flamegraph.pl",
+	 OPT_AT(struct requests_cmd_opts, exports[EXPORT_FOLDED])},
+	{.type = OPT_STRING, .long_name = "chrome", .metavar = "FILE",
+	 .help = "write typical, fast and slow requests for Perfetto and Chrome",
+	 OPT_AT(struct requests_cmd_opts, exports[EXPORT_CHROME])},
+	OPT_END,
+};
+
+const struct cmd cmd_requests = {
+	.name = "requests",
+	.help = "what requests are held up by, from recorded traces",
+	.args = "FILE...",
+	.about = "Reads spans (OTLP, Jaeger, Zipkin, OSProfiler, X-Trace, tables; also packed),\n"
+		 "groups requests by their critical path, and says between which two tracepoints\n"
+		 "time and variance arise and which attributes explain it.  Several FILEs are one\n"
+		 "set; - is standard input.",
+	.examples = "  heldup requests traces.json.gz             # what is held up, and where\n"
+		    "  heldup requests day1.json day2.json --type GET\n"
+		    "  heldup requests --diff good.json bad.json  # what changed\n"
+		    "  heldup requests traces.json --html page.html",
+	.json_schema = embed_requests_schema_json,
+	.opts = requests_opt_table,
+	.opts_size = sizeof(struct requests_cmd_opts),
+	.max_args = 4096,
+	.run = requests_run,
+};

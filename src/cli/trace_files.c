@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "base/stop.h"
+#include "model/trace.h"
+#include "spans/assemble.h"
+#include "spans/spans.h"
+
+#define SHOW_NS (200 * NS_PER_MS)	/* a person sees it move, the disk of a log does not fill */
+
+struct progress {
+	bool shown;		/* stderr is a terminal */
+	uint64_t begin_ns, shown_ns;
+	const char *path;
+	size_t file, file_cnt;
+	uint64_t span_cnt, trace_cnt;
+};
+
+struct reader {
+	struct assembler *assembler;
+	const struct trace_files_sink *sink;
+	struct progress progress;
+};
+
+static bool progress_due(struct progress *p)
+{
+	uint64_t now_ns;
+
+	if (!p->shown)
+		return false;
+	now_ns = clock_mono_ns();
+	if (now_ns - p->shown_ns < SHOW_NS || now_ns - p->begin_ns < 2 * SHOW_NS)
+		return false;
+	p->shown_ns = now_ns;
+	return true;
+}
+
+static void progress_read(struct progress *p, uint64_t done_bytes, uint64_t all_bytes)
+{
+	char n[FMT_MAX], b[FMT_MAX], a[FMT_MAX], rate[FMT_MAX];
+	double seconds;
+
+	if (!progress_due(p))
+		return;
+	seconds = (double)(p->shown_ns - p->begin_ns) / 1e9;
+	fprintf(stderr, "\r\033[Kreading file %zu of %zu: %s", p->file, p->file_cnt,
+		fmt_bytes(b, done_bytes));
+	if (all_bytes)
+		fprintf(stderr, " of %s", fmt_bytes(a, all_bytes));
+	fprintf(stderr, ", %s spans, %s/s (Ctrl-C: answer now)", fmt_count(n, p->span_cnt),
+		fmt_count(rate, (uint64_t)((double)p->span_cnt / seconds)));
+	fflush(stderr);
+}
+
+static void progress_trace(struct progress *p)
+{
+	char n[FMT_MAX];
+
+	if (!progress_due(p))
+		return;
+	fprintf(stderr, "\r\033[Kanalysing: %s requests (Ctrl-C: answer now)",
+		fmt_count(n, p->trace_cnt));
+	fflush(stderr);
+}
+
+static void progress_end(const struct progress *p)
+{
+	if (!p->shown_ns)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+}
+
+static int take_span(void *ctx, const struct trace_id *trace, const struct span *span,
+		     const struct attr *attrs, const struct span_ref *refs)
+{
+	struct reader *r = ctx;
+
+	r->progress.span_cnt++;
+	return assembler_add(r->assembler, trace, span, attrs, refs);
+}
+
+static bool take_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
+{
+	struct reader *r = ctx;
+
+	progress_read(&r->progress, done_bytes, all_bytes);
+	return !stop_requested();
+}
+
+/*
+ * A stop while files are read ends only that; one that comes later ends this
+ * too, so it is looked for only where none came before: see trace_files_read.
+ */
+static int take_trace(void *ctx, const struct trace *t)
+{
+	struct reader *r = ctx;
+
+	r->progress.trace_cnt++;
+	progress_trace(&r->progress);
+	return r->sink->trace(r->sink->ctx, t);
+}
+
+static int take_trace_stoppable(void *ctx, const struct trace *t)
+{
+	return stop_requested() ? -EINTR : take_trace(ctx, t);
+}
+
+static int read_all(struct reader *r, char **paths, size_t cnt,
+		    const struct trace_files_opts *opts, struct strtab *strings,
+		    struct requests_file *files, struct err *err)
+{
+	const struct spans_opts how = {.no_events = opts->no_events};
+	const struct span_sink sink = {.ctx = r, .span = take_span, .progress = take_progress};
+
+	for (size_t i = 0; i < cnt && !stop_requested(); i++) {
+		int code;
+
+		r->progress.file = i + 1;
+		r->progress.file_cnt = cnt;
+		files[i].path = paths[i];
+		code = spans_read(paths[i], &how, strings, &sink, &files[i].stats, err);
+		if (code < 0 && *assembler_why(r->assembler))
+			return err_set(err, code, "%s", assembler_why(r->assembler));
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *opts,
+		     struct strtab *strings, const struct trace_files_sink *sink,
+		     struct arena *arena, struct requests_input *ret, struct err *err)
+{
+	const struct assembler_opts how = {.max_bytes = opts->max_bytes};
+	struct reader r = {.sink = sink, .assembler = assembler_new(&how, err)};
+	struct requests_file *files = ARENA_ARRAY(arena, struct requests_file, cnt + 1);
+	struct requests_input in = {.files = files, .file_cnt = cnt};
+	int code;
+
+	if (!r.assembler)
+		return err ? err->code : -EIO;
+	r.progress.shown = isatty(STDERR_FILENO);
+	r.progress.begin_ns = clock_mono_ns();
+	code = read_all(&r, paths, cnt, opts, strings, files, err);
+	in.stopped = stop_requested();
+	if (code == 0)
+		code = assembler_finish(r.assembler, in.stopped ? take_trace : take_trace_stoppable,
+					&r, &in.assembled, err);
+	if (code == -EINTR) {
+		in.stopped = true;
+		code = 0;
+	}
+	progress_end(&r.progress);
+	assembler_free(r.assembler);
+	if (code == 0)
+		*ret = in;
+	return code;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page of `heldup requests`: the worst first, then a section for each
+ * request type with its groups, edges, keys and waterfalls.  Everything from
+ * the data goes through text nodes: names in it come from traced programs.
+ */
+(function () {
+'use strict';
+
+const D = JSON.parse(document.getElementById('data').textContent);
+const page = document.getElementById('page');
+const tip = document.getElementById('tip');
+const SVG = 'http://www.w3.org/2000/svg';
+const ROWS_AT_ONCE = 60, GROUPS_AT_ONCE = 12, EDGES_AT_ONCE = 8;
+
+/* ---- words and numbers ---- */
+
+const clean = s => String(s === null || s === undefined ? '' : s).replace(
+	/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+	c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+const three = v => v < 9.995 ? v.toFixed(2) : v < 99.95 ? v.toFixed(1) : v.toFixed(0);
+function ns(v) {
+	if (v < 0) return '−' + ns(-v);
+	if (!v) return '0';
+	if (v < 1000) return Math.round(v) + ' ns';
+	if (v < 999500) return three(v / 1e3) + ' µs';
+	if (v < 999500000) return three(v / 1e6) + ' ms';
+	if (v < 120e9) return three(v / 1e9) + ' s';
+	return Math.floor(v / 60e9) + ' m ' + Math.floor(v / 1e9 % 60) + ' s';
+}
+function count(v) {
+	let i = 0;
+	if (v < 1000) return String(v);
+	for (; v >= 999.5 && i < 4; i++) v /= 1000;
+	return three(v) + ['', ' k', ' M', ' G', ' T'][i];
+}
+const percent = v => (Math.abs(v) < 0.0995 && v ? (v * 100).toFixed(1) : (v * 100).toFixed(0))
+	.replace('-', '−') + ' %';
+const plural = (n, word) => count(n) + ' ' + word + (n === 1 ? '' : 's');
+
+/* ---- elements ---- */
+
+function add(node, kids) {
+	for (const kid of kids.flat(3))
+		if (kid !== null && kid !== undefined && kid !== '')
+			node.append(kid instanceof Node ? kid : clean(kid));
+	return node;
+}
+function el(tag, cls, ...kids) {
+	const node = document.createElement(tag);
+	if (cls) node.className = cls;
+	return add(node, kids);
+}
+function shape(tag, attrs, ...kids) {
+	const node = document.createElementNS(SVG, tag);
+	for (const key of Object.keys(attrs)) node.setAttribute(key, attrs[key]);
+	return add(node, kids);
+}
+function button(text, act, pressed) {
+	const b = el('button', '', text);
+	b.type = 'button';
+	if (pressed !== undefined) b.setAttribute('aria-pressed', String(pressed));
+	b.addEventListener('click', act);
+	return b;
+}
+function tips(node, text) {
+	node.addEventListener('mousemove', ev => {
+		tip.textContent = clean(text());
+		tip.hidden = false;
+		const box = tip.getBoundingClientRect();
+		tip.style.left = Math.max(4, Math.min(ev.clientX + 14, innerWidth - box.width - 6)) + 'px';
+		tip.style.top = (ev.clientY + 18 + box.height > innerHeight ?
+			ev.clientY - box.height - 10 : ev.clientY + 18) + 'px';
+	});
+	node.addEventListener('mouseleave', () => { tip.hidden = true; });
+	return node;
+}
+/* The first rows of many, and a button for the others. */
+function some(box, rows, at_once, what) {
+	box.append(...rows.slice(0, at_once));
+	if (rows.length > at_once) {
+		const more = button((rows.length - at_once) + ' more ' + what, () => more.replaceWith(...rows.slice(at_once)));
+		more.className = 'more';
+		box.append(more);
+	}
+	return box;
+}
+function table(heads, rows) {
+	const isNum = i => heads[i][1] === 'num';
+	return el('div', 'scroll', el('table', '',
+		el('thead', '', el('tr', '', heads.map((h, i) => el('th', isNum(i) ? 'num' : '', h[0])))),
+		el('tbody', '', rows.map(r => el('tr', '', r.map((c, i) =>
+			el('td', isNum(i) ? 'num' : heads[i][1] || '', c)))))));
+}
+
+/* ---- waterfall ---- */
+
+const X = 1000;	/* units of a bar's width */
+
+function ticks(total) {
+	const step = [1, 2, 5, 10].map(f => f * 10 ** Math.floor(Math.log10(total / 4))).find(s => total / s <= 5);
+	const box = el('div', 'ticks');
+	for (let t = 0; t <= total && step > 0; t += step) {
+		const b = el('b', '', ns(Math.round(t)));
+		b.style.left = t / total * 100 + '%';
+		if (t / total < 0.9 || t === 0) box.append(b);
+	}
+	return box;
+}
+
+function bar(r, total) {
+	const x = v => v / total * X, svg = shape('svg', { viewBox: `0 0 ${X} 14`, preserveAspectRatio: 'none',
+		role: 'img', 'aria-label': `open ${ns(r.end_ns - r.begin_ns)}, ${ns(r.path_ns)} of the critical path` });
+	const rect = (from, to, y, h, cls) => svg.append(shape('rect', { x: x(from), y,
+		width: Math.max(x(to) - x(from), X / 600), height: h, class: cls }));
+	rect(r.begin_ns, r.end_ns, 4, 6, 'open');
+	for (const [from, to] of r.path) rect(from, to, 1, 12, 'path');
+	return svg;
+}
+
+function waterfall(w) {
+	const total = Math.max(1, w.total_ns), box = el('div', 'wf'), nodes = [], closed = new Set();
+	const parents = new Set(w.rows.map(r => r.parent));
+	const above = i => { for (let p = w.rows[i].parent; p !== null; p = w.rows[p].parent) if (closed.has(p)) return true; return false; };
+	const show = () => nodes.forEach((n, i) => { n.hidden = above(i); n.style.display = n.hidden ? 'none' : ''; });
+	box.append(el('div', 'wf-row axis', el('span', 'label'), ticks(total), el('span', 'num')));
+	w.rows.forEach((r, i) => {
+		const same = r.parent !== null && w.rows[r.parent].service === r.service;
+		const label = el('span', 'label' + (r.error ? ' error' : ''));
+		label.style.paddingLeft = Math.min(r.depth, 10) * 10 + 'px';
+		if (parents.has(i)) {
+			const b = button('▾', () => {
+				if (!closed.delete(i)) closed.add(i);
+				b.textContent = closed.has(i) ? '▸' : '▾';
+				show();
+			});
+			b.setAttribute('aria-label', 'collapse');
+			label.append(b);
+		} else {
+			label.append(el('i', ''));
+		}
+		add(label, [same && r.name ? null : el('span', r.name ? 'soft' : '', r.service + ' '), r.name]);
+		const row = el('div', 'wf-row', label, bar(r, total), el('span', 'num', r.path_ns ? ns(r.path_ns) : ''));
+		nodes.push(tips(row, () => [(r.service + ' ' + r.name).trim(), 'from ' + ns(r.begin_ns) + ' to ' + ns(r.end_ns) +
+			' (' + ns(r.end_ns - r.begin_ns) + ')', r.path_ns ? ns(r.path_ns) + ' of the critical path, ' +
+			percent(r.path_ns / total) : 'not on the critical path', r.error ? 'failed' : ''].filter(Boolean).join('\n')));
+	});
+	some(box, nodes, ROWS_AT_ONCE, 'rows');
+	const key = (cls, text) => {
+		const i = el('i', '');
+		i.style.background = cls;
+		return el('span', '', i, text);
+	};
+	box.append(el('div', 'legend', key('var(--bad)', 'critical path'), key('var(--line)', 'open, path elsewhere'),
+		w.omitted ? el('span', '', plural(w.omitted, w.rows_are.replace(/s$/, '')) + ' not drawn') : null));
+	return box;
+}
+
+/* ---- edges and keys ---- */
+
+const edgeName = e => {
+	if (!e.from || !e.to) return el('span', 'path', e.words);
+	const end = p => (p.service + ' ' + p.name).trim() + (p.kind === 'end' ? ' end' : '');
+	if (e.from.kind === 'begin' && e.to.kind === 'end' && e.from.name === e.to.name && e.from.service === e.to.service)
+		return el('span', 'path', 'in ' + (e.from.service + ' ' + e.from.name).trim());
+	return el('span', 'path', end(e.from), ' ', el('span', 'to', end(e.to)), e.occurrence ? ' #' + (e.occurrence + 1) : '');
+};
+
+/* The share of variance as a bar from zero, with its bounds as a whisker. */
+function shareBar(share, low, high, lo, hi) {
+	const x = v => (Math.max(lo, Math.min(hi, v)) - lo) / (hi - lo) * X;
+	const svg = shape('svg', { viewBox: `0 0 ${X} 18`, preserveAspectRatio: 'none', role: 'img', 'aria-label': percent(share) });
+	svg.append(shape('rect', { x: 0, y: 3, width: X, height: 12, class: 'back' }),
+		shape('rect', { x: Math.min(x(0), x(share)), y: 3, width: Math.max(2, Math.abs(x(share) - x(0))), height: 12,
+			class: share < 0 ? 'var less' : 'var' }));
+	if (low !== null && high !== null)
+		svg.append(shape('rect', { x: x(low), y: 8, width: Math.max(2, x(high) - x(low)), height: 2, class: 'ci' }));
+	svg.append(shape('line', { x1: x(0), x2: x(0), y1: 1, y2: 17, class: 'zero' }));
+	return svg;
+}
+
+function edges(g, order) {
+	const box = el('div', ''), list = order.map(i => g.edges[i]);
+	const lo = Math.min(0, ...list.map(e => e.variance_share)), hi = Math.max(0.01, ...list.map(e => e.variance_share));
+	box.append(el('div', 'edge-row head', el('span', 'path', 'Between'), el('span', '', 'share of the variance'),
+		el('span', 'num', 'of the time'), el('span', 'num', 'mean')));
+	return some(box, list.map(e => tips(el('div', 'edge-row', edgeName(e),
+		el('div', '', shareBar(e.variance_share, e.variance_share_low, e.variance_share_high, lo, hi),
+			el('span', 'small', percent(e.variance_share),
+				e.variance_share_low === null ? '' : el('span', 'soft', ' (' + percent(e.variance_share_low) + ' to ' +
+					percent(e.variance_share_high) + ')'))),
+		el('span', 'num', percent(e.time_share)), el('span', 'num', ns(e.latency.mean_ns))), () => [e.words,
+		'p50 ' + ns(e.latency.p50_ns) + ', p95 ' + ns(e.latency.p95_ns) + ', p99 ' + ns(e.latency.p99_ns) +
+			', max ' + ns(e.latency.max_ns),
+		'in ' + count(e.present) + ' requests',
+		e.trimmed_share === null ? '' : percent(e.trimmed_share) + ' of the variance without the slowest 1 %',
+		e.tail_share === null ? '' : percent(e.tail_share) + ' of what the slowest 5 % take longer',
+		e.excess_ns === null ? '' : ns(e.excess_ns) + ' more than on the type’s other paths'].filter(Boolean).join('\n'))),
+	EDGES_AT_ONCE, 'edges');
+}
+
+function values(k) {
+	const top = Math.max(...k.values.map(x => x.mean_ns));
+	return el('div', '', k.values.slice(0, 8).map(x => el('div', 'levels',
+		el('span', 'break', x.value !== undefined ? x.value : x.low === x.high ? String(x.low) : x.low + ' to ' + x.high),
+		(() => {
+			const b = el('b', ''), box = el('div', 'bar-box', b);
+			b.style.width = x.mean_ns / top * 100 + '%';
+			return box;
+		})(), el('span', 'soft', ns(x.mean_ns) + ', ' + plural(x.requests, 'request')))));
+}
+function keys(g) {
+	const list = g.keys.filter(k => k.explains);
+	return list.length ? [el('h3', '', 'Explained by'), list.slice(0, 6).map(k => el('div', '',
+		el('p', 'small break', el('b', '', k.key), k.tracepoint ? ' of ' + k.tracepoint : '',
+			k.edge === null ? ' with the whole time' : [' with ', edgeName(g.edges[k.edge])], ': ' + k.words,
+			k.aliases ? ', the same as ' + plural(k.aliases, 'more key') : ''), values(k)))] : [];
+}
+
+/* ---- a group, a type ---- */
+
+function latencyText(l) {
+	return 'p50 ' + ns(l.p50_ns) + ', p95 ' + ns(l.p95_ns) + ', p99 ' + ns(l.p99_ns) + ', CV ' + l.cv.toFixed(2);
+}
+
+function waterfalls(g) {
+	const all = [['slow', 'Slow'], ['typical', 'Typical'], ['fast', 'Fast']].filter(([k]) => g[k].waterfall);
+	if (!all.length) return [];
+	const body = el('div', ''), tabs = el('div', 'tabs');
+	const choose = key => {
+		body.replaceChildren(el('p', 'small soft break', 'request ', el('span', 'mono', g[key].trace), ', ' + ns(g[key].total_ns) +
+			', longer than ' + g[key].percentile.toFixed(0) + ' % on this path'), waterfall(g[key].waterfall));
+		[...tabs.children].forEach((b, i) => b.setAttribute('aria-pressed', String(all[i][0] === key)));
+	};
+	for (const [key, word] of all) tabs.append(button(word + ' ' + ns(g[key].total_ns), () => choose(key), false));
+	choose(all[0][0]);
+	return [tabs, body];
+}
+
+function groupBody(g) {
+	return [el('h3', '', 'Where the time and the variance are'), edges(g, g.by_variance), keys(g), waterfalls(g)];
+}
+
+const tagOf = { variance: ['bad', 'unsteady'], slow: ['bad', 'steadily slow'], paths: ['doubt', 'paths differ'] };
+
+function group(t, g, i, problems) {
+	const box = el('details', 'group');
+	box.append(el('summary', '', el('b', '', 'Path ' + (i + 1)), el('span', '', plural(g.latency.requests, 'request') + ' (' +
+		percent(g.type_share) + ')'), el('span', 'soft', latencyText(g.latency)),
+	problems.map(p => el('span', 'tag ' + tagOf[p.kind][0], tagOf[p.kind][1])),
+	g.decided ? null : el('span', 'tag', 'too few to say'),
+	g.paths > 1 ? el('span', 'tag', plural(g.paths, 'exact path')) : null,
+	g.variance_share ? el('span', 'soft small', percent(g.variance_share) + ' of the variance') : null));
+	box.addEventListener('toggle', () => {
+		if (box.open && !box.dataset.full) {
+			box.dataset.full = '1';
+			add(box, groupBody(g));
+		}
+	});
+	box.dataset.words = g.edges.map(e => e.words).concat(g.keys.map(k => k.key), [g.hash, g.slow.trace, g.typical.trace,
+		g.fast.trace]).join('\n').toLowerCase();
+	return box;
+}
+
+function levels(t) {
+	return el('div', '', el('h3', '', 'How alike paths must be, and the variance between them'), t.levels.map(l => {
+		const b = el('b', '');
+		b.style.width = Math.min(100, l.between_share * 100) + '%';
+		return el('div', 'levels', el('span', '', l.level), el('div', 'bar-box', b),
+			el('span', 'soft', plural(l.groups, 'path') + (l.merged ? ' or more' : '') + ', ' + percent(l.between_share)));
+	}));
+}
+
+function type(t, i) {
+	const problems = D.problems.filter(p => p.type === i);
+	const box = el('details', 'type'), list = el('div', '');
+	box.append(el('summary', '', el('h2', '', t.name), problems.length ? el('span', 'tag bad', plural(problems.length, 'problem')) : null,
+		el('span', 'soft small', plural(t.requests, 'request') + ', ' + latencyText(t.latency))));
+	const fill = () => {
+		if (box.dataset.full) return;
+		box.dataset.full = '1';
+		add(box, [el('p', 'small soft', percent(t.between_share) + ' of the variance is between paths, ' +
+			percent(t.within_share) + ' within them.'), levels(t), el('h3', '', 'Paths')]);
+		const groups = t.groups.map((g, n) => group(t, g, n, problems.filter(p => p.group === n)));
+		const first = problems.find(p => p.group !== null);
+		some(list, groups, GROUPS_AT_ONCE, 'paths');
+		box.append(list);
+		if (groups.length) groups[first && first.group < GROUPS_AT_ONCE ? first.group : 0].open = true;
+	};
+	box.addEventListener('toggle', () => { if (box.open) fill(); });
+	page.append(el('section', '', box));
+	return { box, fill, words: t.name.toLowerCase(), list };
+}
+
+/* ---- the page ---- */
+
+function hero() {
+	const first = D.problems[0], facts = el('dl', 'facts');
+	const fact = (name, value) => { if (value) facts.append(el('div', '', el('dt', '', name), el('dd', '', value))); };
+	fact('requests', count(D.input.requests));
+	fact('spans', count(D.input.spans));
+	fact('request types', String(D.types.length));
+	fact('format', [...new Set(D.input.files.map(f => f.format))].join(', '));
+	page.append(el('section', 'hero ' + (first ? 'bad' : 'good'),
+		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : 'Nothing stands out'),
+		D.problems.length && !D.diff ? el('ul', '', D.problems.slice(0, 5).map(p => el('li', 'summary', p.words))) :
+			el('p', 'summary', D.diff ? '' : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
+		facts));
+}
+
+function deltas(rows, first, second) {
+	const box = el('div', ''), lo = Math.min(0, ...rows.map(r => r.share)), hi = Math.max(0.01, ...rows.map(r => r.share));
+	box.append(el('div', 'edge-row head', el('span', 'path', 'Between'), el('span', '', 'share of the difference'),
+		el('span', 'num', first), el('span', 'num', second)));
+	return some(box, rows.map(r => el('div', 'edge-row', edgeName(r.edge), el('div', '', shareBar(r.share, null, null, lo, hi),
+		el('span', 'small', (r.more > 0 ? '+' : '') + ns(r.more) + (r.share ? ', ' + percent(r.share) : ''))),
+	el('span', 'num', r.first), el('span', 'num', r.second))), EDGES_AT_ONCE, 'edges');
+}
+
+function oneTrace() {
+	const x = D.trace;
+	page.append(el('section', '', el('h2', '', 'Request ', el('span', 'mono', x.id)),
+		el('p', '', (x.type || '') + ' took ' + ns(x.total_ns) + (x.type_percentile === null ? '' : ': longer than ' +
+			x.type_percentile.toFixed(0) + ' % of its type') + (x.group === null ? '' : ', and than ' +
+			x.percentile.toFixed(0) + ' % on its path (path ' + (x.group + 1) + ')')),
+		deltas(x.by_excess.map(i => x.edges[i]).map(e => ({ edge: e, share: e.excess_share || 0, more: e.excess_ns || 0,
+			first: ns(e.took_ns), second: e.edge === null ? '–' : ns(e.took_ns - e.excess_ns) })), 'took', 'usually'),
+		x.waterfall ? waterfall(x.waterfall) : null));
+}
+
+function differences() {
+	for (const c of D.diff)
+		page.append(el('section', '', el('h2', '', c.type, ' ', el('span', 'tag', c.in === 'both' ? '' : c.in === 'bad' ? 'new' : 'gone')),
+			c.in === 'both' ? [el('p', '', 'The mean is ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ' (' + ns(c.low_ns) +
+				' to ' + ns(c.high_ns) + ').'), deltas(c.edges.map(e => ({ edge: e, share: e.share, more: e.delta_ns,
+				first: ns(e.good_ns), second: ns(e.bad_ns) })), 'good', 'bad')] : null));
+}
+
+function foot() {
+	const files = D.input.files;
+	page.append(el('section', '', el('h2', '', 'What was read'),
+		table([['file', 'wide'], ['format', ''], ['spans', 'num'], ['not understood', 'num']],
+			files.map(f => [f.path, f.format + (f.packed ? ', ' + f.packed : ''), count(f.spans), count(f.bad)])),
+		D.input.notes.length ? el('ul', 'small', D.input.notes.map(n => el('li', '', count(n.count) + ' ' + n.words))) : null,
+		files.some(f => f.first_bad.length) ? el('ul', 'small', files.flatMap(f => f.first_bad.map(b => el('li', 'break',
+			f.path + ', offset ' + b.offset + ': ' + b.why)))) : null,
+		D.input.stopped ? el('p', '', 'The reading was stopped: this is a part of what there is.') : null));
+}
+
+function search(types) {
+	const input = el('input', '');
+	input.type = 'search';
+	input.placeholder = 'type, tracepoint, key or trace id';
+	input.setAttribute('aria-label', 'Search');
+	input.addEventListener('input', () => {
+		const want = input.value.trim().toLowerCase();
+		for (const t of types) {
+			if (want) t.fill();
+			const own = t.words.includes(want);
+			let any = false;
+			t.list.querySelectorAll('.more').forEach(b => { if (want) b.click(); });
+			for (const g of t.list.querySelectorAll('details.group')) {
+				const hit = own || g.dataset.words.includes(want);
+				g.style.display = hit ? '' : 'none';
+				any = any || hit;
+			}
+			t.box.parentNode.style.display = own || any ? '' : 'none';
+			if (want && any && !own) t.box.open = true;
+		}
+	});
+	page.append(el('section', 'bar', input, button('Open all types', () => types.forEach(t => { t.box.open = true; })),
+		button('Close all', () => types.forEach(t => { t.box.open = false; }))));
+}
+
+hero();
+if (D.trace) oneTrace();
+if (D.diff) differences();
+const types = [];
+if (D.types.length > 1) search(types);
+D.types.forEach((t, i) => types.push(type(t, i)));
+if (types.length) types[D.problems.length ? D.problems[0].type : 0].box.open = true;
+foot();
+document.documentElement.dataset.drawn = '1';
+}());

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two sets of requests, and one request against its kind: as text and as JSON. */
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fmt.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "report/requests_json.h"
+#include "report/requests_text.h"
+#include "report/waterfall.h"
+#include "requests/changes.h"
+
+enum { EDGES_TOP = 8, PATHS_TOP = 4, TYPES_TOP = 6, ROWS_TEXT = 40, ROWS_JSON = 400 };
+
+/* Column ends, from the right. */
+enum { COL_SHARE = 12, COL_DELTA = 22, COL_BAD = 33, COL_GOOD = 43 };
+
+static const char *signed_ns(char *out, double ns)
+{
+	char t[FMT_MAX];
+
+	snprintf(out, FMT_MAX, "%s%s", ns < 0 ? "-" : "+", fmt_ns(t, (uint64_t)fabs(ns)));
+	return out;
+}
+
+static const char *percent(char *out, double share)
+{
+	if (isnan(share))
+		snprintf(out, FMT_MAX, "-");
+	else
+		snprintf(out, FMT_MAX, "%.0f %%", 100 * share);
+	return out;
+}
+
+static void edge_cell(const struct requests_view *v, struct pen *p, const struct edge_key *k,
+		      unsigned width, enum pen_style style)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	pen_to(p, 4);
+	requests_edge_words(v, k, width, &b);
+	pen_cut(p, style, width, buf_str(&b));
+}
+
+static void heads(struct pen *p, const char *first, const char *second)
+{
+	pen_to(p, 4);
+	pen_text(p, PEN_DIM, "between");
+	pen_right(p, PEN_DIM, p->columns - COL_BAD, first);
+	pen_right(p, PEN_DIM, p->columns - COL_DELTA, second);
+	pen_right(p, PEN_DIM, p->columns - COL_SHARE, "more");
+	pen_right(p, PEN_DIM, p->columns, "share of it");
+	pen_nl(p);
+}
+
+/* ---- --diff, text */
+
+static void put_edge_change(const struct requests_view *v, struct pen *p,
+			    const struct edge_change *e, bool first)
+{
+	char t[FMT_MAX];
+	bool sure = e->low_ns > 0 || e->high_ns < 0;
+
+	edge_cell(v, p, &e->key, p->columns - COL_GOOD - 5,
+		  !sure ? PEN_DIM : first ? PEN_BOLD : PEN_PLAIN);
+	pen_right(p, PEN_PLAIN, p->columns - COL_BAD, fmt_ns(t, (uint64_t)e->good_ns));
+	pen_right(p, PEN_PLAIN, p->columns - COL_DELTA, fmt_ns(t, (uint64_t)e->bad_ns));
+	pen_right(p, !sure ? PEN_DIM : e->delta_ns > 0 ? PEN_BAD : PEN_GOOD,
+		  p->columns - COL_SHARE, signed_ns(t, e->delta_ns));
+	pen_right(p, PEN_PLAIN, p->columns, percent(t, e->share));
+	pen_nl(p);
+}
+
+static void put_path_change(const struct requests_view *v, struct pen *p,
+			    const struct type_change *c, const struct path_change *pc)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	const struct request_group *g = pc->bad_group != REQUEST_ALL
+		? &v->diff->bad->types[c->bad_type].groups[pc->bad_group]
+		: &v->diff->good->types[c->good_type].groups[pc->good_group];
+	char s[FMT_MAX], t[FMT_MAX], u[FMT_MAX];
+
+	buf_printf(&b, "a path %s of the requests took is now taken by %s; it takes %s",
+		   fmt_share(s, pc->good_share), fmt_share(t, pc->bad_share),
+		   fmt_ns(u, (uint64_t)g->latency.p50_ns));
+	if (g->edge_cnt) {
+		buf_adds(&b, ", most of it ");
+		requests_edge_words(v, &g->edges[g->by_time[0]].key, 60, &b);
+	}
+	pen_to(p, 4);
+	pen_wrap(p, PEN_PLAIN, 6, 2, buf_str(&b));
+	pen_nl(p);
+}
+
+static void put_type_change(const struct requests_view *v, struct pen *p,
+			    const struct type_change *c)
+{
+	const struct request_type *good = &v->diff->good->types[c->good_type];
+	const struct request_type *bad = &v->diff->bad->types[c->bad_type];
+	CLEANUP(buf_release) struct buf b = {0};
+	char t[FMT_MAX], u[FMT_MAX], n[FMT_MAX], d[FMT_MAX];
+	double half = c->high_ns - c->delta_ns;
+
+	buf_printf(&b, "%s requests, mean %s, was %s of %s: %s (± %s)",
+		   fmt_count(n, bad->all->latency.cnt),
+		   fmt_ns(t, (uint64_t)bad->all->latency.mean_ns),
+		   fmt_ns(u, (uint64_t)good->all->latency.mean_ns),
+		   fmt_count((char[FMT_MAX]){0}, good->all->latency.cnt),
+		   signed_ns(d, c->delta_ns), fmt_ns((char[FMT_MAX]){0}, (uint64_t)half));
+	requests_put_head(p, strtab_str(v->strings, bad->name), buf_str(&b));
+	heads(p, "good", "bad");
+	for (uint32_t i = 0; i < c->edge_cnt && i < EDGES_TOP; i++)
+		put_edge_change(v, p, &c->edges[i], i == 0);
+	for (uint32_t i = 0; i < c->path_cnt && i < PATHS_TOP; i++)
+		if (fabs(c->paths[i].bad_share - c->paths[i].good_share) >= 0.05)
+			put_path_change(v, p, c, &c->paths[i]);
+}
+
+void requests_put_diff(const struct requests_view *v, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	uint32_t shown = 0;
+
+	requests_input_words(v->base_in, &b);
+	pen_text(p, PEN_DIM, "against ");
+	pen_wrap(p, PEN_PLAIN, 2, 2, buf_str(&b));
+	pen_nl(p);
+	for (uint32_t i = 0; i < v->diff->type_cnt; i++) {
+		const struct type_change *c = &v->diff->types[i];
+
+		if (c->bad_type != REQUEST_ALL && !requests_type_shown(v, c->bad_type))
+			continue;
+		if (shown++ >= TYPES_TOP)
+			continue;
+		if (c->good_type == REQUEST_ALL)
+			requests_put_head(p, strtab_str(v->strings,
+					  v->diff->bad->types[c->bad_type].name), "is new");
+		else if (c->bad_type == REQUEST_ALL)
+			requests_put_head(p, strtab_str(v->strings,
+					  v->diff->good->types[c->good_type].name), "is gone");
+		else
+			put_type_change(v, p, c);
+	}
+	if (shown > TYPES_TOP) {
+		pen_fmt(p, PEN_DIM, "… %u more types: see --type or --json", shown - TYPES_TOP);
+		pen_nl(p);
+	}
+}
+
+/* ---- --trace, text */
+
+static void put_explain_edge(const struct requests_view *v, struct pen *p,
+			     const struct explain_edge *e, bool first)
+{
+	char t[FMT_MAX];
+	double usual = (double)e->took_ns - e->excess_ns;
+
+	edge_cell(v, p, &e->key, p->columns - COL_GOOD - 5, first ? PEN_BOLD : PEN_PLAIN);
+	pen_right(p, PEN_PLAIN, p->columns - COL_BAD, fmt_ns(t, (uint64_t)e->took_ns));
+	if (e->edge != REQUEST_ALL)
+		pen_right(p, PEN_PLAIN, p->columns - COL_DELTA,
+			  fmt_ns(t, usual > 0 ? (uint64_t)usual : 0));
+	else
+		pen_right(p, PEN_DIM, p->columns - COL_DELTA, "none");
+	pen_right(p, first && e->excess_ns > 0 ? PEN_BAD : PEN_PLAIN, p->columns - COL_SHARE,
+		  signed_ns(t, e->excess_ns));
+	pen_right(p, PEN_PLAIN, p->columns, percent(t, e->excess_share));
+	pen_nl(p);
+}
+
+static void explain_words(const struct requests_view *v, struct buf *out)
+{
+	const struct request_explain *x = v->explain;
+	const struct request_type *t;
+	char n[FMT_MAX], ns[FMT_MAX];
+
+	fmt_ns(ns, (uint64_t)x->total_ns);
+	if (x->type == REQUEST_ALL) {
+		buf_printf(out, "%s; no other request is of its type", ns);
+		return;
+	}
+	t = &v->r->types[x->type];
+	buf_printf(out, "%s took %s: longer than %.0f %% of the %s requests of its type",
+		   strtab_str(v->strings, t->name), ns, x->type_percentile,
+		   fmt_count(n, t->all->latency.cnt));
+	if (x->group != REQUEST_ALL)
+		buf_printf(out, ", and than %.0f %% of the %s on its path (path %u of %u)",
+			   x->percentile, fmt_count(n, t->groups[x->group].latency.cnt),
+			   x->group + 1, t->group_cnt);
+}
+
+void requests_put_explain(const struct requests_view *v, struct pen *p)
+{
+	const struct request_explain *x = v->explain;
+	CLEANUP(buf_release) struct buf b = {0};
+	uint32_t top = v->top ? (uint32_t)v->top : EDGES_TOP;
+	char id[TRACE_ID_TEXT];
+
+	requests_put_head(p, "REQUEST", trace_id_text(&v->trace->id, id));
+	explain_words(v, &b);
+	requests_put_line(p, PEN_BOLD, buf_str(&b));
+	heads(p, "took", "usually");
+	for (uint32_t i = 0; i < x->edge_cnt && i < top; i++)
+		put_explain_edge(v, p, &x->edges[x->by_excess[i]], i == 0);
+	if (x->edge_cnt > top) {
+		pen_fmt(p, PEN_DIM, "    … %u more edges", x->edge_cnt - top);
+		pen_nl(p);
+	}
+	pen_nl(p);
+	requests_put_waterfall(v, p, v->trace, ROWS_TEXT, "this");
+}
+
+/* ---- JSON */
+
+static void number(struct json *j, const char *key, double value, int decimals)
+{
+	if (!isfinite(value))
+		json_knull(j, key);
+	else
+		json_kf64_dec(j, key, value, decimals);
+}
+
+static void index_or_null(struct json *j, const char *key, uint32_t idx)
+{
+	if (idx == REQUEST_ALL)
+		json_knull(j, key);
+	else
+		json_ku64(j, key, idx);
+}
+
+static void json_explain_edge(const struct requests_view *v, struct json *j,
+			      const struct explain_edge *e)
+{
+	json_obj(j);
+	requests_json_edge_key(v, &e->key, j);
+	index_or_null(j, "edge", e->edge);
+	json_ki64(j, "begin_ns", e->begin_ns);
+	json_ki64(j, "took_ns", e->took_ns);
+	number(j, "percentile", e->percentile, 2);
+	number(j, "robust_z", e->robust_z, 3);
+	number(j, "excess_ns", e->excess_ns, 0);
+	number(j, "excess_share", e->excess_share, 5);
+	json_obj_end(j);
+}
+
+static void json_explain_waterfall(const struct requests_view *v, struct json *j)
+{
+	const struct waterfall_env env = {.strings = v->strings, .points = v->points,
+					  .arena = v->arena};
+	struct waterfall w;
+
+	json_key(j, "waterfall");
+	if (waterfall_make(v->trace, &env, &w) == 0)
+		waterfall_json(&w, ROWS_JSON, j);
+	else
+		json_null(j);
+}
+
+void requests_json_explain(const struct requests_view *v, struct json *j)
+{
+	const struct request_explain *x = v->explain;
+	char id[TRACE_ID_TEXT];
+
+	if (!x) {
+		json_knull(j, "trace");
+		return;
+	}
+	json_kobj(j, "trace");
+	json_kstr(j, "id", trace_id_text(&v->trace->id, id));
+	json_kstr(j, "type", x->type == REQUEST_ALL
+		  ? NULL : strtab_str(v->strings, v->r->types[x->type].name));
+	index_or_null(j, "group", x->group);
+	json_ki64(j, "total_ns", x->total_ns);
+	number(j, "percentile", x->percentile, 2);
+	number(j, "type_percentile", x->type_percentile, 2);
+	json_karr(j, "edges");
+	for (uint32_t i = 0; i < x->edge_cnt; i++)
+		json_explain_edge(v, j, &x->edges[i]);
+	json_arr_end(j);
+	json_karr(j, "by_excess");
+	for (uint32_t i = 0; i < x->edge_cnt; i++)
+		json_u64(j, x->by_excess[i]);
+	json_arr_end(j);
+	json_explain_waterfall(v, j);
+	json_obj_end(j);
+}
+
+static void json_edge_change(const struct requests_view *v, struct json *j,
+			     const struct edge_change *e)
+{
+	json_obj(j);
+	requests_json_edge_key(v, &e->key, j);
+	number(j, "good_ns", e->good_ns, 0);
+	number(j, "bad_ns", e->bad_ns, 0);
+	number(j, "delta_ns", e->delta_ns, 0);
+	number(j, "low_ns", e->low_ns, 0);
+	number(j, "high_ns", e->high_ns, 0);
+	number(j, "share", e->share, 5);
+	json_obj_end(j);
+}
+
+static void json_type_change(const struct requests_view *v, struct json *j,
+			     const struct type_change *c)
+{
+	const struct request_type *t = c->bad_type != REQUEST_ALL
+		? &v->diff->bad->types[c->bad_type] : &v->diff->good->types[c->good_type];
+
+	json_obj(j);
+	json_kstr(j, "type", strtab_str(v->strings, t->name));
+	json_kstr(j, "in", c->good_type == REQUEST_ALL ? "bad"
+			   : c->bad_type == REQUEST_ALL ? "good" : "both");
+	number(j, "delta_ns", c->delta_ns, 0);
+	number(j, "low_ns", c->low_ns, 0);
+	number(j, "high_ns", c->high_ns, 0);
+	json_karr(j, "edges");
+	for (uint32_t i = 0; i < c->edge_cnt; i++)
+		json_edge_change(v, j, &c->edges[i]);
+	json_arr_end(j);
+	json_karr(j, "paths");
+	for (uint32_t i = 0; i < c->path_cnt; i++) {
+		json_obj(j);
+		index_or_null(j, "good_group", c->paths[i].good_group);
+		index_or_null(j, "bad_group", c->paths[i].bad_group);
+		number(j, "good_share", c->paths[i].good_share, 5);
+		number(j, "bad_share", c->paths[i].bad_share, 5);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	json_obj_end(j);
+}
+
+void requests_json_diff(const struct requests_view *v, struct json *j)
+{
+	if (!v->diff) {
+		json_knull(j, "diff");
+		return;
+	}
+	json_karr(j, "diff");
+	for (uint32_t i = 0; i < v->diff->type_cnt; i++) {
+		const struct type_change *c = &v->diff->types[i];
+
+		if (c->bad_type == REQUEST_ALL || requests_type_shown(v, c->bad_type))
+			json_type_change(v, j, c);
+	}
+	json_arr_end(j);
+}

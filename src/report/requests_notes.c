@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was dropped, mended or not as it should be, from the reader to the
+ * analysis, each with its count: a report shows all that are not 0.
+ */
+#include "base/hash.h"
+#include "report/requests_out.h"
+
+struct list {
+	struct requests_note *notes;
+	size_t cnt;
+};
+
+static void note(struct list *l, const char *what, const char *words, uint64_t cnt)
+{
+	if (cnt && l->cnt < REQUESTS_NOTES_MAX)
+		l->notes[l->cnt++] = (struct requests_note){what, words, cnt};
+}
+
+static void notes_read(struct list *l, const struct requests_input *in)
+{
+	struct spans_stats s = {0};
+
+	for (size_t i = 0; i < in->file_cnt; i++) {
+		const struct spans_stats *f = &in->files[i].stats;
+
+		s.bad_cnt += f->bad_cnt;
+		s.attr_dropped_cnt += f->attr_dropped_cnt;
+		s.ref_dropped_cnt += f->ref_dropped_cnt;
+		s.point_dropped_cnt += f->point_dropped_cnt;
+		s.backwards_cnt += f->backwards_cnt;
+		s.open_cnt += f->open_cnt;
+		s.no_service_cnt += f->no_service_cnt;
+	}
+	note(l, "bad_spans", "spans not understood", s.bad_cnt);
+	note(l, "backwards_spans", "spans ended before they began", s.backwards_cnt);
+	note(l, "open_spans", "spans without an end", s.open_cnt);
+	note(l, "no_service_spans", "spans of a process the file does not describe",
+	     s.no_service_cnt);
+	note(l, "dropped_attributes", "attributes dropped", s.attr_dropped_cnt);
+	note(l, "dropped_references", "references dropped", s.ref_dropped_cnt);
+	note(l, "dropped_points", "events dropped", s.point_dropped_cnt);
+}
+
+static void notes_assembled(struct list *l, const struct assembler_stats *a)
+{
+	note(l, "repeated_spans", "spans read twice", a->duplicate_cnt);
+	note(l, "cut_spans", "spans of requests over the bound", a->cut_span_cnt);
+	note(l, "cut_traces", "requests that lost those", a->cut_trace_cnt);
+	note(l, "cut_attributes", "attributes over the bound", a->cut_attr_cnt);
+	note(l, "cut_references", "references over the bound", a->cut_ref_cnt);
+}
+
+static void notes_graph(struct list *l, const struct graph_stats *g)
+{
+	note(l, "skewed_traces", "requests had clocks that disagree, corrected",
+	     g->skew_trace_cnt);
+	note(l, "skewed_spans", "spans moved by that", g->skew_span_cnt);
+	note(l, "duplicate_spans", "spans there twice", g->duplicate_cnt);
+	note(l, "same_id_spans", "spans with another's id", g->same_id_cnt);
+	note(l, "orphan_spans", "spans without their parent", g->orphan_cnt);
+	note(l, "extra_roots", "roots beside the first", g->extra_root_cnt);
+	note(l, "rootless_traces", "requests without a root", g->rootless_cnt);
+	note(l, "outside_spans", "spans reaching out of their parent, cut", g->outside_cnt);
+	note(l, "async_spans", "spans nobody waits for", g->async_cnt);
+	note(l, "cycles", "rings of parents or references, broken", g->cycle_cnt);
+	note(l, "lost_references", "references to spans not there", g->ref_lost_cnt);
+	note(l, "backward_references", "references against the clock", g->ref_backward_cnt);
+	note(l, "raised_points", "instants moved after what they follow", g->raised_cnt);
+	note(l, "cut_joins", "joins cut to those that ended last", g->join_cut_cnt);
+}
+
+static void notes_analysis(struct list *l, const struct requests_stats *s)
+{
+	note(l, "pathless_traces", "requests without a path", s->bad_cnt);
+	note(l, "type_over_traces", "requests of types over the bound", s->type_over_cnt);
+	note(l, "clipped_times", "times over the bound", s->clipped_cnt);
+	note(l, "folded_edges", "edges folded into \"other\"", s->folded_edge_cnt);
+	note(l, "merged_types", "types with more paths than are told apart", s->merged_cnt);
+	note(l, "id_keys", "keys that are ids, left out", s->id_key_cnt);
+	note(l, "uncopied_traces", "requests too big to be drawn", s->uncopied_cnt);
+}
+
+size_t requests_notes(const struct requests_view *v, struct requests_note *notes)
+{
+	struct list l = {.notes = notes};
+
+	notes_read(&l, v->in);
+	notes_assembled(&l, &v->in->assembled);
+	notes_graph(&l, &v->r->graph_stats);
+	notes_analysis(&l, &v->r->stats);
+	note(&l, "refused_texts", "texts over the bound, taken for none",
+	     v->strings->refused_cnt);
+	return l.cnt;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REQUESTS_OUT_H
+#define REQUESTS_OUT_H
+/*
+ * Renders what requests/ found.  Each appends to out and computes nothing but
+ * the waterfalls of the traces that the result holds.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "requests/graph.h"
+#include "requests/requests.h"
+#include "spans/assemble.h"
+#include "spans/spans.h"
+
+struct arena;
+struct buf;
+struct edge_key;
+struct json;
+struct pen;
+struct points;
+struct requests_diff;
+struct strtab;
+
+struct requests_file {		/* one input */
+	const char *path;
+	struct spans_stats stats;
+};
+
+struct requests_input {
+	const struct requests_file *files;
+	size_t file_cnt;
+	struct assembler_stats assembled;
+	bool stopped;		/* by the user: a part of it only */
+};
+
+struct requests_view {
+	const struct requests_result *r;
+	const struct requests_input *in;
+	const struct strtab *strings;
+	struct points *points;
+	struct arena *arena;
+	const bool *type_shown;		/* by type; NULL: all */
+	size_t top;			/* edges and groups shown in text; 0: a few */
+	bool waterfalls;		/* in JSON: the spans of each group's examples */
+	/* --trace: */
+	const struct trace *trace;	/* NULL: not asked for */
+	const struct request_explain *explain;
+	/* --diff: r is what is compared with base */
+	const struct requests_diff *diff;
+	const struct requests_input *base_in;
+};
+
+/* Under two screens. */
+void requests_text(const struct requests_view *v, struct pen *pen);
+
+/* One object, docs/requests.schema.json; to file as it grows when that is not NULL. */
+void requests_json(const struct requests_view *v, struct buf *out, FILE *file);
+
+/* A page of its own. */
+void requests_html(const struct requests_view *v, struct buf *out);
+
+/*
+ * "type;tracepoint;...;edge NANOSECONDS": the critical paths, each edge below
+ * the spans that were open, summed over the members of each group.
+ */
+void requests_folded(const struct requests_view *v, struct buf *out);
+
+/* Trace events of each group's typical, fast and slow request: its spans and its path. */
+void requests_chrome(const struct requests_view *v, struct buf *out);
+
+/* ---- words, for the renderers */
+
+bool requests_type_shown(const struct requests_view *v, uint32_t type);
+const struct request_group *requests_problem_group(const struct requests_view *v,
+						   const struct request_problem *p);
+
+/* "service name" of a tracepoint; "other" for REQUEST_POINT_NONE. */
+void requests_point_words(const struct requests_view *v, uint32_t point, struct buf *out);
+
+/* "a → b", "a end → b", "in a": at most width columns (0: any), each name losing its middle. */
+void requests_edge_words(const struct requests_view *v, const struct edge_key *k,
+			 unsigned width, struct buf *out);
+
+/* What is wrong with whom and where, one sentence. */
+void requests_problem_words(const struct requests_view *v, const struct request_problem *p,
+			    struct buf *out);
+
+/* "r = 0.93", "η² = 0.61, 4 values"; and how it goes: "1..4: 3.1 ms, 5..16: 9.9 ms". */
+void requests_key_words(const struct requests_view *v, const struct request_key *k,
+			struct buf *out);
+void requests_key_values_words(const struct requests_view *v, const struct request_key *k,
+			       struct buf *out);
+
+const char *request_problem_kind_name(uint8_t kind);	/* "variance", "slow", "paths" */
+const char *request_level_name(uint8_t level);
+
+/* One counted thing about the input, in words; NULL after the last of all kinds. */
+struct requests_note {
+	const char *what;	/* for machines: "bad_spans" */
+	const char *words;	/* "spans not understood" */
+	uint64_t cnt;
+};
+enum { REQUESTS_NOTES_MAX = 48 };
+
+/* Those that are not 0; returns how many. */
+size_t requests_notes(const struct requests_view *v, struct requests_note *notes);
+
+/* The JSON schema as text: docs/requests.schema.json, put in by the Makefile. */
+extern const char embed_requests_schema_json[];
+extern const char embed_requests_js[];
+extern const char embed_requests_css[];
+
+#endif /* REQUESTS_OUT_H */

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was read, the problems in a sentence each, then for each request type
+ * its latency, its paths and, of the group that matters most, the edges, the
+ * keys and one request drawn.  Under two screens: the rest is in the page and
+ * in the JSON.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fmt.h"
+#include "base/hash.h"
+#include "report/pen.h"
+#include "report/requests_text.h"
+#include "report/waterfall.h"
+
+enum {
+	EDGES_TOP = 5,
+	KEYS_TOP = 3,
+	GROUPS_TOP = 4,
+	PROBLEMS_TOP = 5,
+	TYPES_TOP = 8,		/* in a line each */
+	DETAIL_TOP = 2,		/* with edges and keys; the first with a waterfall */
+	WATERFALL_ROWS = 14,
+};
+
+/* From the right: share of variance with its bounds, share of time, mean. */
+enum { COL_VARIANCE = 22, COL_TIME = 30, COL_MEAN = 40 };
+
+void requests_put_head(struct pen *p, const char *title, const char *more)
+{
+	pen_nl(p);
+	pen_text(p, PEN_HEAD, title);
+	pen_text(p, PEN_DIM, "  ");
+	if (p->columns > p->col)
+		pen_cut(p, PEN_DIM, p->columns - p->col, more);
+	pen_nl(p);
+}
+
+void requests_put_line(struct pen *p, enum pen_style style, const char *text)
+{
+	pen_to(p, 2);
+	pen_wrap(p, style, 4, 0, text);
+	pen_nl(p);
+}
+
+void requests_latency_words(const struct latency *l, struct buf *out)
+{
+	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+
+	if (l->cnt == 1) {
+		buf_adds(out, fmt_ns(a, (uint64_t)l->mean_ns));
+		return;
+	}
+	buf_printf(out, "p50 %s, p95 %s, p99 %s, CV %.2f", fmt_ns(a, (uint64_t)l->p50_ns),
+		   fmt_ns(b, (uint64_t)l->p95_ns), fmt_ns(c, (uint64_t)l->p99_ns), l->cv);
+}
+
+/* ---- what was read */
+
+static void formats_words(const struct requests_input *in, struct buf *out)
+{
+	bool seen[SPANS_FORMAT_CNT] = {false};
+
+	for (size_t i = 0; i < in->file_cnt; i++) {
+		enum spans_format f = in->files[i].stats.format;
+
+		if (seen[f])
+			continue;
+		buf_printf(out, "%s%s", out->len ? ", " : "", spans_format_name(f));
+		seen[f] = true;
+	}
+}
+
+void requests_input_words(const struct requests_input *in,
+			  struct buf *out)
+{
+	CLEANUP(buf_release) struct buf formats = {0};
+	uint64_t span_cnt = 0, byte_cnt = 0;
+	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+
+	for (size_t i = 0; i < in->file_cnt; i++) {
+		span_cnt += in->files[i].stats.span_cnt;
+		byte_cnt += in->files[i].stats.plain_bytes;
+	}
+	formats_words(in, &formats);
+	if (in->file_cnt == 1)
+		buf_printf(out, "%s: ", in->files[0].path);
+	else
+		buf_printf(out, "%zu files: ", in->file_cnt);
+	buf_printf(out, "%s, %s, %s spans, %s request%s", buf_str(&formats),
+		   fmt_bytes(a, byte_cnt), fmt_count(b, span_cnt),
+		   fmt_count(c, in->assembled.trace_cnt),
+		   in->assembled.trace_cnt == 1 ? "" : "s");
+	if (in->stopped)
+		buf_adds(out, " (stopped: a part of what there is)");
+}
+
+static void put_bad(struct pen *p, const struct requests_file *f)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	const struct spans_stats *s = &f->stats;
+
+	if (s->cut) {
+		buf_printf(&b, "%s: nothing could be read from offset %llu on: %s", f->path,
+			   (unsigned long long)s->cut_at.off, s->cut_at.why);
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+	}
+	if (!s->bad_shown_cnt)
+		return;
+	buf_clear(&b);
+	buf_printf(&b, "%s: first bad one at offset %llu: %s", f->path,
+		   (unsigned long long)s->bad[0].off, s->bad[0].why);
+	requests_put_line(p, PEN_DIM, buf_str(&b));
+}
+
+/* What is not as it should be, in one paragraph; then the first bad span of each file. */
+static void put_notes(const struct requests_view *v, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	struct requests_note notes[REQUESTS_NOTES_MAX];
+	size_t cnt = requests_notes(v, notes);
+	char t[FMT_MAX];
+
+	for (size_t i = 0; i < cnt; i++)
+		buf_printf(&b, "%s%s %s", i ? ", " : "", fmt_count(t, notes[i].cnt),
+			   notes[i].words);
+	if (cnt)
+		requests_put_line(p, PEN_DIM, buf_str(&b));
+	for (size_t i = 0; i < v->in->file_cnt; i++)
+		put_bad(p, &v->in->files[i]);
+}
+
+/* ---- problems */
+
+static void put_problems(const struct requests_view *v, struct pen *p)
+{
+	uint32_t shown = 0, all = 0;
+
+	requests_put_head(p, "HELD UP", "");
+	for (uint32_t i = 0; i < v->r->problem_cnt; i++) {
+		CLEANUP(buf_release) struct buf b = {0};
+		const struct request_problem *pr = &v->r->problems[i];
+
+		if (!requests_type_shown(v, pr->type))
+			continue;
+		if (++all > PROBLEMS_TOP)
+			continue;
+		pen_fmt(p, PEN_BOLD, "%3u ", ++shown);
+		requests_problem_words(v, pr, &b);
+		pen_wrap(p, shown == 1 ? PEN_BAD : PEN_PLAIN, 4, 3, buf_str(&b));
+		pen_nl(p);
+	}
+	if (!all)
+		requests_put_line(p, PEN_GOOD, "nothing: no path is unsteady or slow beyond the "
+				  "thresholds, or too few requests took it to say so");
+	if (all > shown) {
+		pen_fmt(p, PEN_DIM, "    … %u more: see --html or --json", all - shown);
+		pen_nl(p);
+	}
+}
+
+/* ---- a group */
+
+static void put_edge(const struct requests_view *v, struct pen *p,
+		     const struct request_edge *e, bool first, bool with_variance)
+{
+	CLEANUP(buf_release) struct buf name = {0};
+	char t[FMT_MAX];
+	unsigned columns = p->columns;
+
+	pen_to(p, 4);
+	requests_edge_words(v, &e->key, columns - COL_MEAN - 4, &name);
+	pen_cut(p, first ? PEN_BOLD : PEN_PLAIN, columns - COL_MEAN - 4, buf_str(&name));
+	pen_right(p, PEN_PLAIN, columns - COL_TIME, fmt_ns(t, (uint64_t)e->latency.mean_ns));
+	pen_right(p, PEN_PLAIN, columns - COL_VARIANCE, fmt_share(t, e->time_share));
+	if (with_variance)
+		pen_right(p, PEN_BOLD, columns - COL_VARIANCE + 9,
+			  (snprintf(t, sizeof(t), "%.0f %%", 100 * e->share), t));
+	if (with_variance && isfinite(e->share_low) && isfinite(e->share_high))
+		pen_right(p, PEN_DIM, columns,
+			  (snprintf(t, sizeof(t), "%.0f..%.0f %%", 100 * e->share_low,
+				    100 * e->share_high), t));
+	pen_nl(p);
+}
+
+static void put_edge_heads(struct pen *p, bool with_variance)
+{
+	pen_to(p, 4);
+	pen_text(p, PEN_DIM, "between");
+	pen_right(p, PEN_DIM, p->columns - COL_TIME, "mean");
+	pen_right(p, PEN_DIM, p->columns - COL_VARIANCE, "time");
+	if (with_variance) {
+		pen_right(p, PEN_DIM, p->columns - COL_VARIANCE + 9, "variance");
+		pen_right(p, PEN_DIM, p->columns, "95 % sure");
+	}
+	pen_nl(p);
+}
+
+/* Of too few requests the variance says nothing: then by time. */
+static void put_edges(const struct requests_view *v, struct pen *p,
+		      const struct request_group *g, bool by_time)
+{
+	uint32_t top = v->top ? (uint32_t)v->top : EDGES_TOP, shown = 0;
+	const uint32_t *order = by_time || !g->decided ? g->by_time : g->by_share;
+
+	if (!g->edge_cnt)
+		return;
+	put_edge_heads(p, g->decided);
+	for (; shown < g->edge_cnt && shown < top; shown++)
+		put_edge(v, p, &g->edges[order[shown]], !shown, g->decided);
+	if (shown < g->edge_cnt) {
+		pen_fmt(p, PEN_DIM, "    … %u more edges", g->edge_cnt - shown);
+		pen_nl(p);
+	}
+}
+
+static void put_key(const struct requests_view *v, struct pen *p,
+		    const struct request_group *g, const struct request_key *k)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	pen_to(p, 4);
+	pen_text(p, PEN_BOLD, strtab_str(v->strings, k->key));
+	if (k->point != REQUEST_POINT_NONE) {
+		buf_adds(&b, " of ");
+		requests_point_words(v, k->point, &b);
+	}
+	if (k->edge != REQUEST_ALL && k->edge < g->edge_cnt) {
+		buf_adds(&b, ", with ");
+		requests_edge_words(v, &g->edges[k->edge].key, 60, &b);
+	}
+	buf_adds(&b, ": ");
+	requests_key_words(v, k, &b);
+	buf_adds(&b, "; ");
+	requests_key_values_words(v, k, &b);
+	pen_wrap(p, PEN_PLAIN, 6, 2, buf_str(&b));
+	pen_nl(p);
+}
+
+static void put_keys(const struct requests_view *v, struct pen *p, const struct request_group *g)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < g->key_cnt && shown < KEYS_TOP; i++) {
+		if (!g->keys[i].explains)
+			continue;
+		if (!shown++) {
+			pen_text(p, PEN_DIM, "  explained by");
+			pen_nl(p);
+		}
+		put_key(v, p, g, &g->keys[i]);
+	}
+}
+
+static void copy_words(const char *what, const struct request_copy *c, struct buf *out)
+{
+	char id[TRACE_ID_TEXT], t[FMT_MAX];
+
+	if (c->id.hi || c->id.lo)
+		buf_printf(out, "%s%s%s (%s)", out->len ? ", " : "", what,
+			   trace_id_text(&c->id, id), fmt_ns(t, (uint64_t)c->total_ns));
+}
+
+static void put_copies(struct pen *p, const struct request_group *g)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	copy_words(g->latency.cnt > 1 ? "typical " : "", &g->typical, &b);
+	if (trace_id_cmp(&g->fast.id, &g->typical.id) != 0)
+		copy_words("fast ", &g->fast, &b);
+	if (trace_id_cmp(&g->slow.id, &g->typical.id) != 0)
+		copy_words("slow ", &g->slow, &b);
+	pen_text(p, PEN_DIM, "  traces  ");
+	pen_wrap(p, PEN_PLAIN, 10, 2, buf_str(&b));
+	pen_nl(p);
+}
+
+void requests_put_waterfall(const struct requests_view *v, struct pen *p,
+			    const struct trace *t, uint32_t max_rows, const char *what)
+{
+	const struct waterfall_env env = {.strings = v->strings, .points = v->points,
+					  .arena = v->arena};
+	struct waterfall w;
+	char id[TRACE_ID_TEXT], ns[FMT_MAX];
+
+	if (!t || waterfall_make(t, &env, &w) < 0)
+		return;
+	pen_fmt(p, PEN_DIM, "  %s request %s, %s; %s: the critical path, with its time", what,
+		trace_id_text(&w.id, id), fmt_ns(ns, (uint64_t)w.total_ns),
+		p->ascii ? "#" : "█");
+	pen_nl(p);
+	waterfall_text(&w, max_rows, p);
+}
+
+static void group_title(const struct request_type *t, uint32_t group,
+			const struct request_group *g, struct buf *out)
+{
+	char n[FMT_MAX], s[FMT_MAX];
+
+	fmt_count(n, g->latency.cnt);
+	if (group == REQUEST_ALL)
+		buf_printf(out, "all %s requests: ", n);
+	else
+		buf_printf(out, "path %u of %u, %s request%s (%s): ", group + 1, t->group_cnt, n,
+			   g->latency.cnt == 1 ? "" : "s", fmt_share(s, g->type_share));
+	requests_latency_words(&g->latency, out);
+	if (g->path_cnt > 1)
+		buf_printf(out, "; %u exact paths in one", g->path_cnt);
+}
+
+/* pr: the problem that this is shown for, or NULL. */
+static void put_group(const struct requests_view *v, struct pen *p, const struct request_type *t,
+		      uint32_t group, const struct request_problem *pr)
+{
+	const struct request_group *g = group == REQUEST_ALL ? t->all : &t->groups[group];
+	CLEANUP(buf_release) struct buf b = {0};
+
+	group_title(t, group, g, &b);
+	pen_to(p, 2);
+	pen_wrap(p, PEN_BOLD, 4, 2, buf_str(&b));
+	pen_nl(p);
+	put_edges(v, p, g, pr && pr->kind == PROBLEM_SLOW);
+	put_keys(v, p, g);
+	put_copies(p, g);
+}
+
+/* ---- a type */
+
+static void put_levels(const struct request_type *t, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	char s[FMT_MAX];
+
+	if (t->group_cnt < 2 && t->levels[0].group_cnt < 2)
+		return;
+	for (uint32_t i = 0; i < t->level_cnt; i++) {
+		const struct request_level *l = &t->levels[i];
+
+		if (l->group_cnt < 2 || (i && l->group_cnt == t->levels[i - 1].group_cnt))
+			continue;
+		buf_printf(&b, "%s%s %u%s (%s)", b.len ? ", " : "", request_level_name(l->level),
+			   l->group_cnt, l->merged ? "+" : "", fmt_share(s, l->between_share));
+	}
+	pen_text(p, PEN_DIM, "  paths and the variance between them: ");
+	pen_wrap(p, PEN_DIM, 4, 2, buf_str(&b));
+	pen_nl(p);
+}
+
+static void put_group_row(const struct requests_view *v, struct pen *p, uint32_t number,
+			  const struct request_group *g)
+{
+	CLEANUP(buf_release) struct buf name = {0};
+	char t[FMT_MAX];
+
+	pen_right(p, PEN_PLAIN, 6, (snprintf(t, sizeof(t), "%u", number + 1), t));
+	pen_right(p, PEN_PLAIN, 16, fmt_count(t, g->latency.cnt));
+	pen_right(p, PEN_PLAIN, 26, fmt_ns(t, (uint64_t)g->latency.p50_ns));
+	pen_right(p, PEN_PLAIN, 36, fmt_ns(t, (uint64_t)g->latency.p95_ns));
+	pen_right(p, PEN_PLAIN, 43, (snprintf(t, sizeof(t), "%.2f", g->latency.cv), t));
+	pen_right(p, PEN_PLAIN, 53, fmt_share(t, g->variance_share));
+	pen_to(p, 55);
+	if (g->edge_cnt)
+		requests_edge_words(v, &g->edges[g->by_share[0]].key, p->columns - 55, &name);
+	pen_cut(p, g->decided ? PEN_PLAIN : PEN_DIM, p->columns - 55, buf_str(&name));
+	pen_nl(p);
+}
+
+static void put_groups(const struct requests_view *v, struct pen *p, const struct request_type *t)
+{
+	uint32_t top = v->top ? (uint32_t)v->top : GROUPS_TOP;
+
+	if (t->group_cnt < 2 || p->columns < 70)
+		return;
+	pen_right(p, PEN_DIM, 6, "path");
+	pen_right(p, PEN_DIM, 16, "requests");
+	pen_right(p, PEN_DIM, 26, "p50");
+	pen_right(p, PEN_DIM, 36, "p95");
+	pen_right(p, PEN_DIM, 43, "CV");
+	pen_right(p, PEN_DIM, 53, "variance");
+	pen_to(p, 55);
+	pen_text(p, PEN_DIM, "most of it");
+	pen_nl(p);
+	for (uint32_t i = 0; i < t->group_cnt && i < top; i++)
+		put_group_row(v, p, i, &t->groups[i]);
+	if (t->group_cnt > top) {
+		pen_fmt(p, PEN_DIM, "       … %u more", t->group_cnt - top);
+		pen_nl(p);
+	}
+}
+
+static const struct request_problem *first_problem(const struct requests_view *v, uint32_t type)
+{
+	for (uint32_t i = 0; i < v->r->problem_cnt; i++)
+		if (v->r->problems[i].type == type && v->r->problems[i].kind != PROBLEM_PATHS)
+			return &v->r->problems[i];
+	return NULL;
+}
+
+static void type_head(const struct requests_view *v, const struct request_type *t,
+		      struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	char n[FMT_MAX];
+
+	buf_printf(&b, "%s request%s, ", fmt_count(n, t->all->latency.cnt),
+		   t->all->latency.cnt == 1 ? "" : "s");
+	requests_latency_words(&t->all->latency, &b);
+	pen_nl(p);
+	pen_cut(p, PEN_HEAD, p->columns / 2, strtab_str(v->strings, t->name));
+	pen_text(p, PEN_DIM, "  ");
+	pen_wrap(p, PEN_PLAIN, 2, 2, buf_str(&b));
+	pen_nl(p);
+}
+
+/* The group that the first problem is about, else that of most requests. */
+static void put_type(const struct requests_view *v, struct pen *p, uint32_t type, bool drawn)
+{
+	const struct request_type *t = &v->r->types[type];
+	const struct request_problem *pr = first_problem(v, type);
+	uint32_t group = pr ? pr->group : t->group_cnt ? 0 : REQUEST_ALL;
+	const struct request_group *g = group == REQUEST_ALL ? t->all : &t->groups[group];
+	const struct request_copy *c = pr && g->slow.trace ? &g->slow : &g->typical;
+
+	type_head(v, t, p);
+	put_levels(t, p);
+	put_groups(v, p, t);
+	put_group(v, p, t, group, pr);
+	if (drawn)
+		requests_put_waterfall(v, p, c->trace, WATERFALL_ROWS,
+				       c == &g->slow ? "slow" : "typical");
+}
+
+/* Types with problems first, in the problems' order. */
+static uint32_t *types_in_order(const struct requests_view *v)
+{
+	uint32_t *order = ARENA_ARRAY(v->arena, uint32_t, v->r->type_cnt + 1), cnt = 0;
+	bool *placed = ARENA_ARRAY(v->arena, bool, v->r->type_cnt + 1);
+
+	for (uint32_t i = 0; i < v->r->problem_cnt; i++) {
+		uint32_t type = v->r->problems[i].type;
+
+		if (!placed[type])
+			order[cnt++] = type;
+		placed[type] = true;
+	}
+	for (uint32_t i = 0; i < v->r->type_cnt; i++)
+		if (!placed[i])
+			order[cnt++] = i;
+	return order;
+}
+
+static void put_types(const struct requests_view *v, struct pen *p)
+{
+	const uint32_t *order = types_in_order(v);
+	uint32_t shown = 0, omitted = 0;
+
+	for (uint32_t i = 0; i < v->r->type_cnt; i++) {
+		if (!requests_type_shown(v, order[i]))
+			continue;
+		if (shown < DETAIL_TOP || v->type_shown)
+			put_type(v, p, order[i], shown == 0);
+		else if (shown < TYPES_TOP)
+			type_head(v, &v->r->types[order[i]], p);
+		else
+			omitted++;
+		shown++;
+	}
+	if (omitted) {
+		pen_fmt(p, PEN_DIM, "… %u more types: see --type, --html or --json", omitted);
+		pen_nl(p);
+	}
+}
+
+void requests_text(const struct requests_view *v, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	if (p->columns < PEN_COLUMNS_MIN + 40)
+		p->columns = PEN_COLUMNS_MIN + 40;
+	requests_input_words(v->in, &b);
+	pen_wrap(p, PEN_BOLD, 2, 3, buf_str(&b));
+	pen_nl(p);
+	put_notes(v, p);
+	if (v->explain) {
+		requests_put_explain(v, p);
+		return;
+	}
+	if (v->diff) {
+		requests_put_diff(v, p);
+		return;
+	}
+	put_problems(v, p);
+	put_types(v, p);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REQUESTS_TEXT_H
+#define REQUESTS_TEXT_H
+/*
+ * What the parts of the text of `heldup requests` share; for others there is
+ * requests_out.h.
+ */
+#include "report/pen.h"
+#include "report/requests_out.h"
+
+/* A line between sections: the title, and more in dim. */
+void requests_put_head(struct pen *p, const char *title, const char *more);
+
+/* Indented by two, wrapped. */
+void requests_put_line(struct pen *p, enum pen_style style, const char *text);
+
+/* "p50 9.1 ms, p95 20 ms, p99 31 ms, CV 0.42" */
+void requests_latency_words(const struct latency *l, struct buf *out);
+
+/* "a.json: Jaeger JSON, 3.1 MiB, 4.40 k spans, 400 requests" */
+void requests_input_words(const struct requests_input *in,
+			  struct buf *out);
+
+/* Nothing for a trace that is NULL or has no path. */
+void requests_put_waterfall(const struct requests_view *v, struct pen *p,
+			    const struct trace *t, uint32_t max_rows, const char *what);
+
+void requests_put_explain(const struct requests_view *v, struct pen *p);	/* --trace */
+void requests_put_diff(const struct requests_view *v, struct pen *p);		/* --diff */
+
+#endif /* REQUESTS_TEXT_H */
