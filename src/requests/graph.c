@@ -15,6 +15,7 @@
 #include "base/keysort.h"
 #include "model/trace.h"
 #include "requests/graph_int.h"
+#include "requests/skew.h"
 
 static int by_rest(const void *a, const void *b, void *tree)
 {
@@ -195,6 +196,7 @@ int graph_build(const struct trace *trace, struct points *points, const struct s
 	stats->trace_cnt++;
 	stats->span_cnt += trace->span_cnt;
 	span_tree_make(&ctx, trace, &tree);
+	skew_mend_tree(&tree, arena, stats);
 	span_tree_settle(&tree, stats);
 	nodes_make(&m);
 	graph_preds_make(&m);

@@ -39,7 +39,7 @@ struct tnode {			/* by span index */
 };
 
 /* Differences of times stay far from overflow, whatever a file says. */
-#define TREE_NS_MAX (INT64_C(1) << 60)
+#define TREE_NS_MAX (INT64_C(1) << 59)
 
 struct tref {			/* a reference inside the trace, other than to the parent */
 	uint32_t span, target;

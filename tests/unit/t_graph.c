@@ -163,3 +163,70 @@ TEST(graph_order_of_spans_changes_nothing)
 		}
 	}
 }
+
+static int64_t at(const struct made *m, uint32_t span)
+{
+	return m->graph.nodes[m->graph.spans[span].entry].at_ns;
+}
+
+TEST(graph_clock_of_a_host_is_mended)
+{
+	for (int64_t skew = -500; skew <= 500; skew += 250) {
+		struct made m = {0};
+		const char *hosts[] = {"h1", "h1", "h2", "h2", "h1"};
+
+		ROW(skew);
+		made_span(&m, 1, 0, "front/a", 0, 1000);
+		made_span(&m, 2, 1, "front/b", 100, 700)->kind = SPAN_CLIENT;
+		made_span(&m, 3, 2, "back/c", 200 + skew, 600 + skew)->kind = SPAN_SERVER;
+		made_span(&m, 4, 3, "back/d", 300 + skew, 400 + skew);
+		made_span(&m, 5, 4, "front/e", 310, 380);	/* asked back */
+		for (int i = 0; i < 5; i++)
+			m.spans.items[i].host = strtab_add(&m.strings, hosts[i]);
+		made_path(&m);
+		EQ_S(made_steps(&m), "front/a> front/b> back/c> back/d> front/e> front/e< back/d< "
+				     "back/c< front/b< front/a<");
+		EQ_U(m.stats.skew_trace_cnt, skew != 0);
+		EQ_U(m.stats.skew_span_cnt, skew ? 2 : 0);
+		EQ_U(m.stats.outside_cnt, 0);
+		/* c fits from -100 to 100, the answer to e from -20 to 10: in the middle of both */
+		EQ_I(at(&m, 2), skew ? 195 : 200);
+		EQ_I(at(&m, 3) - at(&m, 2), 100);
+		EQ_I(m.path.total_ns, 1000);
+		made_release(&m);
+	}
+}
+
+/* The same, of a child that may as well have been left alone. */
+TEST(graph_clock_is_left_where_nothing_is_impossible)
+{
+	struct made m = {0};
+
+	made_span(&m, 1, 0, "front/a", 0, 1000);
+	made_span(&m, 2, 1, "back/b", 900, 1200);
+	made_path(&m);
+	EQ_U(m.stats.skew_trace_cnt, 0);
+	EQ_U(m.stats.outside_cnt, 1);
+	EQ_I(at(&m, 1), 900);
+	made_release(&m);
+}
+
+TEST(graph_clocks_of_events)
+{
+	struct made m = {0};
+
+	made_span(&m, 1, 0, "a/a", 0, 0)->flags = SPANF_POINT;
+	made_span(&m, 2, 0, "b/b", 5010, 5010)->flags = SPANF_POINT;
+	made_ref(&m, 1, SPAN_REF_AFTER);
+	made_span(&m, 3, 0, "b/c", 5020, 5020)->flags = SPANF_POINT;
+	made_ref(&m, 2, SPAN_REF_AFTER);
+	made_span(&m, 4, 0, "a/d", 40, 40)->flags = SPANF_POINT;
+	made_ref(&m, 3, SPAN_REF_AFTER);
+	made_path(&m);
+	EQ_S(made_steps(&m), "a/a. b/b. b/c. a/d.");
+	EQ_I(m.path.total_ns, 40);
+	EQ_I(m.path.steps[1].edge_ns, 15);	/* there and back took as long */
+	EQ_I(m.path.steps[2].edge_ns, 10);
+	EQ_U(m.stats.raised_cnt, 0);
+	made_release(&m);
+}
