@@ -275,6 +275,7 @@ bench: all load
 	$(Q)bench/run
 	$(Q)bench/stacks
 	$(Q)bench/calls
+	$(Q)bench/spans
 
 fuzz: fuzzers
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cmp.h"
 #include "model/points.h"
+#include "requests/keys.h"
 #include "requests/requests_int.h"
 
 static uint64_t type_cnt(const struct type *type)
@@ -92,9 +93,17 @@ static void fill_copies(struct leaf *const *leaves, uint32_t cnt, const struct a
 	ret->slow = handed_out(&slow, acc, arena);
 }
 
-static void fill_group(struct requests *r, struct type *type, const struct cut_group *cut,
-		       struct arena *arena, struct request_group *ret)
+/* What the answer is made in. */
+struct making {
+	struct requests *r;
+	struct arena *arena;
+	struct key_tests tests;
+};
+
+static void fill_group(struct making *m, struct type *type, const struct cut_group *cut,
+		       struct request_group *ret)
 {
+	struct arena *arena = m->arena;
 	struct leaf **leaves = ARENA_ARRAY(arena, struct leaf *, cut->leaf_cnt);
 	struct acc *acc;
 
@@ -105,8 +114,10 @@ static void fill_group(struct requests *r, struct type *type, const struct cut_g
 	ret->hash = cut->hash;
 	ret->level = (uint8_t)cut->level;
 	ret->path_cnt = cut->leaf_cnt;
-	group_fill(acc, &type->all, &r->opts, arena, ret);
+	group_fill(acc, &type->all, &m->r->opts, arena, ret);
 	fill_copies(leaves, cut->leaf_cnt, acc, arena, ret);
+	if (ret->decided)
+		keys_test(m->r, leaves, cut->leaf_cnt, arena, &m->tests, ret);
 }
 
 static int by_members(const void *a, const void *b)
@@ -119,17 +130,17 @@ static int by_members(const void *a, const void *b)
 	return 0;
 }
 
-static void fill_groups(struct requests *r, struct type *type, struct cut *cut,
-			struct arena *arena, struct request_type *ret)
+static void fill_groups(struct making *m, struct type *type, struct cut *cut,
+			struct request_type *ret)
 {
-	struct request_group *groups = ARENA_ARRAY(arena, struct request_group, cut->groups.cnt);
+	struct request_group *groups = ARENA_ARRAY(m->arena, struct request_group, cut->groups.cnt);
 	double between = 1;
 
 	vec_sort(&cut->groups, by_members);
 	for (size_t i = 0; i < cut->groups.cnt; i++) {
 		const struct cut_group *c = &cut->groups.items[i];
 
-		fill_group(r, type, c, arena, &groups[i]);
+		fill_group(m, type, c, &groups[i]);
 		for (uint32_t l = 0; l < c->leaf_cnt; l++)
 			type->leaves.items[c->leaves[l]]->group = (uint32_t)i;
 		if (groups[i].decided)
@@ -157,9 +168,10 @@ static uint32_t name_of(const struct requests *r, const struct type *type)
 	return id;
 }
 
-static void fill_type(struct requests *r, struct type *type, struct arena *arena,
-		      struct request_type *ret)
+static void fill_type(struct making *m, struct type *type, struct request_type *ret)
 {
+	const struct requests *r = m->r;
+	struct arena *arena = m->arena;
 	struct request_group *all = ARENA_NEW(arena, struct request_group);
 	struct cut cut;
 
@@ -180,8 +192,10 @@ static void fill_type(struct requests *r, struct type *type, struct arena *arena
 	all->path_cnt = (uint32_t)type->leaves.cnt;
 	group_fill(&type->all, &type->all, &r->opts, arena, all);
 	fill_copies(type->leaves.items, all->path_cnt, &type->all, arena, all);
+	if (all->decided)
+		keys_test(r, type->leaves.items, all->path_cnt, arena, &m->tests, all);
 	ret->all = all;
-	fill_groups(r, type, &cut, arena, ret);
+	fill_groups(m, type, &cut, ret);
 	cut_release(&cut);
 }
 
@@ -198,19 +212,24 @@ const struct requests_result *requests_finish(struct requests *r, struct arena *
 {
 	struct requests_result *result = ARENA_NEW(arena, struct requests_result);
 	struct request_type *types = ARENA_ARRAY(arena, struct request_type, r->types.cnt);
+	struct making m = {.r = r, .arena = arena};
 
 	vec_sort(&r->types, by_requests);
 	for (size_t i = 0; i < r->types.cnt; i++) {
 		hmap_put(&r->by_hash, r->types.items[i]->hash, i);
-		fill_type(r, r->types.items[i], arena, &types[i]);
+		fill_type(&m, r->types.items[i], &types[i]);
 	}
+	keys_judge(r, &m.tests, arena);
 	result->types = types;
 	result->type_cnt = (uint32_t)r->types.cnt;
 	result->stats = r->stats;
 	VEC_FOREACH(&r->types, type)
 		result->stats.merged_cnt += (*type)->level != CSHAPE_EXACT;
+	result->stats.id_key_cnt = m.tests.id_cnt;
+	result->stats.test_cnt = m.tests.items.cnt;
 	result->graph_stats = r->graph_stats;
 	result->opts = r->opts;
+	key_tests_release(&m.tests);
 	problems_find(r, result, arena);
 	return result;
 }

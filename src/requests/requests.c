@@ -121,6 +121,7 @@ static struct leaf *leaf_of(struct type *type, const uint64_t *shape)
 		return type->leaves.items[idx];
 	leaf = xcalloc(1, sizeof(*leaf));
 	memcpy(leaf->shape, shape, sizeof(leaf->shape));
+	leaf->group = REQUEST_ALL;
 	hmap_put(&type->by_shape, shape[type->level], type->leaves.cnt);
 	vec_push(&type->leaves, leaf);
 	return leaf;

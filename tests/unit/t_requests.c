@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 
 #include "requests/critical.h"
+#include "requests/keys.h"
 #include "requests/requests.h"
 
 #include "req_make.h"
@@ -195,6 +197,155 @@ TEST(requests_concurrent_paths_are_in_usable_groups)
 		before = type->levels[i].between_share;
 	}
 	OK(near(before, 0, 1e-12));
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
+
+TEST(requests_explain_one)
+{
+	struct req_maker m = {.random = 1};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	struct request_explain e;
+	const struct explain_edge *first;
+	uint64_t root;
+
+	for (uint64_t i = 1; i <= 500; i++)
+		requests_add(r, steady_but_db(&m, i));
+	result = requests_finish(r, &arena);
+	req_begin(&m, 1000);
+	root = req_span(&m, 0, "front", "GET /cart", 0, 80000);
+	req_span(&m, root, "auth", "check", 1000, 60000);
+	req_span(&m, root, "db", "query", 61000, 75000);
+	EQ_I(requests_explain(r, result, req_trace(&m), &arena, &e), 0);
+	EQ_U(e.type, 0);
+	EQ_U(e.group, 0);
+	OK(e.percentile > 99.9 && e.robust_z > 3);
+	first = &e.edges[e.by_excess[0]];
+	EQ_S(strtab_str(&m.strings, m.points.items.items[first->key.owner].service), "auth");
+	OK(near(first->excess_ns, 55e6, 0.1e6) && first->excess_share > 0.8);
+	EQ_I(first->begin_ns, 1000000);
+	OK(&result->types[0].groups[0].edges[first->edge] ==
+	   edge_of(&m, &result->types[0].groups[0], "auth"));
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
+
+static const struct request_key *key_of(const struct req_maker *m, const struct request_group *g,
+					const char *name)
+{
+	for (uint32_t i = 0; i < g->key_cnt; i++)
+		if (!strcmp(strtab_str(&m->strings, g->keys[i].key), name))
+			return &g->keys[i];
+	return NULL;
+}
+
+/* The query takes as long as it has rows and longer for one tenant; the rest is noise or ids. */
+static const struct trace *explained_by_keys(struct req_maker *m, uint64_t id)
+{
+	static const char *const tenants[] = {"acme", "bolt", "core", "dust"};
+	static const char *const colours[] = {"red", "green", "blue"};
+	int64_t rows = req_random(m, 1000), tenant = req_random(m, 4);
+	int64_t db = 1000 + 10 * rows + (tenant == 2 ? 9000 : 0) + req_random(m, 1000);
+	uint64_t root;
+	char name[32];
+
+	snprintf(name, sizeof(name), "r-%" PRIu64, id);
+	req_begin(m, id);
+	root = req_span(m, 0, "front", "GET /cart", 0, 2000 + db);
+	req_str(m, "request.id", name);
+	req_str(m, "colour", colours[req_random(m, 3)]);
+	req_num(m, "noise", (double)req_random(m, 100));
+	req_num(m, "same", 7);
+	req_span(m, root, "db", "query", 1000, 1000 + db);
+	req_num(m, "rows", (double)rows);
+	req_num(m, "bytes", (double)rows * 64);
+	req_str(m, "tenant", tenants[tenant]);
+	return req_trace(m);
+}
+
+TEST(requests_keys_that_explain)
+{
+	struct req_maker m = {.random = 11};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	const struct request_group *g;
+	const struct request_key *rows, *tenant;
+
+	for (uint64_t i = 1; i <= 3000; i++)
+		requests_add(r, explained_by_keys(&m, i));
+	result = requests_finish(r, &arena);
+	g = &result->types[0].groups[0];
+	rows = key_of(&m, g, "rows");
+	tenant = key_of(&m, g, "tenant");
+	/* rows and bytes always go together: one stands for both */
+	if (!rows)
+		rows = key_of(&m, g, "bytes");
+	OK(rows && tenant);
+	OK(!key_of(&m, g, "rows") || !key_of(&m, g, "bytes"));
+	EQ_U(rows->alias_cnt, 1);
+	EQ_U(rows->kind, KEY_NUMERIC);
+	/* sd of the parts: rows 2.9 ms, tenant 3.9 ms, noise 0.3 ms */
+	OK(near(rows->r, 0.59, 0.06) && rows->explains && rows->p < 1e-30);
+	EQ_U(tenant->kind, KEY_CATEGORICAL);
+	OK(near(tenant->eta2, 0.64, 0.06) && tenant->explains);
+	EQ_U(tenant->value_cnt, 4);
+	OK(rows->value_cnt == KEY_RANGES && rows->values[0].mean_ns < rows->values[4].mean_ns);
+	OK(!key_of(&m, g, "colour") && !key_of(&m, g, "noise") && !key_of(&m, g, "same"));
+	OK(!key_of(&m, g, "request.id") && result->stats.id_key_cnt == 2);
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
+
+/* With a hundred keys of noise, hardly any is called a discovery. */
+TEST(requests_keys_of_noise_are_not_found)
+{
+	struct req_maker m = {.random = 13};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	char name[16];
+
+	for (uint64_t i = 1; i <= 300; i++) {
+		req_begin(&m, i);
+		/* heavy tailed: squares of one over a uniform number */
+		req_span(&m, 0, "front", "GET /", 0, 10 + 1000000 / (1 + req_random(&m, 1000)));
+		for (uint32_t k = 0; k < 100; k++) {
+			snprintf(name, sizeof(name), "k%u", k);
+			req_num(&m, name, (double)req_random(&m, k % 2 ? 3 : 1000));
+		}
+		requests_add(r, req_trace(&m));
+	}
+	result = requests_finish(r, &arena);
+	OK(result->stats.test_cnt >= 100);
+	OK(result->types[0].groups[0].key_cnt <= 1);
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
+
+/* A number as the bins of a key: paths that are the same but for it are apart. */
+TEST(requests_bins_part_paths)
+{
+	const double bounds[] = {500};
+	const struct key_spec specs[] = {
+		{.name = "rows", .bounds = bounds, .bound_cnt = 1}, {.name = "tenant"}};
+	const struct requests_opts opts = {.keys = specs, .key_cnt = 2};
+	struct req_maker m = {.random = 11};
+	struct requests *r = requests_new(&opts, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+
+	for (uint64_t i = 1; i <= 800; i++)
+		requests_add(r, explained_by_keys(&m, i));
+	result = requests_finish(r, &arena);
+	EQ_U(result->types[0].group_cnt, 8);
+	OK(result->types[0].between_share > 0.85);
 	requests_free(r);
 	arena_release(&arena);
 	req_release(&m);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/keys.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/cmp.h"
+#include "model/points.h"
+#include "requests/keys_int.h"
+#include "requests/requests_int.h"
+#include "requests/stats.h"
+
+/* Texts of which more than every second is new are ids: no value has requests enough. */
+static const double id_part = 0.5;
+
+/* Whole numbers as great, each but once, are times or ids. */
+static const double id_number = 4294967296.0;
+
+/* A key that goes with less than a tenth of the variance does not explain it. */
+static const double strength_min = 0.3;
+
+/* One that goes with under a hundredth is not worth a line, however sure it is. */
+static const double listed_min = 0.1;
+
+/* An edge with less of the variance is not worth a test of its own. */
+static const double edge_share_min = 0.1;
+
+struct cell {
+	uint32_t var, row;
+	struct sample_value value;
+};
+
+struct sheet {			/* a group's sample */
+	VEC(const struct sample *) rows;
+	VEC(struct cell) cells;		/* by variable, then row */
+	double *total_ns, *edge_ns;
+	struct target targets[2];
+	uint32_t target_cnt;
+};
+
+void key_tests_release(struct key_tests *t)
+{
+	vec_release(&t->items);
+	vec_release(&t->groups);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct sample *x = *(const struct sample *const *)a;
+	const struct sample *y = *(const struct sample *const *)b;
+
+	CMP(x->hash, y->hash);
+	return trace_id_cmp(&x->id, &y->id);
+}
+
+static int by_var_and_row(const void *a, const void *b)
+{
+	const struct cell *x = a, *y = b;
+
+	CMP(x->var, y->var);
+	CMP(x->row, y->row);
+	return 0;
+}
+
+static double edge_took(const struct sample *s, uint64_t edge)
+{
+	double took = 0;
+
+	for (uint32_t i = 0; i < s->edge_cnt; i++)
+		if (s->edges[i] == edge)
+			took += (double)s->took_ns[i];
+	return took;
+}
+
+static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
+		       const struct request_group *group, struct sheet *ret)
+{
+	const struct request_edge *edge = NULL;
+
+	if (group->edge_cnt)
+		edge = &group->edges[group->by_share[0]];
+	for (uint32_t l = 0; l < leaf_cnt; l++)
+		VEC_FOREACH(&leaves[l]->samples.heap, s)
+			vec_push(&ret->rows, *s);
+	vec_sort(&ret->rows, by_hash);
+	if (ret->rows.cnt > SAMPLES_MAX)
+		ret->rows.cnt = SAMPLES_MAX;
+	ret->total_ns = xcalloc(ret->rows.cnt + 1, sizeof(double));
+	ret->edge_ns = xcalloc(ret->rows.cnt + 1, sizeof(double));
+	for (uint32_t i = 0; i < ret->rows.cnt; i++) {
+		const struct sample *s = ret->rows.items[i];
+
+		ret->total_ns[i] = (double)s->total_ns;
+		ret->edge_ns[i] = edge ? edge_took(s, edge->hash) : 0;
+		for (uint32_t v = 0; v < s->value_cnt; v++)
+			vec_push(&ret->cells, ((struct cell){
+				.var = s->values[v].var, .row = i, .value = s->values[v]}));
+	}
+	vec_sort(&ret->cells, by_var_and_row);
+	ret->targets[ret->target_cnt++] = (struct target){REQUEST_ALL, ret->total_ns};
+	if (edge && edge->share > edge_share_min && group->edge_cnt > 1)
+		ret->targets[ret->target_cnt++] =
+			(struct target){group->by_share[0], ret->edge_ns};
+}
+
+static void sheet_release(struct sheet *s)
+{
+	vec_release(&s->rows);
+	vec_release(&s->cells);
+	free(s->total_ns);
+	free(s->edge_ns);
+}
+
+static uint64_t value_hash(const struct sample_value *v, const struct strtab *strings)
+{
+	const char *str;
+
+	if (v->type != ATTR_STR)
+		return hash_pair(1, hash_bytes(&v->num, sizeof(v->num)));
+	str = strtab_str(strings, (uint32_t)v->str);
+	return hash_pair(2, hash_bytes(str, strlen(str)));
+}
+
+static void label_values(struct column *col, const struct strtab *strings)
+{
+	CLEANUP(hmap_release) struct hmap seen = {0};
+
+	col->numeric = true;
+	for (uint32_t i = 0; i < col->cnt; i++) {
+		uint64_t *slot = hmap_slot(&seen, value_hash(&col->values[i], strings));
+
+		if (!*slot)
+			*slot = ++col->distinct_cnt;
+		col->labels[i] = (uint32_t)*slot - 1;
+		col->hash = hash_pair(col->hash, (uint64_t)col->rows[i] << 32 | col->labels[i]);
+		col->numeric &= col->values[i].type == ATTR_NUM && isfinite(col->values[i].num);
+	}
+}
+
+static bool is_id(const struct column *col)
+{
+	if (!col->numeric)
+		return col->distinct_cnt > id_part * col->cnt;
+	if (col->distinct_cnt < col->cnt)
+		return false;
+	for (uint32_t i = 0; i < col->cnt; i++)
+		if (fabs(col->values[i].num) < id_number ||
+		    floor(col->values[i].num) != col->values[i].num)
+			return false;
+	return true;
+}
+
+/* What one variable of one group is tested with. */
+struct testing {
+	const struct requests *r;
+	const struct request_group *group;
+	const struct sheet *sheet;
+	struct test_room *room;
+	struct arena *arena;
+	struct key_tests *tests;
+	struct hmap by_values;	/* hash of values, kind and target to index of test and 1 */
+};
+
+static bool is_near(const struct request_edge *e, uint32_t point)
+{
+	return e->key.from == point || e->key.to == point || e->key.owner == point;
+}
+
+static int test_text_cmp(const struct key_test *a, const struct key_test *b)
+{
+	CMP(b->near, a->near);
+	CMP(a->text_hash, b->text_hash);
+	return 0;
+}
+
+/* Of tests whose variables always vary together one is kept. */
+static void put_test(struct testing *t, const struct column *col, const struct key_test *new)
+{
+	uint64_t *slot = hmap_slot(&t->by_values, new->values_hash);
+	struct key_test *old;
+	uint32_t aliases;
+
+	if (!*slot) {
+		vec_push(&t->tests->items, *new);
+		*slot = t->tests->items.cnt;
+		old = vec_last(&t->tests->items);
+		if (old->key.p <= t->r->opts.q_max)
+			key_show_values(col, t->sheet->total_ns, t->room, t->arena, &old->key);
+		return;
+	}
+	old = &t->tests->items.items[*slot - 1];
+	aliases = old->key.alias_cnt + 1;
+	if (test_text_cmp(new, old) < 0) {
+		struct request_key key = new->key;
+
+		key.values = old->key.values;
+		key.value_cnt = old->key.value_cnt;
+		*old = *new;
+		old->key = key;
+	}
+	old->key.alias_cnt = aliases;
+}
+
+static void test_one(struct testing *t, const struct column *col, uint32_t var,
+		     const struct target *target, bool as_number)
+{
+	const struct key_var *v = &t->r->vars.items.items[var];
+	const char *name = strtab_str(t->r->strings, v->key);
+	struct key_test test = {.owner = (uint32_t)t->tests->groups.cnt - 1};
+
+	test.key.point = v->point;
+	test.key.key = v->key;
+	test.key.edge = target->edge;
+	test.key.cnt = col->cnt;
+	test.key.distinct_cnt = col->distinct_cnt;
+	test.text_hash = hash_pair(t->r->points->items.items[v->point].hash,
+				   hash_bytes(name, strlen(name)));
+	test.near = t->group->edge_cnt &&
+		    is_near(&t->group->edges[t->group->by_share[0]], v->point);
+	if (as_number)
+		key_test_number(col, target, t->room, &test.key);
+	else
+		key_test_values(col, target, t->room, &test.key);
+	/* Numbers that always come together need not rise together. */
+	test.values_hash = hash_pair(col->hash, target->edge);
+	if (as_number)
+		test.values_hash = hash_pair(test.values_hash,
+					     hash_bytes(t->room->xr, col->cnt * sizeof(double)));
+	put_test(t, col, &test);
+}
+
+static void test_var(struct testing *t, const struct cell *cells, uint32_t cnt)
+{
+	CLEANUP_FREE uint32_t *rows = xmalloc((cnt + 1) * sizeof(*rows));
+	CLEANUP_FREE uint32_t *labels = xmalloc((cnt + 1) * sizeof(*labels));
+	CLEANUP_FREE struct sample_value *values = xmalloc((cnt + 1) * sizeof(*values));
+	struct column col = {.cnt = cnt, .rows = rows, .values = values, .labels = labels};
+
+	if (cnt < KEY_CNT_MIN)
+		return;
+	for (uint32_t i = 0; i < cnt; i++) {
+		rows[i] = cells[i].row;
+		values[i] = cells[i].value;
+	}
+	label_values(&col, t->r->strings);
+	if (col.distinct_cnt < 2)
+		return;
+	if (is_id(&col)) {
+		t->tests->id_cnt++;
+		return;
+	}
+	for (uint32_t i = 0; i < t->sheet->target_cnt; i++) {
+		if (col.numeric && col.distinct_cnt > 2)
+			test_one(t, &col, cells[0].var, &t->sheet->targets[i], true);
+		/* of few values each has some requests */
+		if (!col.numeric || col.distinct_cnt <= KEY_RANGES * 2)
+			test_one(t, &col, cells[0].var, &t->sheet->targets[i], false);
+	}
+}
+
+void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t leaf_cnt,
+	       struct arena *arena, struct key_tests *tests, struct request_group *group)
+{
+	struct sheet sheet = {0};
+	struct testing t = {.r = r, .group = group, .sheet = &sheet, .arena = arena,
+			    .tests = tests, .room = xmalloc(sizeof(*t.room))};
+
+	vec_push(&tests->groups, group);
+	sheet_make(leaves, leaf_cnt, group, &sheet);
+	for (size_t i = 0, end; i < sheet.cells.cnt; i = end) {
+		for (end = i + 1; end < sheet.cells.cnt; end++)
+			if (sheet.cells.items[end].var != sheet.cells.items[i].var)
+				break;
+		test_var(&t, &sheet.cells.items[i], (uint32_t)(end - i));
+	}
+	hmap_release(&t.by_values);
+	free(t.room);
+	sheet_release(&sheet);
+}
+
+static int by_strength(const void *a, const void *b)
+{
+	const struct key_test *x = a, *y = b;
+
+	CMP(x->owner, y->owner);
+	CMP(y->key.explains, x->key.explains);
+	CMP(y->key.strength, x->key.strength);
+	CMP(y->near, x->near);
+	CMP(x->text_hash, y->text_hash);
+	CMP(x->key.kind, y->key.kind);
+	CMP(y->key.edge, x->key.edge);
+	return 0;
+}
+
+/* Each variable once, by its strongest test; tests are one group's, strongest first. */
+static void list_keys(const struct key_test *tests, size_t cnt, double q_max,
+		      struct arena *arena, struct request_group *group)
+{
+	struct request_key *keys = ARENA_ARRAY(arena, struct request_key, KEY_LISTED_MAX);
+	uint32_t listed = 0;
+
+	for (size_t i = 0; i < cnt && listed < KEY_LISTED_MAX; i++) {
+		const struct request_key *k = &tests[i].key;
+		bool known = k->q > q_max || k->strength < listed_min;
+
+		for (uint32_t j = 0; j < listed; j++)
+			known |= keys[j].point == k->point && keys[j].key == k->key;
+		if (!known)
+			keys[listed++] = *k;
+	}
+	group->keys = keys;
+	group->key_cnt = listed;
+}
+
+void keys_judge(const struct requests *r, struct key_tests *tests, struct arena *arena)
+{
+	size_t cnt = tests->items.cnt;
+	CLEANUP_FREE double *p = xmalloc((cnt + 1) * sizeof(*p));
+	CLEANUP_FREE double *q = xmalloc((cnt + 1) * sizeof(*q));
+
+	for (size_t i = 0; i < cnt; i++)
+		p[i] = tests->items.items[i].key.p;
+	stats_fdr(p, cnt, q);
+	for (size_t i = 0; i < cnt; i++) {
+		struct request_key *k = &tests->items.items[i].key;
+
+		k->q = q[i];
+		k->explains = k->q <= r->opts.q_max && k->strength >= strength_min;
+	}
+	vec_sort(&tests->items, by_strength);
+	for (size_t i = 0, end; i < cnt; i = end) {
+		const struct key_test *first = &tests->items.items[i];
+
+		for (end = i + 1; end < cnt && first->owner == tests->items.items[end].owner;)
+			end++;
+		list_keys(first, end - i, r->opts.q_max, arena,
+			  tests->groups.items[first->owner]);
+	}
+}

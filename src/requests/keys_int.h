@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KEYS_INT_H
+#define KEYS_INT_H
+/*
+ * One variable of one group's sample, as keys.c lays it out and key_stats.c
+ * tests it.
+ */
+#include "requests/keys.h"
+#include "requests/samples.h"
+
+struct column {			/* of the requests that have the variable */
+	uint32_t cnt;
+	const uint32_t *rows;	/* which of the sample, ascending */
+	const struct sample_value *values;
+	bool numeric;		/* all are numbers */
+	uint32_t distinct_cnt;
+	uint32_t *labels;	/* by place: 0 for the first value, 1 for the next new one ... */
+	uint64_t hash;		/* of rows and labels */
+};
+
+struct target {			/* what is to be explained: the total, or an edge */
+	uint32_t edge;
+	const double *ns;	/* by row */
+};
+
+/* Room for a test of as many requests as a sample has. */
+struct test_room {
+	double x[SAMPLES_MAX], y[SAMPLES_MAX], xr[SAMPLES_MAX], yr[SAMPLES_MAX];
+	uint32_t order[SAMPLES_MAX], labels[SAMPLES_MAX], cnts[SAMPLES_MAX];
+	double sums[SAMPLES_MAX];
+};
+
+/* Both fill in what they find in key: r, eta2, p, strength. */
+void key_test_number(const struct column *col, const struct target *target,
+		     struct test_room *room, struct request_key *key);
+void key_test_values(const struct column *col, const struct target *target,
+		     struct test_room *room, struct request_key *key);
+
+/* What the requests with each value, or range of values, took; into arena. */
+void key_show_values(const struct column *col, const double *total_ns, struct test_room *room,
+		     struct arena *arena, struct request_key *key);
+
+#endif /* KEYS_INT_H */
