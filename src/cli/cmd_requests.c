@@ -252,6 +252,22 @@ static int export_one(unsigned kind, const struct requests_view *v, struct page_
 	return page_file_write(f, &out, err);
 }
 
+static int explain(const struct set *s, struct requests_view *v, struct err *err)
+{
+	const struct requests_cmd_opts *o = s->cli->opts;
+	struct request_explain *x = ARENA_NEW(&s->cli->arena, struct request_explain);
+
+	if (!s->found)
+		return err_set(err, -ENOENT, "no request '%s' among the %llu that were read",
+			       o->trace_id, (unsigned long long)s->result->stats.trace_cnt);
+	if (requests_explain(s->requests, s->result, s->found, &s->cli->arena, x) < 0)
+		return err_set(err, -EINVAL, "request '%s' has no path from its begin to its end",
+			       o->trace_id);
+	v->trace = s->found;
+	v->explain = x;
+	return 0;
+}
+
 static int show(const struct set *s, const struct set *base, struct page_file *files,
 		struct err *err)
 {
@@ -269,6 +285,8 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 		v.diff = requests_diff(base->result, s->result, v.arena);
 		v.base_in = &base->input;
 	}
+	if (o->trace_id)
+		code = explain(s, &v, err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		to_stdout |= files[k].to_stdout;
 	if (code == 0 && !to_stdout)
@@ -328,6 +346,9 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "type", .metavar = "RE",
 	 .help = "show only request types whose name matches",
 	 OPT_AT(struct requests_cmd_opts, type_re)},
+	{.type = OPT_STRING, .long_name = "trace", .metavar = "ID",
+	 .help = "why was this request slow: it against the others on its path",
+	 OPT_AT(struct requests_cmd_opts, trace_id)},
 	{.type = OPT_STRING, .long_name = "diff", .metavar = "GOOD",
 	 .help = "what is different from this file; the FILEs are the bad ones",
 	 OPT_AT(struct requests_cmd_opts, diff_path)},
@@ -373,6 +394,7 @@ const struct cmd cmd_requests = {
 	.examples = "  heldup requests traces.json.gz             # what is held up, and where\n"
 		    "  heldup requests day1.json day2.json --type GET\n"
 		    "  heldup requests --diff good.json bad.json  # what changed\n"
+		    "  heldup requests traces.json --trace 0008513adeefa797\n"
 		    "  heldup requests traces.json --html page.html",
 	.json_schema = embed_requests_schema_json,
 	.opts = requests_opt_table,
