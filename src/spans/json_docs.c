@@ -10,6 +10,18 @@ uint64_t json_off(const struct json_docs *docs)
 	return docs->base + jsontok_off(&docs->t);
 }
 
+bool docs_key(struct jsontok *t, struct docs_key *ret)
+{
+	struct tok_str key;
+
+	if (!jsontok_key(t, &key))
+		return false;
+	ret->len = key.len;
+	memcpy(ret->text, key.s, key.len < sizeof(ret->text) ? key.len : sizeof(ret->text));
+	ret->s = ret->text;
+	return true;
+}
+
 /* Goes on behind a place that is no JSON; false: nothing follows it. */
 static bool resume(struct jsontok *t)
 {
@@ -20,6 +32,11 @@ static bool resume(struct jsontok *t)
 			return true;
 	}
 	return false;
+}
+
+static uint64_t progress(const struct json_docs *docs)
+{
+	return docs->r->stats->span_cnt + docs->waiting_cnt;
 }
 
 int json_docs_read(struct reading *r, int (*doc)(struct json_docs *docs, void *ctx), void *ctx)
@@ -38,7 +55,7 @@ int json_docs_read(struct reading *r, int (*doc)(struct json_docs *docs, void *c
 
 		while (rc == 0 && jsontok_more(t))
 			rc = doc(&docs, ctx);
-		if (damaged && r->stats->span_cnt != spans_then) {
+		if (damaged && progress(&docs) != spans_then) {
 			reading_bad(r, first.off, "%s", first.why);
 			damaged = false;
 		}
@@ -47,7 +64,7 @@ int json_docs_read(struct reading *r, int (*doc)(struct json_docs *docs, void *c
 		if (!damaged) {
 			first.off = docs.base + t->err_off;
 			snprintf(first.why, sizeof(first.why), "%.*s", SPANS_WHY_MAX - 1, t->msg);
-			spans_then = r->stats->span_cnt;
+			spans_then = progress(&docs);
 			damaged = true;
 		}
 		jsontok_take_miss(t, &off, &why);

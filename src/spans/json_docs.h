@@ -14,8 +14,21 @@
 struct json_docs {
 	struct reading *r;
 	struct jsontok t;
-	uint64_t base;	/* of the first document in the file */
+	uint64_t base;		/* of the first document in the file */
+	uint64_t waiting_cnt;	/* spans that were understood and not yet handed on */
 };
+
+enum { DOCS_KEY_MAX = 48 }; /* more than any key that a reader knows has */
+
+/* A key that stays while its value is read: its text is cut, its len is not. */
+struct docs_key {
+	const char *s;
+	size_t len;
+	char text[DOCS_KEY_MAX];
+};
+
+/* As jsontok_key. */
+bool docs_key(struct jsontok *t, struct docs_key *ret);
 
 /*
  * Calls doc for each document; it reads one value of docs->t and returns 0 or

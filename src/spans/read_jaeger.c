@@ -105,14 +105,15 @@ static void tag_value(struct jaeger *j, struct tag *tag)
 
 static bool take_tag(struct jaeger *j, struct tag *tag)
 {
-	struct tok_str key, name;
+	struct docs_key key;
+	struct tok_str name;
 
 	tag->key = 0;
 	tag->num = 0;
 	tag->is_text = tag->is_num = tag->is_bool = false;
 	if (!jsontok_obj(j->t))
 		return false;
-	while (jsontok_key(j->t, &key)) {
+	while (docs_key(j->t, &key)) {
 		if (tok_is(&key, "key") && jsontok_str(j->t, &name))
 			tag->key = reading_name(j->r, name.s, name.len);
 		else if (tok_is(&key, "value"))
@@ -165,13 +166,14 @@ static void span_tags(struct jaeger *j)
 /* attrs are appended to m's; host and service as far as they are told. */
 static void take_process(struct jaeger *j, struct making *m, struct process *ret)
 {
-	struct tok_str key, name;
+	struct docs_key key;
+	struct tok_str name;
 	struct tag tag;
 
 	*ret = (struct process){0};
 	if (!jsontok_obj(j->t))
 		return;
-	while (jsontok_key(j->t, &key)) {
+	while (docs_key(j->t, &key)) {
 		if (tok_is(&key, "serviceName") && jsontok_str(j->t, &name))
 			ret->service = reading_name(j->r, name.s, name.len);
 		if (!tok_is(&key, "tags") || !jsontok_arr(j->t))
@@ -226,12 +228,13 @@ static void take_ref(struct jaeger *j)
 {
 	struct trace_id trace = {0};
 	uint64_t span = 0;
-	struct tok_str key, v;
+	struct docs_key key;
+	struct tok_str v;
 	unsigned kind = SPAN_REF_LINK;
 
 	if (!jsontok_obj(j->t))
 		return;
-	while (jsontok_key(j->t, &key)) {
+	while (docs_key(j->t, &key)) {
 		if (tok_is(&key, "refType") && jsontok_str(j->t, &v))
 			kind = tok_is(&v, "CHILD_OF") ? REF_CHILD
 			       : tok_is(&v, "FOLLOWS_FROM") ? SPAN_REF_FOLLOWS : SPAN_REF_LINK;
@@ -278,12 +281,12 @@ static void note_fields(struct jaeger *j, struct making *m, uint32_t *ret_name)
 static void take_log(struct jaeger *j)
 {
 	struct note note = {.at_ns = -1};
-	struct tok_str key;
+	struct docs_key key;
 
 	if (!jsontok_obj(j->t))
 		return;
 	making_begin(&j->point, 0);
-	while (jsontok_key(j->t, &key)) {
+	while (docs_key(j->t, &key)) {
 		if (tok_is(&key, "timestamp"))
 			json_time(j->t, US, &note.at_ns);
 		else if (tok_is(&key, "fields"))
@@ -324,7 +327,7 @@ static void take_inline_process(struct jaeger *j)
 }
 
 /* true when the key is one of a span's; its value was read then. */
-static bool span_key(struct jaeger *j, const struct tok_str *key)
+static bool span_key(struct jaeger *j, const struct docs_key *key)
 {
 	struct span *s = &j->m.span;
 	struct tok_str v;
@@ -417,7 +420,7 @@ static int span_end(struct jaeger *j)
 
 static int take_spans(struct jaeger *j)
 {
-	struct tok_str key;
+	struct docs_key key;
 	int rc = 0;
 
 	if (!jsontok_arr(j->t))
@@ -428,7 +431,7 @@ static int take_spans(struct jaeger *j)
 			json_span_bad(j->docs, j->m.off, "span");
 			continue;
 		}
-		while (jsontok_key(j->t, &key))
+		while (docs_key(j->t, &key))
 			span_key(j, &key);
 		rc = span_end(j);
 	}
@@ -519,12 +522,12 @@ static void forget_trace(struct jaeger *j)
 
 static int take_object_keys(struct jaeger *j)
 {
-	struct tok_str key;
+	struct docs_key key;
 	bool inner = false;
 	int rc = 0;
 
 	span_begin(j, json_off(j->docs));
-	while (rc == 0 && jsontok_key(j->t, &key)) {
+	while (rc == 0 && docs_key(j->t, &key)) {
 		if (tok_is(&key, "spans")) {
 			inner = true;
 			rc = take_spans(j);

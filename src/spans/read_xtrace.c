@@ -279,14 +279,15 @@ static int take_events(struct xtrace *x)
 
 static int take_graph(struct xtrace *x)
 {
-	struct tok_str key, v;
+	struct docs_key key;
+	struct tok_str v;
 	int rc = 0;
 
 	x->task = (struct trace_id){0};
 	hmap_clear(&x->by_host);
 	x->clocks.cnt = 0;
 	jsontok_obj(x->t);
-	while (rc == 0 && jsontok_key(x->t, &key)) {
+	while (rc == 0 && docs_key(x->t, &key)) {
 		if (tok_is(&key, "id") && jsontok_str(x->t, &v))
 			x->task = id_trace(v.s, v.len);
 		else if (tok_is(&key, "reports"))

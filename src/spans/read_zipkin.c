@@ -36,11 +36,12 @@ struct zipkin {
 
 static void take_endpoint(struct zipkin *z, bool local)
 {
-	struct tok_str key, v;
+	struct docs_key key;
+	struct tok_str v;
 
 	if (!jsontok_obj(z->t))
 		return;
-	while (jsontok_key(z->t, &key)) {
+	while (docs_key(z->t, &key)) {
 		if (tok_is(&key, "serviceName") && jsontok_str(z->t, &v)) {
 			if (local)
 				z->m.span.service = reading_name(z->r, v.s, v.len);
@@ -74,11 +75,12 @@ static void take_tags(struct zipkin *z)
 static void take_note(struct zipkin *z)
 {
 	struct note note = {.at_ns = -1};
-	struct tok_str key, v;
+	struct docs_key key;
+	struct tok_str v;
 
 	if (!jsontok_obj(z->t))
 		return;
-	while (jsontok_key(z->t, &key)) {
+	while (docs_key(z->t, &key)) {
 		if (tok_is(&key, "timestamp"))
 			json_time(z->t, US, &note.at_ns);
 		else if (tok_is(&key, "value") && jsontok_str(z->t, &v))
@@ -103,7 +105,7 @@ static void take_notes(struct zipkin *z)
 }
 
 /* Keys whose value is a text. */
-static bool text_key(struct zipkin *z, const struct tok_str *key)
+static bool text_key(struct zipkin *z, const struct docs_key *key)
 {
 	struct span *s = &z->m.span;
 	struct tok_str v;
@@ -129,7 +131,7 @@ static bool text_key(struct zipkin *z, const struct tok_str *key)
 	return true;
 }
 
-static void span_key(struct zipkin *z, const struct tok_str *key)
+static void span_key(struct zipkin *z, const struct docs_key *key)
 {
 	struct span *s = &z->m.span;
 	bool shared;
@@ -157,14 +159,14 @@ static int take_span(struct zipkin *z)
 	struct span *s = &z->m.span;
 	uint64_t miss_off;
 	const char *miss;
-	struct tok_str key;
+	struct docs_key key;
 	int rc;
 
 	making_begin(&z->m, json_off(z->docs));
 	z->has_begin = z->has_duration = false;
 	z->notes.cnt = 0;
 	jsontok_obj(z->t);
-	while (jsontok_key(z->t, &key))
+	while (docs_key(z->t, &key))
 		span_key(z, &key);
 	if (jsontok_broken(z->t))
 		return 0;

@@ -18,6 +18,8 @@ static const struct spans_reader *const readers[] = {
 	&reader_jaeger,
 	&reader_xtrace,
 	&reader_xtrace_old,
+	&reader_osprofiler,
+	&reader_osprofiler_redis,
 	&reader_zipkin,
 	&reader_csv,
 };

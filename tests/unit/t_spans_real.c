@@ -73,6 +73,7 @@ TEST(spans_real_json)
 		{"node-load150.jaeger.json.gz", SPANS_JAEGER, 2400, 1974055},
 		{"hdfs-upload.xtrace.json.gz", SPANS_XTRACE_OLD, 2483, 1617751},
 		{"hdfs-download.xtrace.json.gz", SPANS_XTRACE_OLD, 839, 511421},
+		{"openstack-vm-create.osprofiler.json.gz", SPANS_OSPROFILER, 443, 1727072},
 		{"golden/jaeger-ui-critical-path-1.json", SPANS_JAEGER, 3, 0},
 		{"golden/jaeger-ui-critical-path-2.json", SPANS_JAEGER, 3, 0},
 		{"golden/jaeger-ui-critical-path-4.json", SPANS_JAEGER, 3, 0},
