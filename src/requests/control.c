@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rounds.  control_add takes a trace to the nodes it comes through;
+ * control_decide has the strategy say what each tree asks for, takes the
+ * largest first as far as the budget goes, and then switches off what no open
+ * hypothesis needs.  What is on is a function of the nodes.
+ */
+#include "requests/control.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bug.h"
+#include "base/cmp.h"
+#include "requests/hyp.h"
+#include "requests/strip.h"
+
+/* Edges under this part of the largest one's score wait until that is found. */
+#define SCORE_NEXT 0.5
+
+static const char *const names[STRATEGIES] = {
+	[STRATEGY_HEDGE] = "hedge",
+	[STRATEGY_FLAT] = "flat",
+	[STRATEGY_HIERARCHICAL] = "hierarchical",
+};
+
+const char *strategy_name(enum strategy strategy)
+{
+	BUG_ON((int)strategy >= STRATEGIES);
+	return names[strategy];
+}
+
+int strategy_parse(const char *name, enum strategy *ret_strategy)
+{
+	for (int i = 0; i < STRATEGIES; i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		*ret_strategy = (enum strategy)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void defaults_set(struct control_opts *o)
+{
+	o->cv_min = o->cv_min > 0 ? o->cv_min : 0.10;
+	o->slow_pct = o->slow_pct > 0 ? o->slow_pct : 95;
+	o->min_cnt = o->min_cnt ? o->min_cnt : 20;
+	o->budget = o->budget ? o->budget : 8;
+	o->nodes_max = o->nodes_max ? o->nodes_max : 256;
+	o->alpha = o->alpha > 0 ? o->alpha : 0.05;
+	o->enough = o->enough > 0 ? o->enough : 0.80;
+}
+
+/* What earlier runs found is more likely again, what explained nothing is less likely. */
+static void trust_take(struct control *c, const struct forest *earlier)
+{
+	c->trust = ARENA_ARRAY(&c->arena, double, c->point_size);
+	for (uint32_t i = 0; i < c->point_size; i++)
+		c->trust[i] = 1;
+	for (uint32_t i = 0; earlier && i < earlier->decision_cnt; i++) {
+		const struct forest_decision *d = &earlier->decisions[i];
+
+		if (d->kind == DECIDE_LOCALISED && d->owner < c->point_size)
+			c->trust[d->owner] = 3;
+	}
+}
+
+/* Points come in with the traces; all tables by point follow. */
+static void points_grow(struct control *c)
+{
+	uint32_t size = (uint32_t)c->points->items.cnt;
+	bool **tables[] = {&c->always, &c->on, &c->ever, &c->known};
+
+	if (size <= c->point_size)
+		return;
+	size += 64;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		*tables[i] = xrealloc(*tables[i], size);
+		memset(*tables[i] + c->point_size, 0, size - c->point_size);
+	}
+	for (size_t i = 0; i < c->trees.cnt; i++) {
+		struct hyp_tree *t = c->trees.items[i];
+
+		t->barred = xrealloc(t->barred, size);
+		memset(t->barred + c->point_size, 0, size - c->point_size);
+		for (size_t k = 0; k < t->nodes.cnt; k++) {
+			bool **on = &t->nodes.items[k]->on;
+
+			*on = xrealloc(*on, size);
+			memset(*on + c->point_size, 0, size - c->point_size);
+		}
+	}
+	c->point_size = size;
+}
+
+struct control *control_new(const struct space *space, const struct control_opts *opts,
+			    struct points *points, struct strtab *strings)
+{
+	struct control *c = xcalloc(1, sizeof(*c));
+
+	c->space = space;
+	c->points = points;
+	c->strings = strings;
+	if (opts)
+		c->opts = *opts;
+	defaults_set(&c->opts);
+	space_view(space, &c->arena, &c->view);
+	points_grow(c);
+	for (uint32_t i = 0; i < c->view.point_cnt; i++) {
+		uint32_t p = c->view.points[i].point;
+
+		c->known[p] = true;
+		c->always[p] = c->on[p] = space_always(space, p);
+	}
+	trust_take(c, c->opts.earlier);
+	c->opts.earlier = NULL;
+	for (uint32_t i = 0; i < c->view.type_cnt; i++) {
+		hmap_put(&c->by_type, c->view.types[i].hash, c->trees.cnt);
+		vec_push(&c->trees, hyp_tree_new(c, &c->view.types[i]));
+	}
+	return c;
+}
+
+void control_free(struct control *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->trees.cnt; i++)
+		hyp_tree_free(c->trees.items[i]);
+	vec_release(&c->trees);
+	hmap_release(&c->by_type);
+	vec_release(&c->decisions);
+	vec_release(&c->located);
+	free(c->always);
+	free(c->on);
+	free(c->ever);
+	free(c->known);
+	arena_release(&c->arena);
+	arena_release(&c->scratch);
+	arena_release(&c->round_arena);
+	free(c);
+}
+
+bool control_wants(const struct control *c, uint32_t point)
+{
+	return point < c->point_size && c->on[point];
+}
+
+void control_pause(struct control *c, bool paused)
+{
+	c->paused = paused;
+}
+
+void control_add(struct control *c, const struct trace *t)
+{
+	struct hyp_tree *tree;
+	struct seen root = {0};
+
+	arena_clear(&c->scratch);
+	strip_points(t, c->points, c->strings);
+	points_grow(c);
+	tree = hyp_tree_of(c, t, &root);
+	if (!tree)
+		return;
+	c->trace_cnt++;
+	hyp_walk(c, tree, t, &root,
+		 ARENA_ARRAY(&c->scratch, bool, tree->nodes.cnt + 1), true);
+}
+
+uint32_t control_walk(const struct control *c, const struct trace *t, uint32_t *ret_nodes,
+		      uint32_t max)
+{
+	struct control *own = (struct control *)c; /* counters apart nothing changes */
+	struct hyp_tree *tree;
+	struct seen root = {0};
+	uint32_t cnt = 0;
+	bool *came;
+
+	arena_clear(&own->scratch);
+	strip_points(t, own->points, own->strings);
+	points_grow(own);
+	tree = hyp_tree_of(own, t, &root);
+	if (!tree)
+		return 0;
+	came = ARENA_ARRAY(&own->scratch, bool, tree->nodes.cnt + 1);
+	hyp_walk(own, tree, t, &root, came, false);
+	for (size_t i = tree->nodes.cnt; i-- > 0 && cnt < max;) {
+		bool leaf = came[i];
+
+		for (size_t k = i + 1; k < tree->nodes.cnt && leaf; k++)
+			leaf = !(came[k] && tree->nodes.items[k]->parent == i);
+		if (leaf)
+			ret_nodes[cnt++] = (uint32_t)i;
+	}
+	return cnt;
+}
+
+/* ---- words */
+
+const char *point_words(struct control *c, uint32_t point)
+{
+	const struct point *p;
+
+	if (point == FOREST_NONE)
+		return "-";
+	p = &c->points->items.items[point];
+	return arena_printf(&c->round_arena, "%s %s", strtab_str(c->strings, p->service),
+			    strtab_str(c->strings, p->name));
+}
+
+const char *event_words(struct control *c, struct forest_event e)
+{
+	static const char *const kinds[] = {"begin of ", "end of ", ""};
+
+	return arena_printf(&c->round_arena, "%s%s", e.kind <= NODE_NOTE ? kinds[e.kind] : "",
+			    point_words(c, e.point));
+}
+
+struct forest_decision decision_blank(const struct control *c, uint32_t tree, uint32_t node,
+				      enum decision_kind kind)
+{
+	return (struct forest_decision){
+		.kind = kind,
+		.round = c->round,
+		.tree = tree,
+		.node = node,
+		.point = FOREST_NONE,
+		.from = {FOREST_NONE, 0},
+		.to = {FOREST_NONE, 0},
+		.owner = FOREST_NONE,
+		.usual_ns = -1,
+		.p = 1,
+	};
+}
+
+void control_note(struct control *c, const struct forest_decision *d, const char *fmt, ...)
+{
+	struct forest_decision *kept = vec_add(&c->decisions);
+	va_list ap;
+
+	*kept = *d;
+	va_start(ap, fmt);
+	kept->why = arena_vprintf(&c->arena, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- actions */
+
+void hidden_query_of(const struct control *c, uint32_t tree, uint32_t node,
+		     const struct edge_class *edge, struct hidden_query *ret)
+{
+	const struct hyp_tree *t = c->trees.items[tree];
+	const struct hyp_node *n = t->nodes.items[node];
+
+	*ret = (struct hidden_query){
+		.known = t->known,
+		.stripped = n->usual,
+		.known_cnt = t->known_cnt,
+		.on = n->on,
+		.points = c->points,
+		.from = edge->from,
+		.to = edge->to,
+		.owner = edge->owner,
+	};
+}
+
+struct search search_of(const struct control *c, const struct hyp_tree *t, double fresh)
+{
+	return (struct search){.points = c->points, .strings = c->strings, .barred = t->barred,
+			       .fresh = fresh, .trust = c->trust};
+}
+
+void control_found(struct control *c, const struct action *a)
+{
+	struct forest_decision d = a->why;
+	struct hyp_tree *t = c->trees.items[a->tree];
+	struct control_located l = {
+		.tree = a->tree,
+		.node = a->node,
+		.round = c->round,
+		.from = a->edge.from,
+		.to = a->edge.to,
+		.owner = a->edge.owner,
+		.group = d.group,
+		.share_variance = d.share_variance,
+		.excess_ns = t->mode == MODE_SHIFT ? a->gain_ns : 0,
+		.score = a->score,
+	};
+
+	d.kind = DECIDE_LOCALISED;
+	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, in %s, and "
+			    "nothing can split that", a->score * 100,
+		     event_words(c, a->edge.from), event_words(c, a->edge.to),
+		     point_words(c, a->edge.owner));
+	vec_push(&c->located, l);
+	t->located += a->score;
+	t->nodes.items[a->node]->status = HYP_LOCALISED;
+	hmap_put(&t->nodes.items[a->node]->done, a->edge.key, 1);
+}
+
+/* The part of a problem that the search space's own traces cannot have known. */
+static double fresh_of(const struct hyp_tree *t)
+{
+	const struct evidence *e = &t->nodes.items[0]->e;
+	double now = moments_var(&e->live), usual = moments_var(&e->usual);
+
+	if (t->mode == MODE_SHIFT)
+		return 1;
+	return now > usual && now > 0 ? fmax(0.1, 1 - usual / now) : 0.1;
+}
+
+/* Switches the point on for a hypothesis on the edge; false: no room. */
+static bool switch_on(struct control *c, const struct action *a)
+{
+	struct hyp_tree *t = c->trees.items[a->tree];
+	struct hyp_node *n = t->nodes.items[a->node];
+	struct hyp_want want = {.tree = a->tree, .node = a->node, .point = a->pick.point,
+				.from = a->edge.from, .to = a->edge.to,
+				.edge_key = a->edge.key, .expected = a->score};
+	struct forest_decision d = a->why;
+	bool *on = ARENA_ARRAY(&c->round_arena, bool, c->point_size);
+
+	if (c->opts.strategy == STRATEGY_HEDGE) {
+		memcpy(on, c->always, c->point_size);
+		on[a->edge.from.point] = on[a->edge.to.point] = true;
+	} else {
+		memcpy(on, n->on, c->point_size);
+		want.from.point = want.to.point = FOREST_NONE;
+	}
+	on[a->pick.point] = true;
+	want.on = on;
+	if (hyp_pair_new(c, &want) == FOREST_NONE)
+		return false;
+	if (n->status == HYP_OPEN)
+		n->status = HYP_EXPLORED;
+	hmap_put(&n->done, a->edge.key, 1);
+	d.kind = DECIDE_ON;
+	d.point = a->pick.point;
+	d.hidden_cnt = a->pick.hidden_cnt;
+	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, where %u "
+			    "tracepoints are off", a->score * 100,
+		     event_words(c, a->edge.from), event_words(c, a->edge.to),
+		     a->pick.hidden_cnt);
+	return true;
+}
+
+/* Looks what is hidden in the edge; true when a tracepoint is to be switched on. */
+static bool hedge_pick(struct control *c, struct action *a)
+{
+	struct hyp_tree *t = c->trees.items[a->tree];
+	struct hidden_query q;
+	struct stretches ways;
+	struct search s = search_of(c, t, fresh_of(t));
+
+	hidden_query_of(c, a->tree, a->node, &a->edge, &q);
+	hidden_find(&q, &c->round_arena, &ways);
+	search_hedge(&s, &ways, &c->round_arena, &a->pick);
+	return a->pick.point != FOREST_NONE;
+}
+
+static int action_cmp(const void *a, const void *b)
+{
+	const struct action *x = a, *y = b;
+
+	CMP(y->score, x->score);
+	CMP(x->tree, y->tree);
+	CMP(x->edge.key, y->edge.key);
+	CMP(x->node, y->node);
+	return 0;
+}
+
+static bool enough_found(const struct control *c, const struct hyp_tree *t)
+{
+	return !c->opts.keep_going && t->located >= c->opts.enough;
+}
+
+/* The rest of the tree is not looked at any more. */
+static void tree_finish(struct hyp_tree *t)
+{
+	t->finished = true;
+	for (size_t i = 1; i < t->nodes.cnt; i++)
+		if (t->nodes.items[i]->status == HYP_OPEN)
+			t->nodes.items[i]->status = HYP_STOPPED;
+}
+
+static void actions_take(struct control *c, struct actions *actions)
+{
+	uint32_t budget = c->paused ? 0 : c->opts.budget;
+
+	vec_sort(&actions->items, action_cmp);
+	VEC_FOREACH(&actions->items, a) {
+		struct hyp_tree *t = c->trees.items[a->tree];
+
+		if (t->finished || (c->opts.strategy == STRATEGY_HEDGE &&
+				    a->score < SCORE_NEXT * t->top))
+			continue;
+		if (c->opts.strategy == STRATEGY_HEDGE)
+			(void)hedge_pick(c, a);
+		if (a->pick.point == FOREST_NONE) {
+			control_found(c, a);
+			if (enough_found(c, t))
+				tree_finish(t);
+		} else if (budget) {
+			budget -= switch_on(c, a);
+		}
+	}
+}
+
+/* ---- rounds */
+
+static bool pair_open(const struct hyp_tree *t, size_t i)
+{
+	const struct hyp_node *n = t->nodes.items[i];
+
+	return n->active && (n->status == HYP_OPEN || n->status == HYP_LOCALISED);
+}
+
+/* A pair whose points are not all on cannot tell its traces apart any more. */
+static void pairs_rest(struct control *c, const bool *needed)
+{
+	for (size_t t = 0; t < c->trees.cnt; t++) {
+		struct hyp_tree *tree = c->trees.items[t];
+
+		for (size_t i = 1; i < tree->nodes.cnt; i++)
+			for (uint32_t p = 0; p < c->point_size && tree->nodes.items[i]->active; p++)
+				if (tree->nodes.items[i]->on[p] && !needed[p])
+					tree->nodes.items[i]->active = false;
+	}
+}
+
+/* Decides anew what is on: what is always on and what open hypotheses need. */
+static void points_switch(struct control *c, struct control_round *ret)
+{
+	bool *needed = ARENA_ARRAY(&c->round_arena, bool, c->point_size);
+	uint32_t *on = ARENA_ARRAY(&c->round_arena, uint32_t, c->point_size);
+	uint32_t *off = ARENA_ARRAY(&c->round_arena, uint32_t, c->point_size);
+
+	memcpy(needed, c->always, c->point_size);
+	for (size_t t = 0; t < c->trees.cnt; t++) {
+		const struct hyp_tree *tree = c->trees.items[t];
+
+		for (size_t i = 1; i < tree->nodes.cnt; i++)
+			for (uint32_t p = 0; p < c->point_size && pair_open(tree, i); p++)
+				needed[p] |= tree->nodes.items[i]->on[p];
+	}
+	for (uint32_t p = 0; p < c->point_size; p++) {
+		BUG_ON(needed[p] && !c->known[p]);
+		if (needed[p] && !c->on[p])
+			on[ret->on_cnt++] = p;
+		if (!needed[p] && c->on[p])
+			off[ret->off_cnt++] = p;
+		c->ever[p] |= needed[p] && !c->always[p];
+		c->on[p] = needed[p];
+	}
+	pairs_rest(c, needed);
+	ret->on = on;
+	ret->off = off;
+}
+
+static int located_cmp(const void *a, const void *b)
+{
+	const struct control_located *x = a, *y = b;
+
+	CMP(y->score, x->score);
+	CMP(x->round, y->round);
+	CMP(x->tree, y->tree);
+	CMP(x->node, y->node);
+	CMP(x->from.point, y->from.point);
+	return 0;
+}
+
+static void round_fill(struct control *c, struct control_round *ret)
+{
+	ret->round = c->round;
+	ret->decisions = c->decisions.items + c->round_first;
+	ret->decision_cnt = (uint32_t)c->decisions.cnt - c->round_first;
+	vec_sort(&c->located, located_cmp);
+	ret->located = c->located.items;
+	ret->located_cnt = (uint32_t)c->located.cnt;
+	ret->finished = !ret->on_cnt && c->trace_cnt > 0;
+	for (size_t i = 0; i < c->trees.cnt && ret->finished; i++) {
+		const struct hyp_tree *t = c->trees.items[i];
+
+		ret->finished = t->finished || !t->waiting;
+	}
+}
+
+void control_decide(struct control *c, struct control_round *ret)
+{
+	struct actions actions = {0};
+
+	*ret = (struct control_round){0};
+	arena_clear(&c->round_arena);
+	c->round++;
+	c->round_first = (uint32_t)c->decisions.cnt;
+	for (uint32_t i = 0; i < c->trees.cnt; i++) {
+		if (c->trees.items[i]->finished)
+			continue;
+		if (c->opts.strategy == STRATEGY_HEDGE)
+			weigh_tree(c, i, &actions);
+		else
+			paper_tree(c, i, &actions);
+	}
+	actions_take(c, &actions);
+	vec_release(&actions.items);
+	points_switch(c, ret);
+	round_fill(c, ret);
+}
+
+void control_counts(const struct control *c, struct control_counts *ret)
+{
+	*ret = (struct control_counts){
+		.trace_cnt = c->trace_cnt,
+		.bad_trace_cnt = c->bad_trace_cnt,
+		.other_type_cnt = c->other_type_cnt,
+	};
+	for (uint32_t p = 0; p < c->point_size; p++) {
+		ret->point_cnt += c->known[p];
+		ret->always_cnt += c->always[p];
+		ret->on_cnt += c->on[p] && !c->always[p];
+		ret->ever_cnt += c->ever[p];
+	}
+}
+
+uint32_t control_shutdown(struct control *c, uint32_t *ret_points, uint32_t max)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t p = 0; p < c->point_size; p++) {
+		if (c->on[p] && !c->always[p] && cnt < max)
+			ret_points[cnt++] = p;
+		c->on[p] = c->always[p];
+	}
+	for (size_t i = 0; i < c->trees.cnt; i++)
+		tree_finish(c->trees.items[i]);
+	pairs_rest(c, c->always);
+	return cnt;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/hyp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "requests/strip.h"
+
+bool path_has(const struct cpath *p, uint32_t point)
+{
+	for (uint32_t i = 0; i < p->step_cnt; i++)
+		if (p->steps[i].point == point)
+			return true;
+	return false;
+}
+
+bool hyp_see(struct control *c, const struct trace *t, const bool *on, struct arena *arena,
+	     struct seen *ret)
+{
+	struct trace *stripped = ARENA_NEW(arena, struct trace);
+
+	trace_strip(t, on, c->points, c->strings, arena, stripped);
+	ret->trace = stripped;
+	return !graph_build(stripped, c->points, c->strings, arena, &ret->graph, &c->stats) &&
+	       !critical_path(&ret->graph, c->points, arena, &ret->path);
+}
+
+static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
+{
+	struct hyp_node *n = xcalloc(1, sizeof(*n));
+
+	n->parent = want->node;
+	n->point = want->point;
+	n->other = FOREST_NONE;
+	n->active = true;
+	n->round = c->round;
+	n->edge_key = want->edge_key;
+	n->expected = want->expected;
+	n->on = xcalloc(c->point_size, sizeof(*n->on));
+	memcpy(n->on, want->on, c->point_size * sizeof(*n->on));
+	evidence_begin(&n->e, c->points, want->from, want->to);
+	return n;
+}
+
+static void node_free(struct hyp_node *n)
+{
+	evidence_release(&n->e);
+	hmap_release(&n->done);
+	arena_release(&n->arena);
+	free(n->on);
+	free(n);
+}
+
+/* What the space's traces look like with what is on: those in the parent, and of the sign. */
+static void usual_take(struct control *c, struct hyp_tree *t, struct hyp_node *n)
+{
+	const struct hyp_node *up = n->parent == FOREST_NONE ? NULL : t->nodes.items[n->parent];
+
+	n->usual = ARENA_ARRAY(&n->arena, struct seen, t->known_cnt + 1);
+	for (uint32_t i = 0; i < t->known_cnt; i++) {
+		struct seen *s = &n->usual[i];
+
+		if (!t->known[i].full.path.step_cnt || (up && !up->usual[i].path.step_cnt))
+			continue;
+		if (!hyp_see(c, t->known[i].full.trace, n->on, &n->arena, s) ||
+		    (up && path_has(&s->path, n->point) != n->present)) {
+			*s = (struct seen){0};
+			continue;
+		}
+		n->usual_cnt++;
+		evidence_add_usual(&n->e, s);
+	}
+}
+
+static void known_take(struct control *c, struct hyp_tree *t)
+{
+	t->known_cnt = t->type->sample_cnt;
+	t->known = ARENA_ARRAY(&t->arena, struct known, t->known_cnt + 1);
+	for (uint32_t i = 0; i < t->known_cnt; i++) {
+		struct known *k = &t->known[i];
+
+		k->full.trace = &t->type->samples[i];
+		if (graph_build(k->full.trace, c->points, c->strings, &t->arena, &k->full.graph,
+				&c->stats) ||
+		    critical_path(&k->full.graph, c->points, &t->arena, &k->full.path)) {
+			k->full = (struct seen){.trace = k->full.trace};
+			continue;
+		}
+		known_begin(k);
+	}
+}
+
+struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
+{
+	struct hyp_tree *t = xcalloc(1, sizeof(*t));
+	struct hyp_want root = {.node = FOREST_NONE, .point = type->point, .on = c->always,
+				.from = {FOREST_NONE, 0}, .to = {FOREST_NONE, 0}};
+	struct hyp_node *n;
+
+	t->type = type;
+	t->barred = xcalloc(c->point_size, sizeof(*t->barred));
+	known_take(c, t);
+	n = node_new(c, &root);
+	n->present = true;
+	vec_push(&t->nodes, n);
+	usual_take(c, t, n);
+	return t;
+}
+
+void hyp_tree_free(struct hyp_tree *t)
+{
+	for (size_t i = 0; i < t->nodes.cnt; i++)
+		node_free(t->nodes.items[i]);
+	vec_release(&t->nodes);
+	for (uint32_t i = 0; i < t->known_cnt; i++)
+		known_release(&t->known[i]);
+	arena_release(&t->arena);
+	free(t->barred);
+	free(t);
+}
+
+uint32_t hyp_pair_new(struct control *c, const struct hyp_want *want)
+{
+	struct hyp_tree *t = c->trees.items[want->tree];
+	uint32_t at = (uint32_t)t->nodes.cnt;
+
+	if (t->nodes.cnt + 2 > c->opts.nodes_max)
+		return FOREST_NONE;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct hyp_node *n = node_new(c, want);
+
+		n->present = i == 0;
+		n->other = at + 1 - i;
+		usual_take(c, t, n);
+		vec_push(&t->nodes, n);
+	}
+	return at;
+}
+
+struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct seen *ret_root)
+{
+	uint64_t at;
+
+	if (!hyp_see(c, t, c->always, &c->scratch, ret_root)) {
+		c->bad_trace_cnt++;
+		return NULL;
+	}
+	if (!hmap_get(&c->by_type, ret_root->graph.type_hash, &at)) {
+		c->other_type_cnt++;
+		return NULL;
+	}
+	return c->trees.items[at];
+}
+
+void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
+	      const struct seen *root, bool *came, bool count)
+{
+	came[0] = true;
+	if (count)
+		evidence_add(&tree->nodes.items[0]->e, root);
+	for (uint32_t i = 1; i + 1 < tree->nodes.cnt; i += 2) {
+		const struct hyp_node *n = tree->nodes.items[i];
+		struct seen s;
+
+		came[i] = came[i + 1] = came[n->parent];
+		if (!came[i] || (count && !n->active))
+			continue;
+		came[i] = came[i + 1] = false;
+		if (!hyp_see(c, t, n->on, &c->scratch, &s))
+			continue;
+		if (path_has(&s.path, n->point)) {
+			came[i] = true;
+			if (count)
+				evidence_add(&tree->nodes.items[i]->e, &s);
+		} else {
+			came[i + 1] = true;
+			if (count)
+				evidence_add(&tree->nodes.items[i + 1]->e, &s);
+		}
+	}
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HYP_H
+#define HYP_H
+/*
+ * The hypothesis forest while it grows: nodes with the evidence of their
+ * traces.  Private to the control logic; requests/forest.h is what others see.
+ *
+ * A hypothesis is two nodes made together: its number and the next, with and
+ * without its tracepoint on the critical path.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "requests/control.h"
+#include "requests/evidence.h"
+#include "requests/hidden.h"
+#include "requests/search.h"
+#include "requests/space.h"
+
+struct hyp_node {
+	uint32_t parent, point, other;
+	bool present;
+	bool active;		/* all that it needs is on: traces can be told */
+	uint8_t status;		/* enum hypothesis_status */
+	uint32_t round, looks;
+	bool *on;		/* by point: what its traces are stripped to; its own */
+	struct evidence e;
+	uint64_t edge_key;	/* of the parent's edge that it is to split; 0: root */
+	double expected;	/* score that edge had */
+	struct seen *usual;	/* the space's traces as stripped; in arena */
+	uint32_t usual_cnt;	/* of them in this node */
+	struct arena arena;
+	struct hmap done;	/* keys of edges that are dealt with */
+};
+
+struct hyp_tree {
+	const struct space_type *type;
+	struct known *known;	/* its samples */
+	uint32_t known_cnt;
+	VEC(struct hyp_node *) nodes;
+	bool *barred;		/* by point: explained nothing here */
+	bool finished;
+	bool waiting;		/* in this round some node had too little to tell */
+	double top;		/* in this round: largest score that is asked or waited for */
+	double located;		/* score of what was localised */
+	double base_ns;		/* all that is to be explained, once the root told */
+	uint8_t mode;		/* enum hyp_mode */
+	struct arena arena;
+};
+
+enum hyp_mode {
+	MODE_UNKNOWN = 0,
+	MODE_SHIFT,		/* slower than the search space knows it: means */
+	MODE_VARIANCE,		/* shares of the variance */
+	MODE_SLOW,		/* predictable and slow: shares of the time */
+};
+
+struct control {
+	const struct space *space;
+	struct space_view view;
+	struct control_opts opts;
+	struct points *points;
+	struct strtab *strings;
+	struct arena arena;	/* view, words of decisions: for life */
+	struct arena scratch;	/* one trace or one decision */
+	struct arena round_arena;
+	VEC(struct hyp_tree *) trees;
+	struct hmap by_type;
+	/* by point; size point_size, all points that there were at some time */
+	bool *always, *on, *ever, *known;
+	uint32_t point_size;
+	double *trust;
+	VEC(struct forest_decision) decisions;
+	VEC(struct control_located) located;
+	uint32_t round, round_first; /* first decision of the round at hand */
+	bool paused;
+	struct graph_stats stats;
+	uint64_t trace_cnt, bad_trace_cnt, other_type_cnt;
+};
+
+/* ---- hyp.c */
+
+struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type);
+void hyp_tree_free(struct hyp_tree *t);
+
+/* What a new pair of nodes is to look at. */
+struct hyp_want {
+	uint32_t tree, node;	/* parent */
+	uint32_t point;
+	const bool *on;		/* by point: point and what bounds the focus; always-on ones */
+	struct forest_event from, to; /* focus; from.point FOREST_NONE: the whole path */
+	uint64_t edge_key;
+	double expected;
+};
+
+/* Returns the number of the present node; FOREST_NONE when the tree is full. */
+uint32_t hyp_pair_new(struct control *c, const struct hyp_want *want);
+
+/* Strips, makes the graph and walks it; false: no request in it. */
+bool hyp_see(struct control *c, const struct trace *t, const bool *on, struct arena *arena,
+	     struct seen *ret);
+
+/* The tree of a trace and its root's view of it; NULL: none.  In c->scratch. */
+struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct seen *ret_root);
+
+/* Which nodes a trace comes through: came has room for all; seen may be NULL. */
+void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
+	      const struct seen *root, bool *came, bool count);
+
+bool path_has(const struct cpath *p, uint32_t point);
+
+/* ---- decisions */
+
+struct action {
+	uint32_t tree, node;
+	struct edge_class edge;	/* point FOREST_NONE: none */
+	struct pick pick;
+	double score, gain_ns;
+	struct forest_decision why; /* the numbers; its words are filled in when it is taken */
+};
+
+struct actions {
+	VEC(struct action) items;
+};
+
+/* Ours: weigh.c.  The paper's: paper.c.  Append what the tree asks for. */
+void weigh_tree(struct control *c, uint32_t tree, struct actions *out);
+void paper_tree(struct control *c, uint32_t tree, struct actions *out);
+
+/* Notes a decision; words are printf's, in c->arena. */
+void control_note(struct control *c, const struct forest_decision *d, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void control_found(struct control *c, const struct action *a);
+
+/* "exit of service/name". */
+const char *event_words(struct control *c, struct forest_event e);
+const char *point_words(struct control *c, uint32_t point);
+
+struct forest_decision decision_blank(const struct control *c, uint32_t tree, uint32_t node,
+				      enum decision_kind kind);
+void hidden_query_of(const struct control *c, uint32_t tree, uint32_t node,
+		     const struct edge_class *edge, struct hidden_query *ret);
+struct search search_of(const struct control *c, const struct hyp_tree *t, double fresh);
+
+#endif /* HYP_H */

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own strategy.  The root of a tree tells what there is to explain: a
+ * shift (requests take longer than those the search space was learnt from), or
+ * else variance.  Each edge of a node's paths then has a score, its part of
+ * all that is to be explained:
+ *
+ *	shift		how much longer it takes than was usual for this edge, on the
+ *			critical path or beside it, times how often it is on the path;
+ *			the usual time of an edge beside the path counts too, since
+ *			a slow branch becomes critical and all of its edges with it
+ *	variance	its covariance with the request's time, less what was usual
+ *
+ * An edge whose score is sure (sequential.h) and large is dealt with: where
+ * something can be hidden in it, a hypothesis splits it (search.h); where
+ * nothing can, it is found.  Smaller ones wait until larger ones are found, so
+ * that nothing is switched on for what the first finding explains.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cmp.h"
+#include "requests/hyp.h"
+#include "requests/sequential.h"
+
+/* An edge of less than this of all that is to be explained is not worth a tracepoint. */
+#define SCORE_MIN 0.15
+/* A mean that is over the usual one by less than this is no shift that anybody would call slow. */
+#define SHIFT_MIN 0.05
+/* After as many looks without being sure, the largest edge is taken if it is most of it. */
+#define LOOKS_MAX 6
+
+struct suspect {
+	uint32_t class_idx;
+	double gain_ns;		/* shift: mean over usual, for all requests of the node */
+	double score;		/* part of what is to be explained in the whole tree */
+	double p;
+	double share_variance, share_time;
+	double usual_ns;	/* < 0: not known */
+};
+
+struct weighing {
+	struct control *c;
+	struct hyp_tree *t;
+	uint32_t tree, node;
+	struct hyp_node *n;
+	double fraction;	/* of the tree's requests that are in the node */
+	double cnt;
+	struct suspect *suspects;
+	uint32_t suspect_cnt;
+};
+
+static double cv_of(const struct moments *m)
+{
+	double mean = moments_mean(m);
+
+	return mean > 0 ? sqrt(moments_var(m)) / mean : 0;
+}
+
+/* The part of a tree's requests that come through a node. */
+static double fraction_of(const struct hyp_tree *t, uint32_t node)
+{
+	double fraction = 1;
+
+	for (const struct hyp_node *n = t->nodes.items[node]; n->parent != FOREST_NONE;
+	     n = t->nodes.items[n->parent]) {
+		double own = (double)moments_cnt(&n->e.live);
+		double other = (double)moments_cnt(&t->nodes.items[n->other]->e.live);
+
+		fraction *= own + other > 0 ? own / (own + other) : 0.5;
+	}
+	return fraction;
+}
+
+/* Where no sample has an edge: what the time between its two ends was. */
+static double usual_apart(struct weighing *w, const struct edge_class *k)
+{
+	struct hidden_query q;
+	struct stretches ways;
+	double sum = 0;
+
+	hidden_query_of(w->c, w->tree, w->node, k, &q);
+	hidden_find(&q, &w->c->round_arena, &ways);
+	if (!ways.trace_cnt)
+		return -1;
+	for (uint32_t i = 0; i < ways.cnt; i++)
+		for (uint32_t e = 0; e <= ways.items[i].event_cnt; e++)
+			sum += ways.items[i].share * ways.items[i].mean_ns[e];
+	return sum;
+}
+
+static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
+{
+	const struct edge_class *k = &w->n->e.classes.items[i];
+	const struct usual *u = evidence_usual(&w->n->e, k->key);
+	double mean = moments_column_mean(&w->n->e.live, i + 1);
+	double on_path = (double)w->n->e.live.columns[i + 1].cnt / w->cnt;
+	double error = moments_mean_error(&w->n->e.live, i + 1);
+
+	if (u) {
+		double usual = (double)u->sum_ns / (double)u->cnt;
+		double var = (double)u->sum_sq_ns / (double)u->cnt - usual * usual;
+
+		s->usual_ns = usual;
+		error = hypot(error, on_path * sqrt((var > 0 ? var : 0) / (double)u->cnt));
+	} else if (mean > SCORE_MIN / 2 * moments_mean(&w->n->e.live)) {
+		s->usual_ns = usual_apart(w, k);
+	}
+	s->gain_ns = mean - on_path * (s->usual_ns > 0 ? s->usual_ns : 0);
+	s->p = sequential_p(s->gain_ns, error);
+	s->score = w->fraction * s->gain_ns;
+}
+
+static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
+{
+	const struct evidence *e = &w->n->e;
+	struct moments_share share = moments_share(&e->live, i + 1);
+	const struct usual *u = evidence_usual(e, e->classes.items[i].key);
+	double var = moments_var(&e->live), cov = share.value * var;
+
+	if (u)
+		s->usual_ns = (double)u->sum_ns / (double)u->cnt;
+	if (i + 1 < moments_columns(&e->usual) && moments_var(&e->usual) < var / 2)
+		cov -= moments_cov_total(&e->usual, i + 1);
+	s->p = sequential_p(share.value, (share.high - share.low) / 2 / 2.131);
+	s->score = w->fraction * cov;
+	s->gain_ns = moments_column_mean(&e->live, i + 1);
+}
+
+static int suspect_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct hyp_node *n = ctx;
+	const struct suspect *x = a, *y = b;
+
+	CMP(y->score, x->score);
+	CMP(n->e.classes.items[x->class_idx].key, n->e.classes.items[y->class_idx].key);
+	return 0;
+}
+
+/* All edges of the node with their scores in ns or ns², the largest first. */
+static void suspects_fill(struct weighing *w)
+{
+	struct hyp_node *n = w->n;
+	double mean = moments_mean(&n->e.live);
+
+	w->suspects = ARENA_ARRAY(&w->c->round_arena, struct suspect, n->e.classes.cnt + 1);
+	for (uint32_t i = 0; i < n->e.classes.cnt; i++) {
+		struct suspect *s = &w->suspects[w->suspect_cnt];
+
+		if (i + 1 >= moments_columns(&n->e.live) || !n->e.live.columns[i + 1].cnt)
+			continue;
+		w->suspect_cnt++;
+		s->class_idx = i;
+		s->usual_ns = -1;
+		s->share_variance = moments_share(&n->e.live, i + 1).value;
+		s->share_time = mean > 0 ? moments_column_mean(&n->e.live, i + 1) / mean : 0;
+		if (w->t->mode == MODE_SHIFT)
+			shift_weigh(w, i, s);
+		else
+			variance_weigh(w, i, s);
+	}
+	if (w->suspect_cnt > 1)
+		qsort_r(w->suspects, w->suspect_cnt, sizeof(*w->suspects), suspect_cmp, n);
+}
+
+static struct forest_decision numbers_of(const struct weighing *w, const struct suspect *s,
+					 enum decision_kind kind)
+{
+	struct forest_decision d = decision_blank(w->c, w->tree, w->node, kind);
+
+	d.trace_cnt = (uint32_t)w->cnt;
+	d.cv = cv_of(&w->n->e.live);
+	d.mean_ns = moments_mean(&w->n->e.live);
+	if (moments_cnt(&w->n->e.usual))
+		d.usual_ns = moments_mean(&w->n->e.usual);
+	if (s) {
+		const struct edge_class *k = &w->n->e.classes.items[s->class_idx];
+
+		d.from = k->from;
+		d.to = k->to;
+		d.owner = k->owner;
+		d.share_variance = s->share_variance;
+		d.share_time = s->share_time;
+		d.p = s->p;
+	}
+	return d;
+}
+
+/* Is there a problem, and of what kind.  Only the root is asked. */
+static void mode_find(struct weighing *w)
+{
+	const struct evidence *e = &w->n->e;
+	double mean = moments_mean(&e->live), shift, error, p = 1;
+
+	if (moments_cnt(&e->usual) >= w->c->opts.min_cnt) {
+		shift = mean - moments_mean(&e->usual);
+		error = hypot(moments_mean_error(&e->live, MOMENTS_TOTAL),
+			      moments_mean_error(&e->usual, MOMENTS_TOTAL));
+		p = sequential_p(shift, error);
+		if (shift > SHIFT_MIN * mean &&
+		    p < sequential_alpha(w->c->opts.alpha, w->n->looks))
+			w->t->mode = MODE_SHIFT;
+	}
+	if (w->t->mode == MODE_UNKNOWN && cv_of(&e->live) > w->c->opts.cv_min)
+		w->t->mode = MODE_VARIANCE;
+}
+
+/* What all scores are parts of. */
+static void base_find(struct weighing *w)
+{
+	double base = 0;
+
+	for (uint32_t i = 0; i < w->suspect_cnt; i++)
+		base += w->suspects[i].score > 0 ? w->suspects[i].score : 0;
+	w->t->base_ns = base;
+}
+
+static void ask(struct weighing *w, const struct suspect *s, struct actions *out)
+{
+	struct action *a = vec_add(&out->items);
+
+	a->tree = w->tree;
+	a->node = w->node;
+	a->edge = w->n->e.classes.items[s->class_idx];
+	a->score = s->score;
+	a->gain_ns = s->gain_ns;
+	if (s->score > w->t->top)
+		w->t->top = s->score;
+	a->why = numbers_of(w, s, DECIDE_ON);
+}
+
+/* Nothing stands out for long: the tracepoint did not help. */
+static void give_up(struct weighing *w)
+{
+	struct forest_decision d = numbers_of(w, NULL, DECIDE_OFF);
+
+	d.point = w->n->point;
+	w->n->status = HYP_USELESS;
+	w->t->barred[w->n->point] = true;
+	hmap_del(&w->t->nodes.items[w->n->parent]->done, w->n->edge_key);
+	control_note(w->c, &d, "%s explained nothing in %.0f requests: what it splits has no part "
+			       "that stands out", point_words(w->c, w->n->point), w->cnt);
+}
+
+/* Returns whether an edge of the node is to be dealt with or was. */
+static bool suspects_ask(struct weighing *w, struct actions *out)
+{
+	double alpha = sequential_alpha(w->c->opts.alpha, w->n->looks);
+	double expected = w->n->parent == FOREST_NONE ? 1 : w->n->expected;
+	bool any = false, late = w->n->looks >= LOOKS_MAX;
+
+	for (uint32_t i = 0; i < w->suspect_cnt; i++) {
+		struct suspect *s = &w->suspects[i];
+
+		if (s->score < SCORE_MIN)
+			break;
+		if (hmap_get(&w->n->done, w->n->e.classes.items[s->class_idx].key, NULL)) {
+			any = true;
+			continue;
+		}
+		if (s->p > alpha && !(late && s->score > expected / 2))
+			continue;
+		ask(w, s, out);
+		any = true;
+	}
+	return any;
+}
+
+static void wait_for_more(struct weighing *w, const char *what)
+{
+	struct forest_decision d = numbers_of(w, NULL, DECIDE_WAIT);
+
+	w->t->waiting = true;
+	if (w->n->status == HYP_OPEN && w->n->expected > w->t->top)
+		w->t->top = w->n->expected;
+	control_note(w->c, &d, "%s after %.0f requests", what, w->cnt);
+}
+
+static void root_weigh(struct weighing *w)
+{
+	struct forest_decision d;
+
+	if (w->t->mode == MODE_UNKNOWN)
+		mode_find(w);
+	if (w->t->mode != MODE_UNKNOWN)
+		return;
+	d = numbers_of(w, NULL, DECIDE_CALM);
+	w->n->status = HYP_CALM;
+	control_note(w->c, &d, "neither slower than usual nor varying: CV %.1f %%", d.cv * 100);
+}
+
+/* A rare side of a hypothesis may never get enough: it is left when the other has many. */
+static void few_weigh(struct weighing *w)
+{
+	bool root = w->n->parent == FOREST_NONE;
+
+	if (root && !w->cnt)
+		return;
+	if (!root && moments_cnt(&w->t->nodes.items[w->n->other]->e.live) >=
+			     4 * (uint64_t)w->c->opts.min_cnt)
+		w->n->status = HYP_CALM;
+	else
+		wait_for_more(w, "too few to tell");
+}
+
+static void node_weigh(struct weighing *w, struct actions *out)
+{
+	bool root = w->n->parent == FOREST_NONE;
+
+	w->cnt = (double)moments_cnt(&w->n->e.live);
+	w->fraction = fraction_of(w->t, w->node);
+	if (w->cnt < w->c->opts.min_cnt) {
+		few_weigh(w);
+		return;
+	}
+	w->n->looks++;
+	if (root)
+		root_weigh(w);
+	if (w->t->mode == MODE_UNKNOWN)
+		return;
+	suspects_fill(w);
+	if (root)
+		base_find(w);
+	for (uint32_t i = 0; i < w->suspect_cnt && w->t->base_ns > 0; i++)
+		w->suspects[i].score /= w->t->base_ns;
+	if (suspects_ask(w, out) || root)
+		return;
+	if (w->n->looks < LOOKS_MAX)
+		wait_for_more(w, "no edge stands out");
+	else if (w->n->present && w->fraction > SCORE_MIN)
+		give_up(w);
+	else
+		w->n->status = HYP_CALM;
+}
+
+void weigh_tree(struct control *c, uint32_t tree, struct actions *out)
+{
+	struct hyp_tree *t = c->trees.items[tree];
+
+	t->waiting = false;
+	t->top = 0;
+	for (uint32_t i = 0; i < t->nodes.cnt && !t->finished; i++) {
+		struct weighing w = {.c = c, .t = t, .tree = tree, .node = i,
+				     .n = t->nodes.items[i]};
+
+		if (i == 0 || (w.n->active && w.n->status <= HYP_EXPLORED))
+			node_weigh(&w, out);
+	}
+}
