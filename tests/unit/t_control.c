@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/control.h"
+#include "requests/graph.h"
+#include "requests/space.h"
+#include "requests/strip.h"
+#include "trace_make.h"
+#include "unit.h"
+
+/*
+ * A chain of calls one after the other under "top", each with a call inside:
+ * a, a2 in it, b, b2 in it ...  One of the spans is slow.
+ */
+enum { CALLS = 8 };
+
+struct plan {
+	const char *slow;	/* tracepoint, or NULL */
+	int64_t by_us;		/* at most; drawn for each trace */
+};
+
+static uint64_t draw(uint64_t id, uint64_t what)
+{
+	return hash_pair(id, what);
+}
+
+static void call(struct made *m, uint64_t id, char letter, int64_t *at_us, const struct plan *p)
+{
+	char outer[8] = "s/?", inner[8] = "s/?2";
+	int64_t begin = *at_us, work, slow;
+	uint64_t own = m->spans.cnt + 1;
+
+	outer[2] = inner[2] = letter;
+	slow = p->slow ? (int64_t)(draw(id, 99) % (uint64_t)p->by_us) : 0;
+	work = 50 + (int64_t)(draw(id, (uint64_t)letter) % 20);
+	made_span(m, own, 1, outer, 0, 0);
+	*at_us += work + (p->slow && !strcmp(p->slow, outer) ? slow : 0);
+	made_span(m, own + 1, own, inner, *at_us * 1000, 0);
+	*at_us += work + (p->slow && !strcmp(p->slow, inner) ? slow : 0);
+	m->spans.items[own].end_ns = *at_us * 1000;
+	*at_us += 10;
+	m->spans.items[own - 1].begin_ns = begin * 1000;
+	m->spans.items[own - 1].end_ns = *at_us * 1000;
+	*at_us += 5;
+}
+
+static const struct trace *chain(struct made *m, uint64_t id, const struct plan *p)
+{
+	int64_t at_us = 20;
+
+	made_clear(m);
+	made_span(m, 1, 0, "s/top", 0, 0);
+	for (int i = 0; i < CALLS; i++)
+		call(m, id, (char)('a' + i), &at_us, p);
+	m->spans.items[0].end_ns = at_us * 1000;
+	made_trace(m);
+	m->trace.id = (struct trace_id){0, id};
+	return &m->trace;
+}
+
+static uint32_t point(struct made *m, const char *name)
+{
+	return points_add(&m->points, &m->strings, strtab_add(&m->strings, "s"),
+			  strtab_add(&m->strings, name));
+}
+
+static struct space *learn(struct made *m)
+{
+	struct space *s = space_new(&m->points, &m->strings);
+	struct plan none = {NULL, 1};
+
+	for (uint64_t id = 1; id <= 100; id++)
+		space_add(s, chain(m, id, &none));
+	return s;
+}
+
+/* One round: cnt traces from id on, as what is on shows them; step -1: the last first. */
+static void round_of(struct made *m, struct control *c, const struct plan *p, uint64_t id,
+		     uint64_t cnt, bool backwards, struct control_round *ret)
+{
+	struct arena a = {0};
+	bool on[256] = {0};
+
+	OK(m->points.items.cnt < 256);
+	for (uint32_t i = 0; i < m->points.items.cnt; i++)
+		on[i] = control_wants(c, i);
+	for (uint64_t i = 0; i < cnt; i++) {
+		struct trace seen;
+
+		trace_strip(chain(m, id + (backwards ? cnt - 1 - i : i), p), on, &m->points,
+			    &m->strings, &a, &seen);
+		control_add(c, &seen);
+		arena_clear(&a);
+	}
+	arena_release(&a);
+	control_decide(c, ret);
+}
+
+/* Rounds until it has ended or found something; returns how many. */
+static uint32_t search_run(struct made *m, struct control *c, const struct plan *p,
+			   struct control_round *ret)
+{
+	uint32_t round = 0;
+
+	do {
+		round_of(m, c, p, 1000 + round * 100, 100, false, ret);
+		round++;
+	} while (!ret->finished && round < 40);
+	return round;
+}
+
+TEST(control_finds_each_slow_call_with_few_tracepoints)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	uint32_t ever = 0;
+
+	for (int i = 0; i < CALLS * 2; i++) {
+		char name[8] = "s/?2";
+		struct plan p = {name, 2000};
+		struct control_counts cnt;
+		struct control_round r;
+		struct control *c = control_new(s, NULL, &m.points, &m.strings);
+
+		ROW(i);
+		name[2] = (char)('a' + i / 2);
+		name[3] = i % 2 ? '2' : '\0';
+		search_run(&m, c, &p, &r);
+		OK(r.finished);
+		OK(r.located_cnt >= 1);
+		EQ_U(r.located[0].from.point, point(&m, name + 2));
+		EQ_U(r.located[0].from.kind, NODE_ENTRY);
+		OK(r.located[0].score > 0.8);
+		control_counts(c, &cnt);
+		EQ_U(cnt.point_cnt, CALLS * 2 + 1);
+		EQ_U(cnt.always_cnt, 1);
+		ever += cnt.ever_cnt;
+		control_free(c);
+	}
+	/* Of 16; the paper's binary search takes 4 to see both ends of one of 33 edges. */
+	OK(ever <= 4 * CALLS * 2);
+	space_free(s);
+	made_release(&m);
+}
+
+TEST(control_is_calm_when_nothing_is_slow)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan none = {NULL, 1};
+
+	for (int strategy = 0; strategy < STRATEGIES; strategy++) {
+		struct control_opts o = {.strategy = (enum strategy)strategy};
+		struct control *c = control_new(s, &o, &m.points, &m.strings);
+		struct control_counts cnt;
+		struct control_round r;
+
+		ROW(strategy);
+		for (uint64_t i = 0; i < 5; i++)
+			round_of(&m, c, &none, 5000 + i * 100, 100, false, &r);
+		OK(r.finished);
+		EQ_U(r.located_cnt, 0);
+		control_counts(c, &cnt);
+		EQ_U(cnt.ever_cnt, 0);
+		control_free(c);
+	}
+	space_free(s);
+	made_release(&m);
+}
+
+static void forests_same(const struct forest *a, const struct forest *b)
+{
+	EQ_U(a->decision_cnt, b->decision_cnt);
+	for (uint32_t i = 0; i < a->decision_cnt; i++) {
+		ROW(i);
+		EQ_S(a->decisions[i].why, b->decisions[i].why);
+		EQ_U(a->decisions[i].point, b->decisions[i].point);
+		OK(a->decisions[i].share_variance == b->decisions[i].share_variance);
+	}
+	EQ_U(a->trees[0].node_cnt, b->trees[0].node_cnt);
+	for (uint32_t i = 0; i < a->trees[0].node_cnt; i++) {
+		const struct forest_node *x = &a->trees[0].nodes[i], *y = &b->trees[0].nodes[i];
+
+		ROW(i);
+		EQ_U(x->group_cnt, y->group_cnt);
+		OK(x->mean_ns == y->mean_ns && x->cv == y->cv && x->explained == y->explained);
+		for (uint32_t g = 0; g < x->group_cnt; g++) {
+			EQ_U(x->groups[g].hash, y->groups[g].hash);
+			EQ_U(x->groups[g].representative.lo, y->groups[g].representative.lo);
+			OK(x->groups[g].edges[0].share_low == y->groups[g].edges[0].share_low);
+		}
+	}
+}
+
+TEST(control_order_of_a_rounds_traces_changes_nothing)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan p = {"s/e2", 2000};
+	struct arena a = {0};
+
+	for (int strategy = 0; strategy < STRATEGIES; strategy++) {
+		struct control_opts o = {.strategy = (enum strategy)strategy};
+		struct control *c[2];
+
+		for (int i = 0; i < 2; i++) {
+			struct control_round r;
+
+			c[i] = control_new(s, &o, &m.points, &m.strings);
+			for (uint64_t k = 0; k < 6; k++)
+				round_of(&m, c[i], &p, 1000 + k * 100, 100, i == 1, &r);
+		}
+		forests_same(control_forest(c[0], &a), control_forest(c[1], &a));
+		control_free(c[0]);
+		control_free(c[1]);
+	}
+	arena_release(&a);
+	space_free(s);
+	made_release(&m);
+}
+
+/* What must hold of any forest. */
+static void forest_check(const struct made *m, const struct space *s, const struct forest *f)
+{
+	const struct forest_tree *t = &f->trees[0];
+
+	EQ_U(f->tree_cnt, 1);
+	EQ_U(t->nodes[0].parent, FOREST_NONE);
+	for (uint32_t i = 1; i < t->node_cnt; i++) {
+		const struct forest_node *n = &t->nodes[i], *o = &t->nodes[n->other];
+		uint64_t cnt = n->other_trace_cnt;
+
+		ROW(i);
+		OK(n->parent < i);
+		EQ_U(o->other, i);
+		OK(n->present != o->present);
+		EQ_U(n->point, o->point);
+		EQ_U(n->parent, o->parent);
+		OK(space_has(s, n->point) && !space_always(s, n->point));
+		for (uint32_t g = 0; g < n->group_cnt; g++) {
+			double share = 0;
+
+			cnt += n->groups[g].times.cnt;
+			for (uint32_t e = 0; e < n->groups[g].edge_cnt; e++)
+				share += n->groups[g].edges[e].share_variance;
+			NEAR(share, n->groups[g].times.sd_ns > 0, 1e-9);
+		}
+		EQ_U(cnt, n->trace_cnt);
+		OK(n->explained >= 0 && n->explained <= 1);
+	}
+	for (uint32_t i = 0; i < f->decision_cnt; i++)
+		OK(f->decisions[i].point == FOREST_NONE ||
+		   f->decisions[i].point < m->points.items.cnt);
+}
+
+TEST(control_forest_holds_together_and_shutdown_leaves_nothing_on)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan p = {"s/c", 2000};
+	struct arena a = {0};
+
+	for (int strategy = 0; strategy < STRATEGIES; strategy++) {
+		struct control_opts o = {.strategy = (enum strategy)strategy};
+		struct control *c = control_new(s, &o, &m.points, &m.strings);
+		struct control_counts cnt;
+		struct control_round r;
+		uint32_t off[64], nodes[64];
+
+		ROW(strategy);
+		search_run(&m, c, &p, &r);
+		forest_check(&m, s, control_forest(c, &a));
+		OK(control_walk(c, chain(&m, 7, &p), nodes, 64) >= 1);
+		control_counts(c, &cnt);
+		EQ_U(control_shutdown(c, off, 64), cnt.on_cnt);
+		control_counts(c, &cnt);
+		EQ_U(cnt.on_cnt, 0);
+		OK(control_wants(c, point(&m, "top")));
+		control_free(c);
+	}
+	arena_release(&a);
+	space_free(s);
+	made_release(&m);
+}
+
+TEST(control_paused_switches_nothing_on)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan p = {"s/c", 2000};
+	struct control *c = control_new(s, NULL, &m.points, &m.strings);
+	struct control_round r;
+
+	control_pause(c, true);
+	round_of(&m, c, &p, 1000, 100, false, &r);
+	EQ_U(r.on_cnt, 0);
+	control_pause(c, false);
+	round_of(&m, c, &p, 2000, 100, false, &r);
+	EQ_U(r.on_cnt, 1);
+	control_free(c);
+	space_free(s);
+	made_release(&m);
+}
