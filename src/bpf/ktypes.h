@@ -145,6 +145,9 @@ struct net {
 
 struct mm_struct {
 	unsigned long exec_vm;
+	unsigned long mmap_base;
+	unsigned long start_code, end_code;
+	struct file *exe_file;
 };
 
 struct task_struct {

@@ -551,6 +551,8 @@ int hu_exec(u64 *ctx)
 	t->tid = p->pid;
 	maps_forget(p->tgid);
 	send_task(p, TASK_EXEC, 0, watch_ns());
+	if (with_stacks && !t->light && !is_resting())
+		maps_ask(watch_ns());
 	return 0;
 }
 

@@ -44,14 +44,6 @@ struct hu_walks_map {
 	__type(value, struct unw_state);
 } hu_walks SEC(".maps");
 
-/* Preallocated: older kernels let a clock's program use no other. */
-struct hu_maps_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, UNW_SET_MAX);
-	__type(key, u32);
-	__type(value, struct unw_proc);
-} hu_maps SEC(".maps");
-
 struct hu_stack_seen_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -85,18 +77,32 @@ static __always_inline void count_walk(struct unw_cpu *c, u32 what)
 	c->cnt[MASKED(what, UNWC_CNT - 1)]++;
 }
 
-/* Tells user space, once, that the mappings of tgid are unknown or have changed. */
-static __always_inline void maps_ask(struct unw_proc *p, u32 tgid, u64 vm, u64 now)
+/*
+ * Tells user space, once, that the mappings of the current task's process are
+ * unknown or have changed; wakes it where nothing is known, for the process may
+ * not live long.  Global functions, which the verifier looks at once.
+ */
+__noinline int maps_ask(u64 now)
 {
-	struct unw_proc fresh = {.asked = 1, .seen_vm = vm};
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct mm_struct *mm = cur->mm;
+	u32 tgid = cur->tgid;
+	struct unw_proc fresh = {.asked = 1}, *p;
 	struct wire_maps *w;
 
+	if (!mm)
+		return 0;
+	fresh.seen_vm = mm->exec_vm;
+	p = bpf_map_lookup_elem(&hu_maps, &tgid);
 	if (p) {
-		if (p->asked || __sync_val_compare_and_swap(&p->asked, 0, 1))
-			return;
-		p->seen_vm = vm;
+		/* again while it loads its libraries */
+		if ((p->set || p->seen_vm == fresh.seen_vm) &&
+		    (p->asked || __sync_val_compare_and_swap(&p->asked, 0, 1)))
+			return 0;
+		p->asked = 1;
+		p->seen_vm = fresh.seen_vm;
 	} else if (bpf_map_update_elem(&hu_maps, &tgid, &fresh, BPF_NOEXIST)) {
-		return;
+		return 0;
 	}
 	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
 	if (!w) {
@@ -105,12 +111,30 @@ static __always_inline void maps_ask(struct unw_proc *p, u32 tgid, u64 vm, u64 n
 			p->asked = 0;
 		else
 			bpf_map_delete_elem(&hu_maps, &tgid);
-		return;
+		return 0;
 	}
 	hdr_fill(&w->hdr, WIRE_MAPS, sizeof(*w), tgid, now);
 	w->tgid = tgid;
+	w->exec_vm = fresh.seen_vm;
+	w->start_code = mm->start_code;
+	w->mmap_base = mm->mmap_base;
+	exe_of(mm, &w->exe);
 	w->pad = 0;
-	bpf_ringbuf_submit(w, ring_flags());
+	bpf_ringbuf_submit(w, p && p->set ? ring_flags() : BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* The set of the current task's mappings, 0 if there is none; asks where it is not up to date. */
+__noinline int maps_set(u64 now)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct mm_struct *mm = cur->mm;
+	u32 tgid = cur->tgid;
+	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &tgid);
+
+	if (!p || (mm && p->exec_vm != mm->exec_vm))
+		maps_ask(now);
+	return p ? p->set : 0;
 }
 
 /* A forked process has its parent's mappings until it changes them. */
@@ -127,8 +151,10 @@ static __always_inline void maps_share(u32 parent, u32 child)
 
 static __always_inline void maps_forget(u32 tgid)
 {
-	if (with_stacks)
+	if (with_stacks) {
 		bpf_map_delete_elem(&hu_maps, &tgid);
+		fresh_forget(tgid);
+	}
 }
 
 static __always_inline bool has_user(struct task_struct *p)
@@ -178,28 +204,22 @@ static __always_inline u32 stack_at_call(struct task_struct *cur, u64 now)
 static __always_inline void walk_user(struct unw_state *st, struct task_struct *cur, u64 now)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
-	u32 tgid = cur->tgid;
-	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &tgid);
-	u64 vm;
 
 	if (!cur->mm) /* on its way out, its memory is gone */
 		return;
-	vm = cur->mm->exec_vm;
 	st->end = UNW_END_NO_MAP;
 	if (!userregs_read(regs, &st->pc, &st->sp, &st->bp))
 		return;
 	userregs_all(regs, st->regs);
 	st->first_sp = st->sp;
-	if (!p || p->exec_vm != vm)
-		maps_ask(p, tgid, vm, now);
-	if (!p || !p->set)
+	st->set = maps_set(now);
+	if (!st->set && !fresh_use(st))
 		return;
-	st->set = p->set;
 	st->exact = 1;
 	st->known = REGS_ALL;
 	unw_walk(st);
 	if (st->end == UNW_END_NO_MAP)
-		maps_ask(p, tgid, vm, now);
+		maps_ask(now);
 }
 
 static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *cur, u64 now)

@@ -45,7 +45,9 @@ struct unw_state {
 	u8 end;		/* enum unw_end */
 	u8 own;		/* frames that mean nothing in another process */
 	u32 guessed;	/* pc was found by the frame pointer */
-	u32 pad;
+	u32 fresh;	/* no set: the process, whose mappings are in hu_fresh */
+	struct unw_exe exe; /* ... or, with an inode, in hu_programs */
+	u64 code_lo, code_len, mmap_base;
 	u64 slot[2];	/* where two of the return addresses lie, 0 none */
 	u64 slot_pc[2];
 	struct sigframe sig; /* here, for a program's own stack is small */
@@ -96,6 +98,8 @@ struct hu_sets_map {
 		masked_;                                                    \
 	})
 
+#include "fresh.c"
+
 /* Index of the mapping that holds pc, UNW_NO_MAP if none does.  Without a branch per step. */
 static __always_inline u32 map_find(const struct unw_set *set, u64 pc)
 {
@@ -115,12 +119,17 @@ static __always_inline bool map_holds(const struct unw_map *m, u64 pc)
 	return pc >= m->start && pc - m->start < (u64)m->page_cnt << UNW_PAGE_SHIFT;
 }
 
-static __always_inline struct unw_map *map_of(struct unw_state *st, u64 pc)
+/* *pc becomes the address that the mapping's base counts from. */
+static __always_inline struct unw_map *map_of(struct unw_state *st, u64 *pc_at)
 {
+	u64 pc = *pc_at;
 	u32 zero = 0, id = st->set, at = MASKED(st->map, UNW_MAPS_MAX - 1);
-	void *inner = bpf_map_lookup_elem(&hu_sets, &id);
 	struct unw_set *set;
+	void *inner;
 
+	if (st->fresh)
+		return fresh_map_of(st, pc_at);
+	inner = bpf_map_lookup_elem(&hu_sets, &id);
 	if (!inner)
 		return NULL;
 	set = bpf_map_lookup_elem(inner, &zero);
@@ -398,7 +407,7 @@ static __always_inline int step_module(struct unw_state *st, u32 id, u64 off)
 __noinline int unw_step(struct unw_state *st)
 {
 	struct unw_map *m;
-	u64 pc, off, frame;
+	u64 pc, at_pc, off, frame;
 	u32 at;
 
 	if (!st)
@@ -406,17 +415,18 @@ __noinline int unw_step(struct unw_state *st)
 	if (with_stacks == STACKS_REFUSED)
 		*(volatile u64 *)st->sp = 0;
 	pc = st->exact ? st->pc : st->pc - 1;
-	m = map_of(st, pc);
+	at_pc = pc;
+	m = map_of(st, &at_pc);
 	if (!m)
 		return unw_stop(st, st->guessed ? UNW_END_NO_RULE : UNW_END_NO_MAP);
-	off = pc - m->base;
+	off = at_pc - m->base;
 	at = st->cnt;
 	if (at >= UNW_USER_MAX)
 		return unw_stop(st, UNW_END_DEPTH);
 	/* names are looked up at one less than it in all frames but the first */
 	frame = at && st->exact ? pc + 1 : st->pc;
 	if (m->module)
-		frame = (frame - m->base) | (u64)m->module << 48;
+		frame = (frame - pc + off) | (u64)m->module << 48;
 	else
 		st->own = 1;
 	st->rec.frames[at] = frame;

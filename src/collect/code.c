@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/emit.h"
@@ -15,6 +16,7 @@
 
 #define IDLE_MAX 6 /* the pause between two scans is doubled so many times */
 #define PROCS_MAX 65536
+#define FRESH_WAIT_NS (30 * NS_PER_MS) /* a process that lives as long gets a set */
 
 struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 {
@@ -182,8 +184,7 @@ static uint32_t set_id(struct code *c, const struct unw_set *set)
 	return id;
 }
 
-static void set_fill(struct code *c, uint32_t tgid, const struct mappings *maps,
-		     struct unw_set *ret)
+void code_set_fill(struct code *c, uint32_t tgid, const struct mappings *maps, struct unw_set *ret)
 {
 	VEC_FOREACH(&maps->items, m) {
 		struct unw_map *to = &ret->maps[ret->cnt++];
@@ -231,7 +232,7 @@ void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 	}
 	c->stats.scan_cnt++;
 	c->stats.cut_cnt += maps.cut_cnt != 0;
-	set_fill(c, tgid, &maps, set);
+	code_set_fill(c, tgid, &maps, set);
 	id = set_id(c, set);
 	p->idle = id != p->set ? 0 : p->idle < IDLE_MAX ? p->idle + 1 : IDLE_MAX;
 	p->set = id;
@@ -239,10 +240,15 @@ void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 	proc_write(c, p, vm);
 }
 
-void code_ask(struct code *c, uint32_t tgid)
+void code_ask(struct code *c, const struct wire_maps *w, uint64_t now)
 {
-	struct code_proc *p = proc_of(c, tgid);
+	struct code_proc *p = proc_of(c, w->tgid);
 
+	if (!p->set) {
+		if (!p->next_ns) /* a set takes a while to put in place: is it worth one? */
+			p->next_ns = now + FRESH_WAIT_NS;
+		code_fresh(c, w, now);
+	}
 	if (!p->asked)
 		c->asked_cnt++;
 	p->asked = true;
@@ -300,5 +306,6 @@ void code_free(struct code *c)
 	vec_release(&c->modules);
 	vec_release(&c->sets);
 	vec_release(&c->procs);
+	vec_release(&c->programs);
 	free(c);
 }

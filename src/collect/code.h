@@ -25,12 +25,13 @@
 struct code;
 struct emit;
 struct symbols;
+struct wire_maps;
 
 #define CODE_CHUNK_MAX 32768 /* of 4 KiB: 128 MiB */
 #define CODE_RESCAN_NS UINT64_C(100000000)
 
 struct code_fds { /* maps of the BPF side, borrowed */
-	int modules, tables, sets, procs;
+	int modules, tables, sets, procs, fresh, programs;
 };
 
 struct code_stats {
@@ -57,8 +58,11 @@ void code_scan(struct code *c, uint32_t tgid, uint64_t now);
 
 void code_commit(struct code *c);
 
-/* tgid is to be scanned, and that committed, by a later code_step. */
-void code_ask(struct code *c, uint32_t tgid);
+/*
+ * The process is to be scanned, and that committed, by a later code_step; what a
+ * process not known yet maps is told to the kernel side at once.
+ */
+void code_ask(struct code *c, const struct wire_maps *w, uint64_t now);
 void code_step(struct code *c, uint64_t now);
 
 /* EV_MODULE of those found since the last call, and notes. */

@@ -69,6 +69,12 @@ struct code {
 		struct unw_proc proc;
 	}) new_procs;
 	uint32_t asked_cnt;
+	uint64_t fresh_ns;	/* up to here the budget of code_fresh is spent */
+	VEC(struct code_program {
+		struct unw_exe exe;
+		struct unw_program last; /* the process with the most code */
+		uint32_t told_cnt;	 /* mappings that the kernel side knows of it */
+	}) programs;
 	/* code_walk: of the last process */
 	uint32_t walked_tgid;
 	struct mappings walked;
@@ -87,6 +93,15 @@ uint32_t code_set_slot(struct code *c);
 
 /* *fd becomes the batch's. */
 void code_batch_add(struct code_batch *b, uint32_t id, int *fd);
+
+void code_set_fill(struct code *c, uint32_t tgid, const struct mappings *maps, struct unw_set *ret);
+
+/* code_fresh.c.  Within its budget: tells the kernel side of a process not known yet. */
+void code_fresh(struct code *c, const struct wire_maps *w, uint64_t now);
+
+/* What lies in the process of a as in that of b; false: nothing does. */
+bool code_program_agree(const struct unw_program *a, const struct unw_program *b,
+			struct unw_program *ret);
 
 /* code_modules.c.  NULL: no ELF file, or not to be read.  Borrowed until the next call. */
 const struct code_module *code_module(struct code *c, uint32_t tgid, const struct mapping *m);

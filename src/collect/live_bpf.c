@@ -230,6 +230,8 @@ static void no_stacks(struct heldup_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.hu_tables, 1);
 	bpf_map__set_max_entries(skel->maps.hu_sets, 1);
 	bpf_map__set_max_entries(skel->maps.hu_maps, 1);
+	bpf_map__set_max_entries(skel->maps.hu_fresh, 1);
+	bpf_map__set_max_entries(skel->maps.hu_programs, 1);
 	bpf_map__set_max_entries(skel->maps.hu_stack_seen, 1);
 	bpf_map__set_max_entries(skel->maps.hu_call_stacks, 1);
 	bpf_map__set_max_entries(skel->maps.hu_walks, 1);

@@ -95,6 +95,8 @@ void live_stacks_open(struct live *l)
 		.tables = bpf_map__fd(skel->maps.hu_tables),
 		.sets = bpf_map__fd(skel->maps.hu_sets),
 		.procs = bpf_map__fd(skel->maps.hu_maps),
+		.fresh = bpf_map__fd(skel->maps.hu_fresh),
+		.programs = bpf_map__fd(skel->maps.hu_programs),
 	};
 	s->ids_max = l->opts.stack_ids_max ? l->opts.stack_ids_max : IDS_MAX;
 	s->syms = symbols_new(l->opts.symbols);
@@ -143,7 +145,7 @@ void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 void live_stacks_asked(struct live *l, const struct wire_maps *w)
 {
 	if (l->stacks)
-		code_ask(l->stacks->code, w->tgid);
+		code_ask(l->stacks->code, w, clock_mono_ns());
 }
 
 void live_stacks_exec(struct live *l, uint32_t tgid)
@@ -159,6 +161,7 @@ void live_stacks_exit(struct live *l, uint32_t tgid)
 		return;
 	/* the kernel side deleted it, but what was read of it may have been put after that */
 	bpf_map_delete_elem(bpf_map__fd(l->bpf.skel->maps.hu_maps), &tgid);
+	bpf_map_delete_elem(bpf_map__fd(l->bpf.skel->maps.hu_fresh), &tgid);
 	live_stacks_exec(l, tgid);
 }
 

@@ -62,7 +62,47 @@ struct unw_set {
 	struct unw_map maps[UNW_MAPS_MAX]; /* ascending; entries after cnt have start ~0 */
 };
 
+/*
+ * A process seen for the first time: its mappings at once, in a map that takes
+ * them without waiting for the kernel's programs as a change of sets does.
+ * Some live no longer than that.
+ */
+#define UNW_FRESH_PROCS 256u
+#define UNW_FRESH_MAPS 64u /* a power of two; of processes with more only their set is used */
+struct unw_fresh {
+	u64 exec_vm;	/* pages of executable mappings when it was asked for */
+	u32 cnt;
+	u32 pad;
+	struct unw_map maps[UNW_FRESH_MAPS]; /* ascending; entries after cnt have start ~0 */
+};
+
+/* Which program a process runs: the inode of its file; dev as major << 20 | minor. */
+struct unw_exe {
+	u64 ino;
+	u32 dev;
+	u32 pad;
+};
+
+/*
+ * Where a program's code lies in all of its processes: the program by where it
+ * begins, its libraries by where the kernel begins to map, both random.
+ * Addresses are those of one process.
+ */
+struct unw_program {
+	u64 start_code;
+	u64 mmap_base;
+	struct unw_fresh code;
+};
+
+enum unw_laid { /* does a process lie as its program's layout says? */
+	UNW_LAID_UNKNOWN = 0,
+	UNW_LAID_YES = 1,
+	UNW_LAID_NO = 2,
+};
+
 struct unw_proc {
+	u32 laid;	/* enum unw_laid */
+	u32 pad;
 	u32 set;	/* 0: not known yet */
 	u32 asked;	/* a WIRE_MAPS is out and not answered */
 	u64 exec_vm;	/* pages of executable mappings when set was made */
@@ -97,10 +137,14 @@ _Static_assert(sizeof(struct wire_sample) == 32, "wire_sample");
 /* The mappings of hdr.tid's process are not known or have changed. */
 struct wire_maps {
 	struct wire_hdr hdr;
+	u64 exec_vm;	/* pages of executable mappings that it has */
+	u64 start_code;
+	u64 mmap_base;
+	struct unw_exe exe;
 	u32 tgid;
 	u32 pad;
 };
-_Static_assert(sizeof(struct wire_maps) == 24, "wire_maps");
+_Static_assert(sizeof(struct wire_maps) == 64, "wire_maps");
 
 /* Counts of the unwinder. */
 enum unw_count {

@@ -78,7 +78,7 @@ static int on_record(void *ctx, void *data, size_t size)
 	} else if (h->kind == WIRE_STACK) {
 		show_stack(data);
 	} else if (h->kind == WIRE_MAPS) {
-		code_ask(s->code, ((const struct wire_maps *)data)->tgid);
+		code_ask(s->code, data, clock_mono_ns());
 	}
 	return 0;
 }
@@ -153,6 +153,8 @@ int main(int argc, char **argv)
 		.tables = bpf_map__fd(skel->maps.hu_tables),
 		.sets = bpf_map__fd(skel->maps.hu_sets),
 		.procs = bpf_map__fd(skel->maps.hu_maps),
+		.fresh = bpf_map__fd(skel->maps.hu_fresh),
+		.programs = bpf_map__fd(skel->maps.hu_programs),
 	};
 	syms = symbols_new(NULL);
 	emit_to(&s.emit, &sink);

@@ -189,7 +189,7 @@ TEST(layout_keeps_rules)
 	free(exts);
 }
 
-static const struct code_fds NO_FDS = {-1, -1, -1, -1};
+static const struct code_fds NO_FDS = {-1, -1, -1, -1, -1, -1};
 
 static void use_set(struct code *c, uint32_t tgid, uint32_t set)
 {
@@ -245,12 +245,12 @@ TEST(code_keeps_who_asked)
 	struct code *c = code_new(&NO_FDS, symbols_new(NULL));
 	uint64_t idx = 0;
 
-	code_ask(c, 7);
+	code_ask(c, &(struct wire_maps){.tgid = 7}, clock_mono_ns());
 	for (uint32_t tgid = 100; c->procs.cnt < 65536; tgid++) {
-		code_ask(c, tgid);
+		code_ask(c, &(struct wire_maps){.tgid = tgid}, clock_mono_ns());
 		code_forget(c, tgid);
 	}
-	code_ask(c, 8);
+	code_ask(c, &(struct wire_maps){.tgid = 8}, clock_mono_ns());
 	EQ_U(c->procs.cnt, 2);
 	OK(hmap_get(&c->proc_idx, 7, &idx));
 	OK(c->procs.items[idx - 1].tgid == 7 && c->procs.items[idx - 1].asked);
@@ -299,4 +299,38 @@ TEST(code_leaves_files_unread)
 	emit_release(&emit);
 	mappings_release(&maps);
 	done(c);
+}
+
+/* The program, a library that both have, one that each has of its own. */
+TEST(code_program_is_what_two_processes_agree_in)
+{
+	static const struct unw_map a[] = {
+		{.start = 0x1000, .base = 0x1000, .page_cnt = 2, .module = 1},
+		{.start = 0x70000, .base = 0x70000, .page_cnt = 3, .module = 2},
+		{.start = 0x80000, .base = 0x7f000, .page_cnt = 4, .module = 3},
+		{.start = 0x90000, .page_cnt = 1}, /* made at run time */
+	};
+	static const struct unw_map b[] = {
+		{.start = 0x5000, .base = 0x5000, .page_cnt = 2, .module = 1},
+		{.start = 0x60000, .base = 0x60000, .page_cnt = 3, .module = 4},
+		{.start = 0x8a000, .base = 0x89000, .page_cnt = 4, .module = 3},
+		{.start = 0x9a000, .page_cnt = 1},
+	};
+	struct unw_program x = {.start_code = 0x1000, .mmap_base = 0xa0000, .code.cnt = 4};
+	struct unw_program y = {.start_code = 0x5000, .mmap_base = 0xaa000, .code.cnt = 4};
+	struct unw_program both;
+
+	memcpy(x.code.maps, a, sizeof(a));
+	memcpy(y.code.maps, b, sizeof(b));
+	OK(code_program_agree(&x, &y, &both));
+	EQ_U(both.start_code, 0x1000);
+	EQ_U(both.mmap_base, 0xa0000);
+	EQ_U(both.code.cnt, 2);
+	EQ_U(both.code.maps[0].module, 1);
+	EQ_U(both.code.maps[1].module, 3);
+	EQ_U(both.code.maps[1].start, 0x80000);
+	OK(both.code.maps[2].start >= INT64_MAX);
+	y.code.maps[0].page_cnt = 3; /* another file of the same name */
+	y.code.maps[2].start += 0x1000;
+	OK(!code_program_agree(&x, &y, &both));
 }
