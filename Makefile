@@ -189,6 +189,12 @@ $(OUT)/%.skel.h: $(OUT)/bpf/tests/%.bpf.o
 
 $(OBJ)/tests/bpf/at_call.o: | $(OUT)/at_call.skel.h
 
+# What tests/spans asks for the spans of a file.
+build/tests/spans_dump: $(OBJ)/tests/spans/dump.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 # What tests/eval asks for the calls of a capture.
 build/tests/calls: $(OBJ)/tests/eval/bin/calls.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
@@ -306,4 +312,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(OBJ)/tests/eval/bin/calls.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(OBJ)/tests/eval/bin/calls.d $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
