@@ -141,10 +141,11 @@ def document(opts, losses, costs):
     if losses:
         parts += [
             '## The watched server', '',
-            'The same load for %d seconds, without and with a watcher, one after the other '
-            'and in changing' % opts.seconds,
-            'order. Loss is the throughput that is missing in the watched run of a pair; noise '
-            'is the same figure',
+            'One load that goes on, seen for %d seconds without and with a watcher, one after '
+            'the other and in' % opts.seconds,
+            'changing order; data is in memory, so that no disk scatters it. Loss is the '
+            'throughput that is missing',
+            'in the watched run of a pair; noise is the same figure',
             'for a second run without a watcher. A loss inside the noise is not told from '
             'none. The quietest',
             'pairs are kept; others is what the rest of the machine used in the worst of them. '

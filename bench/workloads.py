@@ -2,22 +2,45 @@
 """The servers under load whose throughput is measured with and without a watcher.
 
 Each has setup(lab), selection() for heldup, filter for the bpftrace script,
-and run(seconds), which gives the throughput of a load of that length.
+and run(seconds), which gives the throughput over that time.
+
+The load goes on from the first run to the last, so that runs with and without a
+watcher differ in nothing but that: a load that is started anew finds other
+places on the CPUs, which moves its throughput by more than a watcher does.
 """
 import os
 import pwd
 import re
 import time
+import urllib.request
 
 from kit import host, servers
 from kit.lab import LabError
 
 
-def rate_in(text, pattern):
-    found = re.search(pattern, text)
-    if not found:
-        raise LabError('no rate in: ' + text[-200:])
-    return float(found.group(1))
+DAY_S = 86400
+
+
+class Reported:
+    """Reads the lines that a load generator prints each second: how far it has come."""
+
+    def __init__(self, proc, pattern):
+        self.proc, self.pattern = proc, re.compile(pattern)
+
+    def lines(self):
+        return [(float(at), float(rate)) for at, rate in self.pattern.findall(self.proc.text())]
+
+    def next(self):
+        """(seconds, requests) at the next line: both of the generator's own clock."""
+        end, before = time.monotonic() + 10, len(self.lines())
+        while time.monotonic() < end and self.proc.alive():
+            lines = self.lines()
+            if len(lines) > before:
+                times = [0.0] + [at for at, _ in lines]
+                return lines[-1][0], sum(rate * (at - since) for (at, rate), since
+                                         in zip(lines, times))
+            time.sleep(0.01)
+        raise LabError('the load ended: ' + self.proc.text()[-200:])
 
 
 class Workload:
@@ -25,12 +48,29 @@ class Workload:
     aim_percent = 1.5
     published = ''
     tools = ()
+    loading = None
 
     def setup(self, lab):
         raise NotImplementedError
 
-    def run(self, seconds):
+    def load(self):
+        """The arguments of a load that goes on for a day."""
         raise NotImplementedError
+
+    def counted(self):
+        """(a time in seconds, requests done until then)"""
+        raise NotImplementedError
+
+    def run(self, seconds):
+        if not self.loading or not self.loading.alive():
+            self.loading = self.lab.spawn(self.load())
+            time.sleep(2)		# connections
+        t0, n0 = self.counted()
+        time.sleep(seconds)
+        t1, n1 = self.counted()
+        if n1 <= n0:
+            raise LabError('%s: nothing was done: %s' % (self.name, self.loading.text()[-200:]))
+        return (n1 - n0) / (t1 - t0)
 
     def cpu_ticks(self):
         """CPU time of the server's processes so far, with those that ended."""
@@ -58,16 +98,13 @@ class RedisGet(Workload):
         self.lab = lab
         self.server = servers.redis(lab)
 
-    def run(self, seconds):
-        proc = self.lab.spawn(['redis-benchmark', '-p', self.server.port, '-c', 50, '-P', 1,
-                               '-t', 'get', '-l', '-q'])
-        time.sleep(0.5)
-        key = 'total_commands_processed'
-        n0, t0 = servers.redis_info(self.server.port, key), time.monotonic()
-        time.sleep(seconds)
-        n1, t1 = servers.redis_info(self.server.port, key), time.monotonic()
-        proc.stop()
-        return (n1 - n0) / (t1 - t0)
+    def load(self):
+        return ['redis-benchmark', '-p', self.server.port, '-c', 50, '-P', 1, '-t', 'get', '-l',
+                '-q']
+
+    def counted(self):
+        done = servers.redis_info(self.server.port, 'total_commands_processed')
+        return time.monotonic(), done
 
 
 class MariaRw(Workload):
@@ -86,11 +123,13 @@ class MariaRw(Workload):
         lab.call(servers.sysbench_args(self.server.port, 'oltp_read_write', *self.options,
                                        'prepare'))
 
-    def run(self, seconds):
-        text = self.lab.call(servers.sysbench_args(
+    def load(self):
+        return servers.sysbench_args(
             self.server.port, 'oltp_read_write', *self.options, '--threads=4',
-            '--time=%d' % seconds, 'run'))
-        return rate_in(text, r'transactions:\s+\d+\s+\(([\d.]+) per sec')
+            '--report-interval=1', '--time=%d' % DAY_S, 'run')
+
+    def counted(self):
+        return Reported(self.loading, r'\[ (\d+)s \].* tps: ([\d.]+)').next()
 
 
 class Pgbench(Workload):
@@ -105,11 +144,12 @@ class Pgbench(Workload):
         lab.call(['pgbench', '-h', '127.0.0.1', '-p', self.server.port, '-U', 'postgres', '-i',
                   '-q', '-s', 10, 'postgres'])
 
-    def run(self, seconds):
-        text = self.lab.call(['pgbench', '-h', '127.0.0.1', '-p', self.server.port, '-U',
-                              'postgres', '-n', '-c', 4, '-j', 1, '-T', int(seconds),
-                              *self.options, 'postgres'])
-        return rate_in(text, r'tps = ([\d.]+)')
+    def load(self):
+        return ['pgbench', '-h', '127.0.0.1', '-p', self.server.port, '-U', 'postgres', '-n', '-c',
+                4, '-j', 1, '-T', DAY_S, '-P', 1, *self.options, 'postgres']
+
+    def counted(self):
+        return Reported(self.loading, r'progress: ([\d.]+) s, ([\d.]+) tps').next()
 
     def bpftrace_filter(self):
         return 'uid == %d' % pwd.getpwnam('postgres').pw_uid
@@ -135,12 +175,17 @@ class NginxStatic(Workload):
 
     def setup(self, lab):
         self.lab = lab
-        self.server = servers.nginx(lab, '')
+        self.server = servers.nginx(lab, 'location = /status { stub_status; }')
 
-    def run(self, seconds):
-        text = self.lab.call(['wrk', '-t', 1, '-c', 32, '-d', int(seconds),
-                              'http://127.0.0.1:%d/file' % self.server.port])
-        return rate_in(text, r'Requests/sec:\s*([\d.]+)')
+    def load(self):
+        return ['wrk', '-t', 1, '-c', 32, '-d', DAY_S,
+                'http://127.0.0.1:%d/file' % self.server.port]
+
+    def counted(self):
+        url = 'http://127.0.0.1:%d/status' % self.server.port
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            text = answer.read().decode()
+        return time.monotonic(), int(text.split('requests')[1].split()[2])
 
     def peer_pids(self):
         return host.children(self.server.pid)

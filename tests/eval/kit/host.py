@@ -184,3 +184,11 @@ class Cgroup:
 def _put(path, text):
     with open(path, 'w') as f:
         f.write(text)
+
+
+def has_room(folder, need):
+    try:
+        at = os.statvfs(folder)
+    except OSError:
+        return False
+    return at.f_bavail * at.f_frsize >= need
