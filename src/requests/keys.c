@@ -13,10 +13,10 @@
 #include "requests/requests_int.h"
 #include "requests/stats.h"
 
-/* Texts of which more than every second is new are ids: no value has requests enough. */
+/* Values of which more than every second is new are ids, if texts or great numbers. */
 static const double id_part = 0.5;
 
-/* Whole numbers as great, each but once, are times or ids. */
+/* No count or size of one request in practice: a time, or an id. */
 static const double id_number = 4294967296.0;
 
 /* A key that goes with less than a tenth of the variance does not explain it. */
@@ -142,11 +142,9 @@ static void label_values(struct column *col, const struct strtab *strings)
 
 static bool is_id(const struct column *col)
 {
-	if (!col->numeric)
-		return col->distinct_cnt > id_part * col->cnt;
-	if (col->distinct_cnt < col->cnt)
+	if (col->distinct_cnt <= id_part * col->cnt)
 		return false;
-	for (uint32_t i = 0; i < col->cnt; i++)
+	for (uint32_t i = 0; i < col->cnt && col->numeric; i++)
 		if (fabs(col->values[i].num) < id_number ||
 		    floor(col->values[i].num) != col->values[i].num)
 			return false;

@@ -81,8 +81,12 @@ static void blame(struct findings *f, const struct request_group *g, edge_weight
 	}
 	qsort_r(edges, cnt, sizeof(*edges), by_rank, &ranking);
 	ret->edges = edges;
-	while (ret->edge_cnt < cnt && named < blamed_part * all)
-		named += weight(&g->edges[edges[ret->edge_cnt++]]);
+	for (uint32_t i = 0; i < cnt && named < blamed_part * all; i++) {
+		named += weight(&g->edges[edges[i]]);
+		/* what may as well carry nothing is not blamed, unless it is all there is */
+		if (!i || weight != weight_of_share || g->edges[edges[i]].share_low > 0)
+			edges[ret->edge_cnt++] = edges[i];
+	}
 }
 
 static void found(struct findings *f, const struct request_type *type,

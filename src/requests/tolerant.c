@@ -50,13 +50,27 @@ static uint32_t range_end(const struct cutting *c, uint32_t first, uint32_t end,
 	return i;
 }
 
-/* The leaves on the stack from base on become a group. */
-static void emit(struct cutting *c, uint32_t base, uint64_t cnt, uint64_t hash, uint32_t level)
+static bool all_alike(const struct cutting *c, const uint32_t *leaves, uint32_t cnt,
+		      uint32_t level)
+{
+	struct leaf *const *items = c->type->leaves.items;
+
+	for (uint32_t i = 1; i < cnt; i++)
+		if (items[leaves[i]]->shape[level] != items[leaves[0]]->shape[level])
+			return false;
+	return true;
+}
+
+/* The leaves on the stack from base on become a group, of the finest level they share. */
+static void emit(struct cutting *c, uint32_t base, uint64_t cnt)
 {
 	struct cut_group *g = vec_add(&c->cut->groups);
+	uint32_t level = c->type->level;
 
+	while (!all_alike(c, c->rest + base, c->rest_cnt - base, level))
+		level++;
 	g->cnt = cnt;
-	g->hash = hash;
+	g->hash = c->type->leaves.items[c->rest[base]]->shape[level];
 	g->level = level;
 	g->leaf_cnt = c->rest_cnt - base;
 	g->leaves = arena_dup(c->arena, c->rest + base, g->leaf_cnt * sizeof(*g->leaves));
@@ -66,7 +80,7 @@ static void emit(struct cutting *c, uint32_t base, uint64_t cnt, uint64_t hash, 
 static void cut_range(struct cutting *c, uint32_t first, uint32_t end, uint32_t level)
 {
 	uint32_t base = c->rest_cnt;
-	uint64_t members = 0, hash = leaf_at(c, first)->shape[level];
+	uint64_t members = 0;
 
 	if (level == c->type->level) {
 		for (uint32_t i = first; i < end; i++)
@@ -80,7 +94,7 @@ static void cut_range(struct cutting *c, uint32_t first, uint32_t end, uint32_t 
 	for (uint32_t i = base; i < c->rest_cnt; i++)
 		members += c->type->leaves.items[c->rest[i]]->acc.cnt;
 	if (members >= c->opts->min_cnt || (level == CSHAPE_TYPE && members))
-		emit(c, base, members, hash, level);
+		emit(c, base, members);
 }
 
 /* Sum of squares between the means of sets, exactly enough, plus what they add up to. */
