@@ -114,7 +114,7 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	ret->hash = cut->hash;
 	ret->level = (uint8_t)cut->level;
 	ret->path_cnt = cut->leaf_cnt;
-	group_fill(acc, &type->all, &m->r->opts, arena, ret);
+	group_fill(acc, &type->all, m->r, arena, ret);
 	fill_copies(leaves, cut->leaf_cnt, acc, arena, ret);
 	if (ret->decided)
 		keys_test(m->r, leaves, cut->leaf_cnt, arena, &m->tests, ret);
@@ -190,7 +190,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	all->hash = type->hash;
 	all->level = CSHAPE_TYPE;
 	all->path_cnt = (uint32_t)type->leaves.cnt;
-	group_fill(&type->all, &type->all, &r->opts, arena, all);
+	group_fill(&type->all, &type->all, r, arena, all);
 	fill_copies(type->leaves.items, all->path_cnt, &type->all, arena, all);
 	if (all->decided)
 		keys_test(r, type->leaves.items, all->path_cnt, arena, &m->tests, all);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
+#include "model/points.h"
 #include "requests/requests_int.h"
 
 /* Robust and tail-aware figures: told apart from the rest by these parts of the members. */
@@ -148,6 +149,74 @@ static const uint32_t *sorted(const struct request_group *g,
 	return order;
 }
 
+static int owner_by_share(const void *a, const void *b)
+{
+	const struct request_owner *x = a, *y = b;
+
+	CMP(y->share, x->share);
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+static int by_owner(const void *a, const void *b, void *ctx)
+{
+	const struct request_edge *edges = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	CMP(edges[x].key.owner, edges[y].key.owner);
+	CMP(x, y);
+	return 0;
+}
+
+/* edges: of one owner. */
+static void fill_owner(const struct acc *acc, const struct request_group *g,
+		       const uint32_t *order, const uint32_t *edges, uint32_t cnt,
+		       struct request_owner *o)
+{
+	uint32_t *cols = xmalloc(cnt * sizeof(*cols));
+	struct moments_share share;
+
+	o->point = g->edges[edges[0]].key.owner;
+	o->edge_cnt = cnt;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct request_edge *e = &g->edges[edges[i]];
+
+		cols[i] = order[edges[i]];
+		o->mean_ns += e->latency.mean_ns;
+		o->time_share += e->time_share;
+		o->trimmed_share += e->trimmed_share;
+		o->tail_share += e->tail_share;
+		o->excess_ns += e->excess_ns;
+	}
+	share = moments_share_of(&acc->moments, cols, cnt);
+	o->share = share.value;
+	o->share_low = share.low;
+	o->share_high = share.high;
+	free(cols);
+}
+
+static void fill_owners(const struct acc *acc, const struct points *points,
+			const uint32_t *order, struct arena *arena, struct request_group *ret)
+{
+	const uint32_t *edges = sorted(ret, by_owner, arena);
+	struct request_owner *owners = ARENA_ARRAY(arena, struct request_owner, ret->edge_cnt + 1);
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0, end; i < ret->edge_cnt; i = end) {
+		uint32_t point = ret->edges[edges[i]].key.owner;
+
+		for (end = i + 1; end < ret->edge_cnt; end++)
+			if (ret->edges[edges[end]].key.owner != point)
+				break;
+		if (point < points->items.cnt)
+			owners[cnt].hash = points->items.items[point].hash;
+		fill_owner(acc, ret, order, edges + i, end - i, &owners[cnt++]);
+	}
+	qsort(owners, cnt, sizeof(*owners), owner_by_share);
+	ret->owners = owners;
+	ret->owner_cnt = cnt;
+}
+
 static int by_weight(const void *a, const void *b)
 {
 	const struct edge_pair *x = a, *y = b;
@@ -185,7 +254,7 @@ static void fill_pairs(const struct acc *acc, const uint32_t *order, struct aren
 	ret->pair_cnt = kept < PAIRS_MAX ? kept : PAIRS_MAX;
 }
 
-void group_fill(const struct acc *acc, const struct acc *all, const struct requests_opts *opts,
+void group_fill(const struct acc *acc, const struct acc *all, const struct requests *r,
 		struct arena *arena, struct request_group *ret)
 {
 	const uint32_t *order = acc_order(acc, arena);
@@ -193,7 +262,7 @@ void group_fill(const struct acc *acc, const struct acc *all, const struct reque
 
 	group_latency(acc, &ret->latency);
 	ret->effective_cnt = tails_effective_cnt(&acc->tails);
-	ret->decided = acc->cnt >= opts->min_cnt;
+	ret->decided = acc->cnt >= r->opts.min_cnt;
 	ret->by_outliers = ret->effective_cnt < effective_min && ret->latency.sd_ns > 0;
 	ret->type_share = all->cnt ? (double)acc->cnt / (double)all->cnt : 0;
 	ret->variance_share = all_var > 0 ? moments_var(&acc->moments) * ret->type_share / all_var
@@ -201,5 +270,6 @@ void group_fill(const struct acc *acc, const struct acc *all, const struct reque
 	fill_edges(acc, all, order, arena, ret);
 	ret->by_share = sorted(ret, by_share, arena);
 	ret->by_time = sorted(ret, by_time, arena);
+	fill_owners(acc, r->points, order, arena, ret);
 	fill_pairs(acc, order, arena, ret);
 }

@@ -283,21 +283,53 @@ static long double mean_of(const struct sums *x, const struct sums *total)
 	return x->cnt ? (long double)x->x / (long double)x->cnt : 0;
 }
 
-/*
- * Standard error by leaving out one cell at a time, cells of unequal size
- * weighted by it.  *ret_cells says how many had members.
- */
-static double jackknife(const struct moments *m, uint32_t col,
-			long double (*estimate)(const struct sums *, const struct sums *),
-			uint32_t *ret_cells)
-{
-	struct sums t = total_sums(m), e = col == MOMENTS_TOTAL ? t : column_sums(m, col);
-	long double all = estimate(&e, &t), mean = 0, var = 0, left[MOMENTS_CELLS];
-	uint32_t cells = 0;
+/* Sums of the total, or of columns together, of each cell. */
+struct cell_sums {
+	struct moments_cell cells[MOMENTS_CELLS];
+};
 
+static struct cell_sums sums_by_cell(const struct moments *m, const uint32_t *cols, uint32_t cnt)
+{
+	struct cell_sums s = {0};
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct moments_cell *cells = cols[i] == MOMENTS_TOTAL
+							   ? m->total
+							   : m->columns[cols[i]].cells;
+
+		for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
+			s.cells[g].x += cells[g].x;
+			s.cells[g].xt += cells[g].xt;
+		}
+	}
+	return s;
+}
+
+struct estimated {
+	double value, error;
+	uint32_t cell_cnt;	/* that have members */
+};
+
+/*
+ * With the standard error by leaving out one cell at a time, cells of unequal
+ * size weighted by it.
+ */
+static struct estimated jackknife(const struct moments *m, const struct cell_sums *by_cell,
+				  long double (*estimate)(const struct sums *,
+							  const struct sums *))
+{
+	struct sums t = total_sums(m), e = t;
+	long double all, mean = 0, var = 0, left[MOMENTS_CELLS];
+	struct estimated ret = {.error = INFINITY};
+
+	e.x = e.xy = 0;
 	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
-		const struct moments_cell *c = col == MOMENTS_TOTAL ? &m->total[g]
-								    : &m->columns[col].cells[g];
+		e.x += by_cell->cells[g].x;
+		e.xy += by_cell->cells[g].xt;
+	}
+	all = estimate(&e, &t);
+	ret.value = (double)all;
+	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
 		struct sums lt = t, le = e;
 
 		if (!m->cnt[g] || m->cnt[g] == t.cnt)
@@ -305,11 +337,11 @@ static double jackknife(const struct moments *m, uint32_t col,
 		lt.cnt = le.cnt = t.cnt - m->cnt[g];
 		lt.x = lt.y = le.y = t.x - m->total[g].x;
 		lt.xy = t.xy - m->total[g].xt;
-		le.x = e.x - c->x;
-		le.xy = e.xy - c->xt;
+		le.x = e.x - by_cell->cells[g].x;
+		le.xy = e.xy - by_cell->cells[g].xt;
 		left[g] = estimate(&le, &lt);
 		mean += all - left[g] * (1 - (long double)m->cnt[g] / (long double)t.cnt);
-		cells++;
+		ret.cell_cnt++;
 	}
 	for (uint32_t g = 0; g < MOMENTS_CELLS; g++) {
 		long double h, d;
@@ -320,26 +352,31 @@ static double jackknife(const struct moments *m, uint32_t col,
 		d = h * all - (h - 1) * left[g] - mean;
 		var += d * d / (h - 1);
 	}
-	*ret_cells = cells;
-	return cells > 1 ? (double)sqrtl(var / cells) : INFINITY;
+	if (ret.cell_cnt > 1)
+		ret.error = (double)sqrtl(var / ret.cell_cnt);
+	return ret;
+}
+
+struct moments_share moments_share_of(const struct moments *m, const uint32_t *cols, uint32_t cnt)
+{
+	struct cell_sums sums = sums_by_cell(m, cols, cnt);
+	struct estimated e = jackknife(m, &sums, share_of);
+	double width = INFINITY;
+
+	if (e.cell_cnt > 1)
+		width = e.error * stats_t_quantile(0.975, e.cell_cnt - 1);
+	return (struct moments_share){
+		.value = e.value, .low = e.value - width, .high = e.value + width};
 }
 
 struct moments_share moments_share(const struct moments *m, uint32_t col)
 {
-	struct sums t = total_sums(m), e = column_sums(m, col);
-	struct moments_share s = {.value = (double)share_of(&e, &t)};
-	uint32_t cells;
-	double error = jackknife(m, col, share_of, &cells);
-	double width = cells > 1 ? error * stats_t_quantile(0.975, cells - 1) : INFINITY;
-
-	s.low = s.value - width;
-	s.high = s.value + width;
-	return s;
+	return moments_share_of(m, &col, 1);
 }
 
 double moments_mean_error(const struct moments *m, uint32_t col)
 {
-	uint32_t cells;
+	struct cell_sums sums = sums_by_cell(m, &col, 1);
 
-	return jackknife(m, col, mean_of, &cells);
+	return jackknife(m, &sums, mean_of).error;
 }

@@ -92,6 +92,10 @@ double moments_cov(const struct moments *m, uint32_t a, uint32_t b);
 /* Cov(column, total) / Var(total); adds to 1 over all columns; 0 where nothing varies. */
 struct moments_share moments_share(const struct moments *m, uint32_t col);
 
+/* The same of several columns together. */
+struct moments_share moments_share_of(const struct moments *m, const uint32_t *cols,
+				      uint32_t cnt);
+
 /* Standard error of the mean of a column by the same jackknife; MOMENTS_TOTAL: of the total. */
 #define MOMENTS_TOTAL UINT32_MAX
 double moments_mean_error(const struct moments *m, uint32_t col);

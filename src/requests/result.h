@@ -43,6 +43,16 @@ struct request_edge {
 	double excess_ns;	/* mean, less that in the type's other groups; NAN: no others */
 };
 
+/* All edges in which spans of one tracepoint ran. */
+struct request_owner {
+	uint32_t point;
+	uint64_t hash;		/* of its texts */
+	uint32_t edge_cnt;
+	double mean_ns;
+	double time_share, share, share_low, share_high, trimmed_share, tail_share;
+	double excess_ns;
+};
+
 struct edge_pair {		/* two edges that vary together (or against each other) */
 	uint32_t a, b;		/* indexes of edges, a < b */
 	double r;		/* correlation */
@@ -95,6 +105,8 @@ struct request_group {
 	const struct request_edge *edges;	/* in order of the path */
 	const uint32_t *by_share, *by_time;	/* indexes of edges, greatest first */
 	uint32_t edge_cnt;
+	const struct request_owner *owners;	/* by share; as the edges they add to 1 */
+	uint32_t owner_cnt;
 	const struct edge_pair *pairs;		/* by |share|; NULL: too many edges for a matrix */
 	uint32_t pair_cnt;
 	const struct request_key *keys;		/* by strength; the explaining ones first */
@@ -108,6 +120,7 @@ struct request_level {		/* grouping at this tolerance, the whole type */
 	uint32_t group_cnt;
 	uint64_t usable_cnt;	/* traces in groups of min_cnt and more */
 	double between_share;	/* variance of group means over the variance of the type */
+	double beyond_chance;	/* the same, less what as many groups have by chance; >= 0 */
 };
 
 struct request_type {

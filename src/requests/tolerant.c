@@ -140,6 +140,12 @@ static void fill_level(struct cutting *c, const struct acc_sums *leaf_sums, uint
 			ret->usable_cnt += s.cnt;
 	}
 	ret->between_share = all_squares > 0 ? (double)(b.squares / all_squares) : 0;
+	if (all->cnt > ret->group_cnt) {
+		double n = (double)all->cnt;
+		double beyond = 1 - (1 - ret->between_share) * (n - 1) / (n - ret->group_cnt);
+
+		ret->beyond_chance = beyond > 0 ? beyond : 0;
+	}
 }
 
 void cut_type(const struct type *type, const struct requests_opts *opts, struct arena *arena,
