@@ -3,6 +3,9 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "model/points.h"
+#include "requests/critical.h"
+#include "requests/graph.h"
 #include "unit.h"
 
 /* Times in the tables are small numbers of this unit. */
@@ -213,6 +216,56 @@ TEST(inject_grows_by_the_delay_less_the_slack)
 		still_inside(&got);
 		arena_release(&a);
 	}
+}
+
+/* The span's begin, or its end, is a step of the critical path. */
+static bool on_path(const struct trace *t, struct arena *a, uint32_t span, bool at_exit)
+{
+	struct strtab strings = {0};
+	struct points points = {0};
+	struct graph_stats stats = {0};
+	struct graph g;
+	struct cpath path;
+	bool found = false;
+
+	/* The tables' names are numbers; these strings give each of them a text. */
+	for (unsigned i = 1; i < 128; i++)
+		strtab_addn(&strings, &(char){(char)i}, 1);
+	EQ_I(graph_build(t, &points, &strings, a, &g, &stats), 0);
+	EQ_I(critical_path(&g, &points, a, &path), 0);
+	for (uint32_t i = 0; i < path.step_cnt; i++)
+		found |= path.steps[i].span == span &&
+			 path.steps[i].kind == (at_exit ? NODE_EXIT : NODE_ENTRY);
+	points_release(&points);
+	strtab_release(&strings);
+	return found;
+}
+
+TEST(inject_comes_through_where_the_critical_path_is)
+{
+	unsigned on_cnt = 0, slack_cnt = 0, off_cnt = 0;
+
+	for (uint64_t seed = 1; seed <= TREES; seed++) {
+		struct arena a = {0};
+		const struct trace *t = random_tree(&a, seed);
+		uint32_t span = (uint32_t)(seed % TREE);
+		struct injection j = {.service = 1, .name = 'a' + span, .where = seed & 1,
+				      .law = INJECT_CONSTANT};
+		struct trace got;
+		bool on = on_path(t, &a, span, seed & 1);
+		int64_t grew = grown(t, &j, UNIT / 2, &a, &got);
+
+		ROW(seed);
+		if (on)
+			EQ_I(grew, UNIT / 2);
+		on_cnt += on;
+		off_cnt += !on;
+		slack_cnt += !on && grew == 0;
+		arena_release(&a);
+	}
+	OK(on_cnt > TREES / 10 && off_cnt > TREES / 10);
+	/* Off the path there is slack, but for what ends together with it. */
+	OK(slack_cnt > off_cnt * 9 / 10);
 }
 
 /* ---- laws */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame: what is shown to whom, and what counts as found.  A truth is
+ * found by the located edge that its tracepoint owns, that is, ran in; to be
+ * one of the edge's two ends is not enough, since an edge between a caller
+ * and a callee would then blame both.
+ */
+#include "requests/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "requests/replay_int.h"
+#include "requests/strip.h"
+
+enum {
+	/* Enough for a mean within some 10 % where times vary as much as they are long. */
+	BATCH = 100,
+	ROUNDS_MAX = 50,
+};
+
+static const struct {
+	const char *name, *about;
+} strategies[REPLAY_STRATEGIES] = {
+	[REPLAY_HEDGE] = {"hedge", "ours: the fewest tracepoints that can be expected"},
+	[REPLAY_FLAT] = {"flat", "the paper's: the middle tracepoint by happens-before"},
+	[REPLAY_HIERARCHICAL] = {"hierarchical", "the paper's: the middle child span"},
+	[REPLAY_RANDOM] = {"random", "any tracepoint, one a round"},
+	[REPLAY_VARIANCE] = {"variance", "the paper's published code: the edge of most variance"},
+	[REPLAY_SHIFT] = {"shift", "the edge whose mean moved most"},
+	[REPLAY_ASTRAEA] = {"astraea", "beliefs of each span's use, sampled by them"},
+	[REPLAY_ALL] = {"all-on", "everything on: the edge of most covariance with the whole"},
+};
+
+const char *replay_strategy_name(enum replay_strategy strategy)
+{
+	return strategies[strategy].name;
+}
+
+const char *replay_strategy_about(enum replay_strategy strategy)
+{
+	return strategies[strategy].about;
+}
+
+int replay_strategy_parse(const char *name, enum replay_strategy *ret_strategy)
+{
+	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++) {
+		if (strcmp(strategies[i].name, name) == 0) {
+			*ret_strategy = (enum replay_strategy)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* ---- what is shown */
+
+struct drawn {
+	uint64_t hash;
+	uint32_t idx;
+};
+
+static int by_hash(const void *pa, const void *pb)
+{
+	const struct drawn *a = pa, *b = pb;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return (a->idx > b->idx) - (a->idx < b->idx);
+}
+
+static void draw_order(struct replay *r)
+{
+	struct drawn *drawn = ARENA_ARRAY(&r->arena, struct drawn, r->in.live_cnt);
+
+	for (uint32_t i = 0; i < r->in.live_cnt; i++) {
+		const struct trace_id *id = &r->in.live[i]->id;
+
+		drawn[i] = (struct drawn){
+			hash_pair(r->opts.seed, hash_pair(id->hi, id->lo)), i};
+	}
+	if (r->in.live_cnt)
+		qsort(drawn, r->in.live_cnt, sizeof(*drawn), by_hash);
+	r->order = ARENA_ARRAY(&r->arena, uint32_t, r->in.live_cnt);
+	for (uint32_t i = 0; i < r->in.live_cnt; i++)
+		r->order[i] = drawn[i].idx;
+}
+
+struct replay *replay_new(const struct replay_input *input, const struct replay_opts *opts)
+{
+	struct replay *r = xcalloc(1, sizeof(*r));
+
+	r->in = *input;
+	r->opts = opts ? *opts : (struct replay_opts){0};
+	if (!r->opts.batch)
+		r->opts.batch = BATCH;
+	if (!r->opts.rounds_max)
+		r->opts.rounds_max = ROUNDS_MAX;
+	r->space = space_new(input->points, input->strings);
+	for (size_t i = 0; i < input->learn_cnt; i++) {
+		space_add(r->space, input->learn[i]);
+		strip_points(input->learn[i], input->points, input->strings);
+	}
+	for (size_t i = 0; i < input->live_cnt; i++)
+		strip_points(input->live[i], input->points, input->strings);
+	draw_order(r);
+	r->point_cnt = (uint32_t)input->points->items.cnt;
+	r->known = ARENA_ARRAY(&r->arena, bool, r->point_cnt);
+	r->always = ARENA_ARRAY(&r->arena, bool, r->point_cnt);
+	for (uint32_t p = 0; p < r->point_cnt; p++) {
+		r->known[p] = space_has(r->space, p);
+		r->always[p] = r->known[p] && space_always(r->space, p);
+		r->space_cnt += r->known[p];
+		r->always_cnt += r->always[p];
+	}
+	return r;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	space_free(r->space);
+	arena_release(&r->arena);
+	free(r);
+}
+
+const struct space *replay_space(const struct replay *r)
+{
+	return r->space;
+}
+
+void replay_trace(struct replay *r, uint32_t round, uint32_t nth, struct arena *arena,
+		  struct trace *ret, struct inject_hits *hits)
+{
+	uint64_t at = (uint64_t)(round - 1) * r->opts.batch + nth;
+	const struct trace *t = r->in.live[r->order[at % r->in.live_cnt]];
+	struct inject_plan plan;
+
+	*ret = *t;
+	if (!r->in.plan)
+		return;
+	plan = *r->in.plan;
+	plan.seed = hash_pair(plan.seed, hash_pair(r->opts.seed, at / r->in.live_cnt));
+	inject_trace(t, &plan, arena, ret, hits);
+}
+
+void replay_show(struct replay_job *job, const struct trace *full, struct arena *arena,
+		 struct trace *ret)
+{
+	struct replay *r = job->r;
+
+	trace_strip(full, job->on, r->in.points, r->in.strings, arena, ret);
+	job->ret->trace_cnt++;
+	job->ret->span_cnt += full->span_cnt;
+	job->ret->seen_span_cnt += ret->span_cnt;
+}
+
+void replay_switch_on(struct replay_job *job, uint32_t point)
+{
+	job->on[point] = true;
+	if (!job->r->always[point])
+		job->ever[point] = true;
+}
+
+/* ---- control.h's strategies */
+
+static void keep_located(struct replay_job *job, const struct control_round *round)
+{
+	struct replay_located *l = ARENA_ARRAY(job->arena, struct replay_located,
+					       round->located_cnt);
+
+	for (uint32_t i = 0; i < round->located_cnt; i++) {
+		const struct control_located *c = &round->located[i];
+
+		l[i] = (struct replay_located){.from = c->from, .to = c->to, .owner = c->owner,
+					       .round = c->round, .share = c->score};
+	}
+	job->ret->located = l;
+	job->ret->located_cnt = round->located_cnt;
+}
+
+static void wanted(struct replay_job *job, const struct control *c)
+{
+	for (uint32_t p = 0; p < job->r->point_cnt; p++) {
+		job->on[p] = job->r->known[p] && control_wants(c, p);
+		if (job->on[p])
+			replay_switch_on(job, p);
+	}
+}
+
+static void control_run(struct replay_job *job, enum strategy strategy)
+{
+	struct replay *r = job->r;
+	struct control_opts opts = r->opts.control;
+	struct control_round round = {0};
+	struct control *c;
+	const struct forest *forest;
+
+	opts.strategy = strategy;
+	c = control_new(r->space, &opts, r->in.points, r->in.strings);
+	while (job->ret->round_cnt < r->opts.rounds_max && !round.finished) {
+		job->ret->round_cnt++;
+		wanted(job, c);
+		for (uint32_t i = 0; i < r->opts.batch; i++) {
+			struct arena work = {0};
+			struct trace full, seen;
+
+			replay_trace(r, job->ret->round_cnt, i, &work, &full, &job->ret->hits);
+			replay_show(job, &full, &work, &seen);
+			control_add(c, &seen);
+			arena_release(&work);
+		}
+		control_decide(c, &round);
+	}
+	job->ret->ended = round.finished;
+	keep_located(job, &round);
+	wanted(job, c);
+	forest = control_forest(c, job->arena);
+	job->ret->decisions = forest->decisions;
+	job->ret->decision_cnt = forest->decision_cnt;
+	control_free(c);
+}
+
+/* ---- what came of it */
+
+static uint32_t owner_of(const struct replay_located *l)
+{
+	if (l->owner != FOREST_NONE)
+		return l->owner;
+	return l->from.point == l->to.point ? l->from.point : FOREST_NONE;
+}
+
+/* How many owners there are up to and with the nth edge. */
+static uint32_t rank_of(const struct replay_result *res, uint32_t nth)
+{
+	uint32_t rank = 0;
+
+	for (uint32_t i = 0; i <= nth; i++) {
+		bool met = false;
+
+		for (uint32_t k = 0; k < i && !met; k++)
+			met = owner_of(&res->located[k]) == owner_of(&res->located[i]);
+		rank += !met;
+	}
+	return rank;
+}
+
+static void find_truth(const struct replay_result *res, struct replay_truth *truth)
+{
+	for (uint32_t i = 0; i < res->located_cnt; i++) {
+		if (owner_of(&res->located[i]) != truth->point)
+			continue;
+		truth->rank = rank_of(res, i);
+		truth->round = res->located[i].round;
+		return;
+	}
+}
+
+static void judge(struct replay_job *job)
+{
+	const struct inject_plan *plan = job->r->in.plan;
+	struct replay_result *res = job->ret;
+	uint32_t cnt = plan ? plan->cnt : 0;
+	struct replay_truth *truths = ARENA_ARRAY(job->arena, struct replay_truth, cnt);
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint32_t p = points_add(job->r->in.points, job->r->in.strings,
+					plan->items[i].service, plan->items[i].name);
+		bool twice = false;
+
+		for (uint32_t k = 0; k < res->truth_cnt; k++)
+			twice |= truths[k].point == p;
+		if (!twice)
+			truths[res->truth_cnt++].point = p;
+	}
+	res->truths = truths;
+	res->right = res->truth_cnt > 0;
+	for (uint32_t i = 0; i < res->truth_cnt; i++) {
+		find_truth(res, &truths[i]);
+		res->right &= truths[i].rank && truths[i].rank <= res->truth_cnt;
+	}
+}
+
+static void count_enabled(struct replay_job *job)
+{
+	for (uint32_t p = 0; p < job->r->point_cnt; p++) {
+		job->ret->enabled_cnt += job->ever[p];
+		job->ret->on_cnt += job->ever[p] && job->on[p];
+	}
+}
+
+void replay_run(struct replay *r, enum replay_strategy strategy, struct arena *arena,
+		struct replay_result *ret)
+{
+	struct replay_job job = {.r = r, .arena = arena, .ret = ret};
+
+	*ret = (struct replay_result){.strategy = strategy, .point_cnt = r->space_cnt,
+				      .always_cnt = r->always_cnt};
+	if (!r->in.live_cnt)
+		return;
+	job.on = ARENA_ARRAY(arena, bool, r->point_cnt);
+	job.ever = ARENA_ARRAY(arena, bool, r->point_cnt);
+	memcpy(job.on, r->always, r->point_cnt);
+	switch (strategy) {
+	case REPLAY_HEDGE:
+		control_run(&job, STRATEGY_HEDGE);
+		break;
+	case REPLAY_FLAT:
+		control_run(&job, STRATEGY_FLAT);
+		break;
+	case REPLAY_HIERARCHICAL:
+		control_run(&job, STRATEGY_HIERARCHICAL);
+		break;
+	case REPLAY_ASTRAEA:
+		replay_astraea_run(&job);
+		break;
+	default:
+		replay_rule_run(&job);
+	}
+	if (strategy != REPLAY_ASTRAEA)
+		count_enabled(&job);
+	judge(&job);
+}

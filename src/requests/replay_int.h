@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REPLAY_INT_H
+#define REPLAY_INT_H
+/*
+ * What the files of the replay share; not for others.
+ */
+#include "base/arena.h"
+#include "requests/replay.h"
+#include "requests/space.h"
+
+struct replay {
+	struct replay_input in;
+	struct replay_opts opts;
+	struct space *space;
+	struct arena arena;
+	uint32_t *order;	/* of the live traces */
+	uint32_t point_cnt;	/* numbers of tracepoints there are */
+	uint32_t space_cnt;	/* of these in the space */
+	uint32_t always_cnt;
+	bool *known, *always;	/* by tracepoint: in the space; of these always on */
+};
+
+/* One run of a strategy. */
+struct replay_job {
+	struct replay *r;
+	struct arena *arena;	/* for the result */
+	struct replay_result *ret;
+	bool *on, *ever;	/* by tracepoint; ever: without the always-on ones */
+};
+
+/* The nth trace of the round (from 1), everything on, with what is injected. */
+void replay_trace(struct replay *r, uint32_t round, uint32_t nth, struct arena *arena,
+		  struct trace *ret, struct inject_hits *hits);
+
+/* As it would be with only job->on; counts what is shown. */
+void replay_show(struct replay_job *job, const struct trace *full, struct arena *arena,
+		 struct trace *ret);
+
+void replay_switch_on(struct replay_job *job, uint32_t point);
+
+void replay_rule_run(struct replay_job *job);
+void replay_astraea_run(struct replay_job *job);
+
+#endif /* REPLAY_INT_H */
