@@ -8,6 +8,7 @@ extern const struct cmd cmd_functions;
 extern const struct cmd cmd_learn;
 extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
+extern const struct cmd cmd_replay;
 extern const struct cmd cmd_requests;
 extern const struct cmd cmd_symbols;
 extern const struct cmd cmd_stacks;
@@ -20,6 +21,7 @@ const struct cmd *const commands[] = {
 	&cmd_stacks,
 	&cmd_functions,
 	&cmd_requests,
+	&cmd_replay,
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plays recorded requests to the control logic, which sees only what it
+ * switched on, and tells what that took and found, beside simpler rules.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fmt.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "cli/cmd.h"
+#include "cli/inject_opts.h"
+#include "cli/options.h"
+#include "cli/trace_files.h"
+#include "report/pen.h"
+#include "report/replay_out.h"
+#include "requests/replay.h"
+
+enum {
+	COLUMNS = 120,
+	/* All traces are held in memory: about a gigabyte with their attributes. */
+	SPANS_MAX = 8 << 20,
+};
+
+struct inject_list {
+	const char *items[INJECT_MAX_CNT];
+	uint32_t cnt;
+};
+
+struct replay_cmd_opts {
+	struct opt_list strategies;
+	struct inject_list inject;
+	const char *learn_path;
+	int64_t rounds, batch, seed, budget;
+	struct output_opts output;
+};
+
+/* ---- the traces */
+
+struct kept {			/* owned by the arena */
+	struct arena *arena;
+	VEC(const struct trace *) traces;
+	uint64_t span_cnt;
+	uint64_t refused_cnt;	/* traces over SPANS_MAX */
+};
+
+static int keep_trace(void *ctx, const struct trace *t)
+{
+	struct kept *k = ctx;
+	struct trace *copy;
+
+	if (k->span_cnt + t->span_cnt > SPANS_MAX) {
+		k->refused_cnt++;
+		return 0;
+	}
+	k->span_cnt += t->span_cnt;
+	copy = arena_dup(k->arena, t, sizeof(*t));
+	copy->spans = arena_dup(k->arena, t->spans, t->span_cnt * sizeof(*t->spans));
+	copy->attrs = arena_dup(k->arena, t->attrs, t->attr_cnt * sizeof(*t->attrs));
+	copy->refs = arena_dup(k->arena, t->refs, t->ref_cnt * sizeof(*t->refs));
+	vec_push(&k->traces, copy);
+	return 0;
+}
+
+static void kept_release(struct kept *k)
+{
+	vec_release(&k->traces);
+}
+
+static int read_traces(struct cli *cli, char **paths, size_t cnt, struct strtab *strings,
+		       struct kept *k, struct err *err)
+{
+	const struct trace_files_sink sink = {.ctx = k, .trace = keep_trace};
+	const struct trace_files_opts opts = {0};
+	struct requests_input input;
+	char t[FMT_MAX];
+	int code;
+
+	k->arena = &cli->arena;
+	code = trace_files_read(paths, cnt, &opts, strings, &sink, &cli->arena, &input, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < input.file_cnt; i++)
+		if (input.files[i].stats.bad_cnt)
+			log_info("%s: %s spans could not be understood", input.files[i].path,
+				 fmt_count(t, input.files[i].stats.bad_cnt));
+	if (k->refused_cnt)
+		log_info("%s requests over the limit of %u spans in memory were left out",
+			 fmt_count(t, k->refused_cnt), SPANS_MAX);
+	if (!k->traces.cnt)
+		return err_set(err, -ENODATA, "%s: no requests in it", paths[0]);
+	return 0;
+}
+
+/* ---- who learns from what */
+
+struct setup {
+	struct strtab strings;
+	struct points points;
+	struct kept live, learn;
+	struct injection items[INJECT_MAX_CNT];
+	struct inject_plan plan;
+	struct replay_input input;
+	bool split;
+};
+
+static void setup_release(struct setup *s)
+{
+	kept_release(&s->live);
+	kept_release(&s->learn);
+	points_release(&s->points);
+	strtab_release(&s->strings);
+}
+
+static double mean_ns(const struct trace *const *traces, size_t cnt)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		int64_t longest = 0;
+
+		for (uint32_t k = 0; k < traces[i]->span_cnt; k++) {
+			const struct span *s = &traces[i]->spans[k];
+
+			if (s->end_ns > s->begin_ns && s->end_ns - s->begin_ns > longest)
+				longest = s->end_ns - s->begin_ns;
+		}
+		sum += (double)longest;
+	}
+	return cnt ? sum / (double)cnt : 0;
+}
+
+/* Half of the requests, drawn by id, are learnt from: the order of a file may mean something. */
+static void split_halves(struct setup *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->live.traces.cnt; i++) {
+		const struct trace *t = s->live.traces.items[i];
+
+		if (hash_pair(t->id.hi, t->id.lo) & 1)
+			vec_push(&s->learn.traces, t);
+		else
+			s->live.traces.items[kept++] = t;
+	}
+	if (kept && s->learn.traces.cnt)
+		s->live.traces.cnt = kept;
+	s->split = true;
+}
+
+static void list_points(struct setup *s)
+{
+	for (size_t i = 0; i < s->input.learn_cnt; i++) {
+		const struct trace *t = s->input.learn[i];
+
+		for (uint32_t k = 0; k < t->span_cnt; k++)
+			points_add(&s->points, &s->strings, t->spans[k].service, t->spans[k].name);
+	}
+}
+
+static int make_plan(const struct replay_cmd_opts *o, struct setup *s, struct err *err)
+{
+	const struct inject_names names = {
+		.points = &s->points, .strings = &s->strings,
+		.mean_ns = mean_ns(s->input.learn, s->input.learn_cnt)};
+
+	for (uint32_t i = 0; i < o->inject.cnt; i++) {
+		int code = inject_parse(&names, o->inject.items[i], &s->items[i], err);
+
+		if (code < 0)
+			return code;
+	}
+	s->plan = (struct inject_plan){s->items, o->inject.cnt, (uint64_t)o->seed};
+	s->input.plan = o->inject.cnt ? &s->plan : NULL;
+	return 0;
+}
+
+static int setup_make(struct cli *cli, char **paths, size_t cnt, struct setup *s, struct err *err)
+{
+	const struct replay_cmd_opts *o = cli->opts;
+	int code = read_traces(cli, paths, cnt, &s->strings, &s->live, err);
+
+	if (code == 0 && o->learn_path)
+		code = read_traces(cli, (char *[]){(char *)o->learn_path, NULL}, 1, &s->strings,
+				   &s->learn, err);
+	if (code < 0)
+		return code;
+	if (!o->learn_path && o->inject.cnt)
+		split_halves(s);
+	s->input = (struct replay_input){
+		.live = s->live.traces.items, .live_cnt = s->live.traces.cnt,
+		.learn = s->learn.traces.items, .learn_cnt = s->learn.traces.cnt,
+		.points = &s->points, .strings = &s->strings};
+	if (!s->input.learn_cnt) {
+		s->input.learn = s->input.live;
+		s->input.learn_cnt = s->input.live_cnt;
+		s->split = false;
+	}
+	list_points(s);
+	return make_plan(o, s, err);
+}
+
+/* ---- the run */
+
+static int chosen(const struct replay_cmd_opts *o, bool *ret_wanted, struct err *err)
+{
+	if (!o->strategies.cnt)
+		memset(ret_wanted, true, REPLAY_STRATEGIES);
+	for (size_t i = 0; i < o->strategies.cnt; i++) {
+		const char *name = o->strategies.items[i];
+		enum replay_strategy s;
+
+		if (replay_strategy_parse(name, &s) < 0)
+			return err_usage(err, "--strategy: there is no '%s', see -h", name);
+		ret_wanted[s] = true;
+	}
+	return 0;
+}
+
+static void print_view(const struct replay_cmd_opts *o, const struct replay_view *v)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	struct pen pen;
+
+	if (o->output.json) {
+		replay_json(v, &out);
+	} else {
+		pen = output_pen(&o->output, &out, COLUMNS);
+		replay_text(v, &pen);
+	}
+	fwrite(buf_str(&out), 1, out.len, stdout);
+}
+
+static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err)
+{
+	const struct replay_cmd_opts *o = cli->opts;
+	const struct replay_opts opts = {.batch = (uint32_t)o->batch,
+					 .rounds_max = (uint32_t)o->rounds,
+					 .seed = (uint64_t)o->seed,
+					 .control = {.budget = (uint32_t)o->budget}};
+	CLEANUP(setup_release) struct setup s = {0};
+	struct replay_result results[REPLAY_STRATEGIES];
+	bool wanted[REPLAY_STRATEGIES] = {0};
+	struct replay_view v = {.points = &s.points, .strings = &s.strings, .input = &s.input,
+				.results = results, .batch = opts.batch};
+	struct space_view space;
+	struct replay *r;
+	int code = chosen(o, wanted, err);
+
+	if (code == 0)
+		code = setup_make(cli, paths, cnt, &s, err);
+	if (code < 0)
+		return code;
+	r = replay_new(&s.input, &opts);
+	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++)
+		if (wanted[i])
+			replay_run(r, (enum replay_strategy)i, &cli->arena,
+				   &results[v.result_cnt++]);
+	space_view(replay_space(r), &cli->arena, &space);
+	v.space = &space;
+	v.split = s.split;
+	v.mean_ns = mean_ns(s.input.learn, s.input.learn_cnt);
+	print_view(o, &v);
+	replay_free(r);
+	return 0;
+}
+
+static int replay_cmd_run(struct cli *cli, int argc, char **argv)
+{
+	struct err err = {0};
+	int code = argc ? replay_all(cli, argv, (size_t)argc, &err)
+			: err_usage(&err, "give the files of recorded requests");
+
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
+static int parse_inject(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	struct inject_list *list = dst;
+
+	(void)arena;
+	if (list->cnt == INJECT_MAX_CNT)
+		return err_usage(err, "--inject: at most %d", INJECT_MAX_CNT);
+	list->items[list->cnt++] = text;
+	return 0;
+}
+
+static const struct opt replay_opt_table[] = {
+	{.type = OPT_LIST, .long_name = "strategy", .metavar = "NAME[,NAME]",
+	 .help = "hedge, flat, hierarchical, random, variance, shift, astraea or all-on; without: "
+		 "all",
+	 OPT_AT(struct replay_cmd_opts, strategies)},
+	{.type = OPT_CUSTOM, .long_name = "inject", .metavar = "POINT:LAW",
+	 .help = "slow the requests down there first; half of them stays as it is and is learnt "
+		 "from", .parse = parse_inject, OPT_AT(struct replay_cmd_opts, inject)},
+	{.type = OPT_STRING, .long_name = "learn", .metavar = "FILE",
+	 .help = "learn what there is, and what is usual, from these requests",
+	 OPT_AT(struct replay_cmd_opts, learn_path)},
+	{.type = OPT_INT, .long_name = "batch", .metavar = "N", .help = "requests in a round",
+	 .def = "100", .min = 1, .max = 1000000, OPT_AT(struct replay_cmd_opts, batch)},
+	{.type = OPT_INT, .long_name = "rounds", .metavar = "N", .help = "at most so many rounds",
+	 .def = "50", .min = 1, .max = 10000, OPT_AT(struct replay_cmd_opts, rounds)},
+	{.type = OPT_INT, .long_name = "budget", .metavar = "N",
+	 .help = "tracepoints switched on in one round, at most", .def = "8", .min = 1,
+	 .max = 1000, OPT_AT(struct replay_cmd_opts, budget)},
+	{.type = OPT_INT, .long_name = "seed", .metavar = "N",
+	 .help = "for the order of requests and what is drawn", .def = "1", .min = 0,
+	 .max = INT64_MAX, OPT_AT(struct replay_cmd_opts, seed)},
+	OPT_GROUP(json_opt_table, struct replay_cmd_opts, output),
+	OPT_GROUP(color_opt_table, struct replay_cmd_opts, output),
+	OPT_END,
+};
+
+const struct cmd cmd_replay = {
+	.name = "replay",
+	.help = "how few tracepoints would have told what slows requests down",
+	.args = "FILE ...",
+	.about = "Plays recorded requests, in which every tracepoint was on, to the control\n"
+		 "logic, which at first sees only those that are always on. It switches on\n"
+		 "what it asks for, round by round, until it knows where the time or the\n"
+		 "variance comes from. Told are the rounds, the share of the tracepoints it\n"
+		 "needed, and what it found, beside other strategies on the same requests.\n"
+		 "\n"
+		 "With --inject the requests are slowed down first where you say, as real code\n"
+		 "would have been: what waits for it comes later, what ran beside it does not.\n"
+		 "POINT is 'SERVICE NAME', or NAME alone; LAW is uniform,TIME (0 to TIME),\n"
+		 "constant,TIME, queue,TIME (for each in a queue whose length is a key) or\n"
+		 "key,NAME,TIME and key,NAME=TEXT,TIME (by the value of a key). TIME is like\n"
+		 "20ms, or 3x for three times the mean request. Then may follow ,exit (before\n"
+		 "it ends instead of when it begins), ,share=0.3 (of the requests) and ,with=1\n"
+		 "(one draw for all of that number).",
+	.examples = "  heldup replay traces.json.gz\n"
+		    "  heldup replay good.json --inject 'cart GetCart:uniform,50ms'\n"
+		    "  heldup replay bad.json --learn good.json --strategy hedge",
+	.json_schema = embed_replay_schema_json,
+	.opts = replay_opt_table,
+	.opts_size = sizeof(struct replay_cmd_opts),
+	.max_args = 1024,
+	.run = replay_cmd_run,
+};

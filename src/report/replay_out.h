@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef REPLAY_OUT_H
+#define REPLAY_OUT_H
+/*
+ * Renders what strategies found in replayed traces.  Each appends to out.
+ */
+#include <stddef.h>
+
+#include "requests/replay.h"
+#include "requests/space.h"
+
+struct buf;
+struct pen;
+
+struct replay_view {
+	const struct points *points;
+	const struct strtab *strings;
+	const struct space_view *space;
+	const struct replay_input *input;
+	const struct replay_result *results;
+	size_t result_cnt;
+	uint32_t batch;
+	double mean_ns;		/* of the requests learnt from */
+	bool split;		/* learnt from one half, the other replayed */
+};
+
+/* One line a strategy; with one strategy alone what it decided, round by round. */
+void replay_text(const struct replay_view *v, struct pen *pen);
+
+/* One object, docs/replay.schema.json. */
+void replay_json(const struct replay_view *v, struct buf *out);
+
+/* "SERVICE NAME" as it came, for JSON; in text it goes through the pen. */
+void replay_point_name(const struct replay_view *v, uint32_t point, struct buf *out);
+
+extern const char embed_replay_schema_json[];
+
+#endif /* REPLAY_OUT_H */

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`heldup replay` on made requests: what it finds, that it is the same each time, bad use."""
+import json
+import os
+import sys
+import tempfile
+
+from heldup_cli import FAILED, OK, TOP, USAGE, heldup
+
+sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
+sys.path.insert(0, os.path.join(TOP, "tests", "eval"))
+import schema_check  # noqa: E402
+from requests import made  # noqa: E402
+
+STRATEGIES = ["hedge", "flat", "hierarchical", "random", "variance", "shift", "astraea", "all-on"]
+REQUESTS = 300
+MS = 1_000_000
+
+
+class Files:
+    """good: a sound application's requests; bad: with a slow operation; self.slow names it."""
+
+    def __enter__(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="heldup-replay-")
+        self.good, self.bad = (os.path.join(self.dir.name, n) for n in ("good.json", "bad.json"))
+        app = made.App(5, ops=40, services=5)
+        op = app.leaves()[-1]
+        self.slow = op.point
+        made.write(made.requests(app, REQUESTS, 1), self.good)
+        problem = made.Slow(op, lambda rnd, _: rnd.uniform(0, 60 * MS))
+        made.write(made.requests(app, REQUESTS, 2, [problem]), self.bad)
+        return self
+
+    def __exit__(self, *_):
+        self.dir.cleanup()
+
+
+def answer(*args):
+    return json.loads(heldup("replay", "--json", *args).ended(OK).out)
+
+
+def test_replay_finds_what_is_slow():
+    with Files() as f:
+        doc = answer(f.bad, "--learn", f.good)
+        assert [s["strategy"] for s in doc["strategies"]] == STRATEGIES
+        for s in doc["strategies"]:
+            assert s["right"] is None and s["truths"] == [], s["strategy"]
+            if s["strategy"] in ("hedge", "all-on"):
+                assert s["located"][0]["owner"] == f.slow, s["located"][:2]
+        ours, every = doc["strategies"][0], doc["strategies"][-1]
+        assert ours["enabled"] < every["enabled"], (ours["enabled"], every["enabled"])
+        assert ours["seen_spans"] < ours["spans"]
+
+
+def test_replay_finds_what_it_slows_itself():
+    with Files() as f:
+        args = (f.good, "--inject", f.slow + ":uniform,4x")
+        doc = answer(*args)
+        assert doc["requests"] + doc["learnt_requests"] == REQUESTS
+        ours = doc["strategies"][0]
+        assert ours["right"] and ours["truths"][0]["rank"] == 1, ours["located"][:2]
+        assert ours["slowed_spans"] > 0
+        assert answer(*args) == doc
+        other = answer(*args, "--seed", "2")
+        assert other["strategies"][0]["slowed_ms"] != ours["slowed_ms"]
+        text = heldup("replay", *args, "--strategy", "hedge").ended(OK).out
+        assert "located " + f.slow in text and "round  decided" in text, text
+
+
+def test_replay_does_not_depend_on_the_order_of_the_file():
+    with Files() as f:
+        with open(f.bad) as src:
+            data = json.load(src)
+        data["data"].reverse()
+        for trace in data["data"]:
+            trace["spans"].reverse()
+        turned = os.path.join(f.dir.name, "turned.json")
+        with open(turned, "w") as dst:
+            json.dump(data, dst)
+        assert answer(f.bad, "--learn", f.good) == answer(turned, "--learn", f.good)
+
+
+def test_replay_laws_fit_the_schema():
+    schema = json.loads(heldup("replay", "--json-schema").ended(OK).out)
+    with Files() as f:
+        for laws in ([], ["uniform,20ms"], ["constant,1x,exit"], ["queue,2ms"],
+                     ["key,queue.length,1ms"], ["key,span.kind=server,30ms,share=0.5"],
+                     ["uniform,20ms,with=1", "uniform,20ms,with=1,exit"]):
+            more = [a for law in laws for a in ("--inject", "%s:%s" % (f.slow, law))]
+            doc = answer(f.good, *more, "--rounds", "3")
+            checker = schema_check.Checker(schema)
+            checker.check(schema, doc)
+            assert not checker.errors, checker.errors
+            assert len(doc["injected"]) == len(laws)
+            assert all(s["rounds"] <= 3 for s in doc["strategies"])
+
+
+def test_replay_refuses():
+    heldup("replay").ended(USAGE).one_line()
+    heldup("replay", "/nonexistent").ended(FAILED).one_line()
+    with Files() as f:
+        heldup("replay", f.good, "--strategy", "best").ended(USAGE).says("no 'best'").one_line()
+        for text, why in (("x", "POINT:LAW"), ("nobody:uniform,1ms", "no tracepoint 'nobody'"),
+                          (f.slow + ":sometimes,1ms", "none of uniform"),
+                          (f.slow + ":uniform", "lacks its time"),
+                          (f.slow + ":uniform,soon", "'soon' is no time"),
+                          (f.slow + ":uniform,-1x", "'-1x' is no time"),
+                          (f.slow + ":uniform,2h", "more than an hour"),
+                          (f.slow + ":uniform,1ms,share=2", "up to 1"),
+                          (f.slow + ":uniform,1ms,with=0", "1 to 255"),
+                          (f.slow + ":uniform,1ms,often", "none of exit")):
+            heldup("replay", f.good, "--inject", text).ended(USAGE).says(why).one_line()
