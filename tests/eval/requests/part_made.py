@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made requests: what recorded ones do not hold, with a truth that is known."""
+import os
+import tempfile
+
+from requests import made
+from requests.replayed import OURS, Sums, Trouble, replay
+
+ABOUT = 'requests of a made application with a known problem'
+REQUESTS = 600
+SEEDS = (1, 2, 3)
+MS = 1_000_000
+
+
+def queue(rnd, _request):
+    """A semaphore: each who waits in it takes a while; the length is noted."""
+    length = min(int(rnd.expovariate(1 / 3)), 20)
+    return length * 5 * MS, length
+
+
+def uniform(rnd, _request):
+    return rnd.uniform(0, 40 * MS)
+
+
+def shared(rnd, request):
+    """The same delay for all that ask in one request."""
+    return request.common.setdefault('shared', rnd.uniform(0, 30 * MS))
+
+
+def constant(_rnd, _request):
+    return 25 * MS
+
+
+class Case:
+    """slow(app) -> problems; found: how many of them are to be; mangle(requests, seed)."""
+
+    def __init__(self, name, slow, mangle=None, mangle_good=True, ops=60):
+        self.name, self.slow, self.ops = name, slow, ops
+        self.mangle, self.mangle_good = mangle, mangle_good
+
+
+def one(app, n=0):
+    """An operation in each request, from the middle of the list so that it is no special one."""
+    leaves = app.leaves()
+    return leaves[(len(leaves) // 2 + n) % len(leaves)]
+
+
+CASES = (
+    Case('semaphore, length a key', lambda a: [made.Slow(one(a), queue, 'queue.length')]),
+    Case('uniform', lambda a: [made.Slow(one(a), uniform)]),
+    Case('inner operation', lambda a: [made.Slow(a.always()[len(a.always()) // 2], uniform)]),
+    Case('two at once', lambda a: [made.Slow(one(a), uniform), made.Slow(one(a, 1), uniform)]),
+    Case('correlated edges', lambda a: [made.Slow(one(a), shared), made.Slow(one(a, 1), shared)]),
+    Case('consistently slow', lambda a: [made.Slow(one(a), constant)]),
+    Case('skewed clocks', lambda a: [made.Slow(one(a), uniform)],
+         lambda reqs, seed: made.skew(reqs, 50 * MS, seed)),
+    Case('lost spans', lambda a: [made.Slow(one(a), uniform)],
+         lambda reqs, seed: made.lose(reqs, 0.05, seed)),
+    Case('large application', lambda a: [made.Slow(one(a), uniform)], ops=250),
+    Case('sound', lambda a: []),
+)
+
+
+def run_case(opts, case, seed):
+    """What was to be found, and what heldup found."""
+    app = made.App(seed, case.ops)
+    problems = case.slow(app)
+    good = made.requests(app, REQUESTS, seed * 1000)
+    bad = made.requests(app, REQUESTS, seed * 1000 + 1, problems)
+    if case.mangle:
+        case.mangle(good, seed)
+        case.mangle(bad, seed)
+    with tempfile.TemporaryDirectory(prefix='heldup-eval-') as folder:
+        paths = [os.path.join(folder, name) for name in ('good.json', 'bad.json')]
+        made.write(good, paths[0])
+        made.write(bad, paths[1])
+        doc = replay(opts, [paths[1]], '--learn', paths[0])
+    return sorted({p.op.point for p in problems}), doc
+
+
+def judge(truths, strategy):
+    """Sets what replay itself cannot know: the traces came with their problem."""
+    owners = []
+    for e in strategy['located']:
+        if e['owner'] not in owners:
+            owners.append(e['owner'])
+    strategy['right'] = set(owners[:len(truths)]) == set(truths)
+    if not truths:
+        strategy['right'] = not owners
+    strategy['truths'] = [{'round': e['round']} for e in strategy['located']
+                          if e['owner'] in truths]
+    return owners[:3]
+
+
+def evaluate(opts, say):
+    right = total = broken = 0
+    say(Sums.head())
+    for case in CASES:
+        sums = Sums()
+        for seed in SEEDS:
+            try:
+                truths, doc = run_case(opts, case, seed)
+            except Trouble as e:
+                say('%s: %s' % (case.name, e))
+                broken += 1
+                continue
+            for s in doc['strategies']:
+                found = judge(truths, s)
+                if opts.show and s['strategy'] == OURS and not s['right']:
+                    say('wrong: %s, seed %d: %s: found %s' % (case.name, seed, truths, found))
+            sums.add(doc)
+        for line in sums.lines(case.name):
+            say(line)
+        r, t = sums.count(OURS)
+        right, total = right + r, total + t
+    return right, total, broken
