@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which kind of request it was.  Its root's tracepoint says; where that name
- * would fit any request (a bare method, a wildcard) the route does, and where
- * there is none the nearest span below that says more: of each span the first
- * child that is waited for.
+ * would fit any request (a bare method, a wildcard) its route does, and where
+ * it has none, what it asked another service for first, else the first thing
+ * it did itself.  Found by time and not by way of the children in between, so
+ * that it stays the same when those are not recorded.
  */
 #include <ctype.h>
 #include <string.h>
@@ -11,8 +12,6 @@
 #include "base/hash.h"
 #include "model/points.h"
 #include "requests/graph_int.h"
-
-enum { TYPE_DEPTH_MAX = 8 };	/* further down it is a part of the request, not its kind */
 
 /* What OpenTelemetry and OpenTracing call the pattern of a request; bounded in number by design. */
 static const char *const type_keys[] = {
@@ -72,34 +71,44 @@ static uint32_t route_of(const struct tree_ctx *ctx, const struct trace *trace, 
 	return 0;
 }
 
-static uint32_t first_waited_for(const struct span_tree *tree, uint32_t span)
+/* What the span says of the request; 0: nothing. */
+static uint32_t said_by(const struct tree_ctx *ctx, const struct trace *trace, uint32_t span)
 {
-	uint32_t child = tree->nodes[span].first_child;
+	uint32_t route = route_of(ctx, trace, span), name = trace->spans[span].name;
 
-	while (child != TREE_NONE && tree->nodes[child].flags & (TNODE_ASYNC | TNODE_POINT))
-		child = tree->nodes[child].next;
-	return child;
+	if (route)
+		return route;
+	return graph_name_is_bare(strtab_str(ctx->strings, name)) ? 0 : name;
 }
 
 static uint32_t detail_find(const struct tree_ctx *ctx, const struct span_tree *tree,
 			    uint32_t *ret_span)
 {
-	const struct trace *trace = tree->trace;
-	uint32_t at = tree->root;
+	const struct span *spans = tree->trace->spans;
+	uint32_t best = TREE_NONE, ret = route_of(ctx, tree->trace, tree->root);
+	bool best_asked = false;
 
-	for (int depth = 0; at != TREE_NONE && depth < TYPE_DEPTH_MAX; depth++) {
-		uint32_t name = trace->spans[at].name;
-		uint32_t route = route_of(ctx, trace, at);
-
-		*ret_span = at;
-		if (route)
-			return route;
-		if (!graph_name_is_bare(strtab_str(ctx->strings, name)))
-			return name;
-		at = first_waited_for(tree, at);
-	}
 	*ret_span = tree->root;
-	return 0;
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < tree->order_cnt; i++) {
+		uint32_t at = tree->order[i], said;
+		bool asked = spans[at].service != spans[tree->root].service;
+
+		if (tree->nodes[at].flags & (TNODE_ASYNC | TNODE_POINT) || at == tree->root ||
+		    asked < best_asked ||
+		    (asked == best_asked && best != TREE_NONE && span_tree_cmp(tree, at, best) > 0))
+			continue;
+		said = said_by(ctx, tree->trace, at);
+		if (!said)
+			continue;
+		ret = said;
+		best = at;
+		best_asked = asked;
+	}
+	if (best != TREE_NONE)
+		*ret_span = best;
+	return ret;
 }
 
 void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret)

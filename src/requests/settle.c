@@ -6,12 +6,6 @@
 #include "requests/graph.h"
 #include "requests/tree.h"
 
-/*
- * Spans of one process end in the order the code says, but clocks of browsers
- * and some runtimes tick in milliseconds: within one, order says nothing.
- */
-#define OUTLIVE_NS INT64_C(1000000)
-
 bool span_tree_told_async(const struct span_tree *tree, uint32_t child)
 {
 	const struct tnode *node = &tree->nodes[child];
@@ -33,7 +27,7 @@ bool span_tree_outlives(const struct span_tree *tree, uint32_t child)
 		return false;
 	return a->host == b->host && a->service == b->service &&
 	       (a->kind == SPAN_INTERNAL || a->kind == SPAN_CLIENT || a->kind == SPAN_PRODUCER) &&
-	       node->end - parent->end > OUTLIVE_NS;
+	       node->end - parent->end > TREE_TICK_NS;
 }
 
 /* Children before parents, so that one open span inside another carries on up. */

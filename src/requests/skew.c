@@ -32,7 +32,7 @@ bool skew_child_bound(const struct span_tree *tree, uint32_t child, struct skew_
 		.moved = child,
 		.low = parent->begin - node->begin,
 		.high = OFFSET_NO_HIGH,
-		.impossible = node->begin < parent->begin,
+		.impossible = parent->begin - node->begin > TREE_TICK_NS,
 	};
 	if ((node->flags | parent->flags) & (TNODE_OPEN | TNODE_POINT) ||
 	    span_tree_told_async(tree, child) ||
@@ -41,7 +41,7 @@ bool skew_child_bound(const struct span_tree *tree, uint32_t child, struct skew_
 	ret->high = parent->end - node->end;
 	if (a->kind == SPAN_CLIENT && b->kind == SPAN_SERVER &&
 	    !((a->flags | b->flags) & SPANF_ERROR))
-		ret->impossible |= ret->high < 0;
+		ret->impossible |= ret->high < -TREE_TICK_NS;
 	return true;
 }
 
@@ -58,7 +58,7 @@ bool skew_ref_bound(const struct span_tree *tree, const struct tref *ref, struct
 		.low = tree->nodes[ref->target].end - tree->nodes[ref->span].begin,
 		.high = OFFSET_NO_HIGH,
 	};
-	ret->impossible = ret->low > 0;
+	ret->impossible = ret->low > TREE_TICK_NS;
 	return true;
 }
 

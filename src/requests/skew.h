@@ -18,9 +18,9 @@
  * the way back).  So an offset is right to half the width of those: sure_ns.
  *
  * In one trace (skew_mend_tree, done by graph_build) clocks are moved only
- * when something impossible was seen: began before its parent, or a server
- * without error that was not inside its client; that a child outlives its
- * parent may be true.
+ * when something impossible was seen, by over a millisecond (some clocks tick
+ * so slowly): began before its parent, or a server without error that was not
+ * inside its client; that a child outlives its parent may be true.
  *
  * Over many traces (struct skew) clocks are moved when more than
  * SKEW_SHARE_PCT % of what bounds a pair of hosts contradicts them as they

@@ -41,6 +41,12 @@ struct tnode {			/* by span index */
 /* Differences of times stay far from overflow, whatever a file says. */
 #define TREE_NS_MAX (INT64_C(1) << 59)
 
+/*
+ * Some clocks tick in milliseconds (browsers, some runtimes' begin of a span):
+ * within one, order says nothing.
+ */
+#define TREE_TICK_NS INT64_C(1000000)
+
 struct tref {			/* a reference inside the trace, other than to the parent */
 	uint32_t span, target;
 	uint32_t kind;		/* enum span_ref_kind; no links */

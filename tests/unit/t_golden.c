@@ -181,6 +181,8 @@ TEST(golden_real_traces)
 		{"hotel-load150.jaeger.json.gz", 400, 4400},
 		{"media-load150.jaeger.json.gz", 400, 10800},
 		{"node-load150.jaeger.json.gz", 400, 2400},
+		{"hdfs-upload.xtrace.json.gz", 1, 2483},
+		{"hdfs-download.xtrace.json.gz", 1, 839},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {

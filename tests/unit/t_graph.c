@@ -171,16 +171,17 @@ static int64_t at(const struct made *m, uint32_t span)
 
 TEST(graph_clock_of_a_host_is_mended)
 {
-	for (int64_t skew = -500; skew <= 500; skew += 250) {
+	for (int64_t skew = -50000000; skew <= 50000000; skew += 25000000) {
 		struct made m = {0};
 		const char *hosts[] = {"h1", "h1", "h2", "h2", "h1"};
 
 		ROW(skew);
-		made_span(&m, 1, 0, "front/a", 0, 1000);
-		made_span(&m, 2, 1, "front/b", 100, 700)->kind = SPAN_CLIENT;
-		made_span(&m, 3, 2, "back/c", 200 + skew, 600 + skew)->kind = SPAN_SERVER;
-		made_span(&m, 4, 3, "back/d", 300 + skew, 400 + skew);
-		made_span(&m, 5, 4, "front/e", 310, 380);	/* asked back */
+		made_span(&m, 1, 0, "front/a", 0, 10000000);
+		made_span(&m, 2, 1, "front/b", 1000000, 7000000)->kind = SPAN_CLIENT;
+		made_span(&m, 3, 2, "back/c", 2000000 + skew, 6000000 + skew);
+		vec_last(&m.spans)->kind = SPAN_SERVER;
+		made_span(&m, 4, 3, "back/d", 3000000 + skew, 4000000 + skew);
+		made_span(&m, 5, 4, "front/e", 3100000, 3800000);	/* asked back */
 		for (int i = 0; i < 5; i++)
 			m.spans.items[i].host = strtab_add(&m.strings, hosts[i]);
 		made_path(&m);
@@ -189,10 +190,10 @@ TEST(graph_clock_of_a_host_is_mended)
 		EQ_U(m.stats.skew_trace_cnt, skew != 0);
 		EQ_U(m.stats.skew_span_cnt, skew ? 2 : 0);
 		EQ_U(m.stats.outside_cnt, 0);
-		/* c fits from -100 to 100, the answer to e from -20 to 10: in the middle of both */
-		EQ_I(at(&m, 2), skew ? 195 : 200);
-		EQ_I(at(&m, 3) - at(&m, 2), 100);
-		EQ_I(m.path.total_ns, 1000);
+		/* c fits from -1 to 1 ms, e from -0.2 to 0.1: in the middle of both */
+		EQ_I(at(&m, 2), skew ? 1950000 : 2000000);
+		EQ_I(at(&m, 3) - at(&m, 2), 1000000);
+		EQ_I(m.path.total_ns, 10000000);
 		made_release(&m);
 	}
 }
@@ -202,12 +203,12 @@ TEST(graph_clock_is_left_where_nothing_is_impossible)
 {
 	struct made m = {0};
 
-	made_span(&m, 1, 0, "front/a", 0, 1000);
-	made_span(&m, 2, 1, "back/b", 900, 1200);
+	made_span(&m, 1, 0, "front/a", 0, 10000000);
+	made_span(&m, 2, 1, "back/b", 9000000, 12000000);
 	made_path(&m);
 	EQ_U(m.stats.skew_trace_cnt, 0);
 	EQ_U(m.stats.outside_cnt, 1);
-	EQ_I(at(&m, 1), 900);
+	EQ_I(at(&m, 1), 9000000);
 	made_release(&m);
 }
 
@@ -216,17 +217,47 @@ TEST(graph_clocks_of_events)
 	struct made m = {0};
 
 	made_span(&m, 1, 0, "a/a", 0, 0)->flags = SPANF_POINT;
-	made_span(&m, 2, 0, "b/b", 5010, 5010)->flags = SPANF_POINT;
+	made_span(&m, 2, 0, "b/b", 501000000, 501000000)->flags = SPANF_POINT;
 	made_ref(&m, 1, SPAN_REF_AFTER);
-	made_span(&m, 3, 0, "b/c", 5020, 5020)->flags = SPANF_POINT;
+	made_span(&m, 3, 0, "b/c", 502000000, 502000000)->flags = SPANF_POINT;
 	made_ref(&m, 2, SPAN_REF_AFTER);
-	made_span(&m, 4, 0, "a/d", 40, 40)->flags = SPANF_POINT;
+	made_span(&m, 4, 0, "a/d", 4000000, 4000000)->flags = SPANF_POINT;
 	made_ref(&m, 3, SPAN_REF_AFTER);
 	made_path(&m);
 	EQ_S(made_steps(&m), "a/a. b/b. b/c. a/d.");
-	EQ_I(m.path.total_ns, 40);
-	EQ_I(m.path.steps[1].edge_ns, 15);	/* there and back took as long */
-	EQ_I(m.path.steps[2].edge_ns, 10);
+	EQ_I(m.path.total_ns, 4000000);
+	EQ_I(m.path.steps[1].edge_ns, 1500000);	/* there and back took as long */
+	EQ_I(m.path.steps[2].edge_ns, 1000000);
 	EQ_U(m.stats.raised_cnt, 0);
 	made_release(&m);
+}
+
+TEST(graph_type_of_a_request)
+{
+	static const struct {
+		const char *root, *route, *own, *asked, *type;
+	} table[] = {
+		{"front/GET /cart", NULL, "front/db", "cart/read", ""},
+		{"front/GET", "/cart/{id}", "front/db", "cart/read", "/cart/{id}"},
+		{"front/HTTP GET", NULL, "front/db", "cart/read", "read"},
+		{"front//*", NULL, "front/Handler.run", "cart/GET", "later"},
+		{"front/GET /", NULL, "front/db", "cart/read", ""},
+		{"front/GET", "/*", "front/POST", "cart/GET", "later"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct made m = {0};
+
+		ROW(i);
+		made_span(&m, 1, 0, table[i].root, 0, 1000);
+		if (table[i].route)
+			made_attr(&m, "http.route", table[i].route);
+		made_span(&m, 2, 1, table[i].own, 10, 900);
+		made_span(&m, 3, 2, table[i].asked, 20, 800);
+		made_span(&m, 4, 2, "cart/later", 800, 900);
+		made_shuffle(&m, i);
+		made_path(&m);
+		EQ_S(strtab_str(&m.strings, m.graph.type_detail), table[i].type);
+		made_release(&m);
+	}
 }
