@@ -52,6 +52,9 @@ struct spans_reader {
 
 enum { HEAD_MIN = 1 << 16 };
 
+/* NULL when nobody reads the format. */
+const struct spans_reader *spans_reader_of(enum spans_format format);
+
 extern const struct spans_reader reader_otlp_proto, reader_otlp_json, reader_csv, reader_jaeger,
 	reader_zipkin, reader_osprofiler, reader_osprofiler_redis, reader_xtrace,
 	reader_xtrace_old;

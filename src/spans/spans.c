@@ -41,6 +41,14 @@ const char *spans_format_name(enum spans_format format)
 	return format < SPANS_FORMAT_CNT ? names[format] : "?";
 }
 
+const struct spans_reader *spans_reader_of(enum spans_format format)
+{
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (readers[i]->format == format)
+			return readers[i];
+	return NULL;
+}
+
 static const struct spans_reader *reader_of(const char *head, size_t len)
 {
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
