@@ -48,6 +48,7 @@ struct set {
 	struct strtab *strings;
 	struct points *points;
 	struct requests *requests;
+	struct edge_rank *rank;		/* both sets' */
 	const struct requests_result *result;
 	struct requests_input input;
 	struct trace_id wanted;		/* --trace */
@@ -177,15 +178,16 @@ static int take(void *ctx, const struct trace *t)
 	return 0;
 }
 
-static int set_read(struct set *s, char **paths, size_t cnt, uint64_t memory_bytes,
-		    struct err *err)
+static int set_read(struct set *s, enum edge_rank_side side, char **paths, size_t cnt,
+		    uint64_t memory_bytes, struct err *err)
 {
 	const struct requests_cmd_opts *o = s->cli->opts;
 	const struct trace_files_opts how = {.max_bytes = memory_bytes,
 					     .no_events = o->no_events};
 	const struct requests_opts opts = {.cv_min = o->cv, .slow_pct = o->slow_pct,
 					   .min_cnt = (uint32_t)o->min_cnt,
-					   .keys = o->keys.specs, .key_cnt = o->keys.cnt};
+					   .keys = o->keys.specs, .key_cnt = o->keys.cnt,
+					   .rank = s->rank, .rank_side = side};
 	const struct trace_files_sink sink = {.ctx = s, .trace = take};
 	int code;
 
@@ -274,7 +276,8 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 	const struct requests_cmd_opts *o = s->cli->opts;
 	struct requests_view v = {.r = s->result, .in = &s->input, .strings = s->strings,
 				  .points = s->points, .arena = &s->cli->arena,
-				  .top = (size_t)o->top};
+				  .top = (size_t)o->top,
+				  .rank = edge_rank_finish(s->rank, &s->cli->arena)};
 	bool any, to_stdout = false;
 	int code = 0;
 
@@ -302,7 +305,8 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	struct requests_cmd_opts *o = cli->opts;
 	CLEANUP(strtab_release) struct strtab strings = {0};
 	CLEANUP(points_release) struct points points = {0};
-	struct set base = {.cli = cli, .strings = &strings, .points = &points};
+	struct edge_rank *rank = edge_rank_new(&points, &strings);
+	struct set base = {.cli = cli, .strings = &strings, .points = &points, .rank = rank};
 	struct set set = base;
 	char *base_path = (char *)(uintptr_t)o->diff_path;
 	int code = 0;
@@ -310,15 +314,16 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	if (o->trace_id)
 		set.wanted = id_trace(o->trace_id, strlen(o->trace_id));
 	if (o->diff_path)
-		code = set_read(&base, &base_path, 1, memory_bytes, err);
+		code = set_read(&base, EDGE_RANK_GOOD, &base_path, 1, memory_bytes, err);
 	if (code == 0)
-		code = set_read(&set, paths, cnt, memory_bytes, err);
+		code = set_read(&set, EDGE_RANK_BAD, paths, cnt, memory_bytes, err);
 	if (code == 0 && !set.result->stats.trace_cnt)
 		code = err_set(err, -ENODATA, "no whole request was read");
 	if (code == 0)
 		code = show(&set, &base, files, err);
 	requests_free(base.requests);
 	requests_free(set.requests);
+	edge_rank_free(rank);
 	return code;
 }
 

@@ -407,6 +407,7 @@ void requests_object(const struct requests_view *v, struct json *j)
 		if (requests_type_shown(v, v->r->problems[i].type))
 			json_problem(v, j, &v->r->problems[i], number);
 	json_arr_end(j);
+	requests_json_rank(v, j);
 	requests_json_explain(v, j);
 	requests_json_diff(v, j);
 	json_obj_end(j);

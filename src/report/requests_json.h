@@ -18,4 +18,7 @@ void requests_json_edge_key(const struct requests_view *v, const struct edge_key
 void requests_json_explain(const struct requests_view *v, struct json *j);
 void requests_json_diff(const struct requests_view *v, struct json *j);
 
+/* The key "edges_to_blame". */
+void requests_json_rank(const struct requests_view *v, struct json *j);
+
 #endif /* REQUESTS_JSON_H */

@@ -18,6 +18,7 @@
 struct arena;
 struct buf;
 struct edge_key;
+struct edge_rank_result;
 struct json;
 struct pen;
 struct points;
@@ -48,6 +49,7 @@ struct requests_view {
 	/* --trace: */
 	const struct trace *trace;	/* NULL: not asked for */
 	const struct request_explain *explain;
+	const struct edge_rank_result *rank;
 	/* --diff: r is what is compared with base */
 	const struct requests_diff *diff;
 	const struct requests_input *base_in;

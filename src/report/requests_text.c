@@ -489,9 +489,11 @@ void requests_text(const struct requests_view *v, struct pen *p)
 		return;
 	}
 	if (v->diff) {
+		requests_put_rank(v, p);
 		requests_put_diff(v, p);
 		return;
 	}
 	put_problems(v, p);
+	requests_put_rank(v, p);
 	put_types(v, p);
 }

@@ -27,5 +27,7 @@ void requests_put_waterfall(const struct requests_view *v, struct pen *p,
 
 void requests_put_explain(const struct requests_view *v, struct pen *p);	/* --trace */
 void requests_put_diff(const struct requests_view *v, struct pen *p);		/* --diff */
+/* The edges to blame over all types; nothing where there is but one group. */
+void requests_put_rank(const struct requests_view *v, struct pen *p);
 
 #endif /* REQUESTS_TEXT_H */

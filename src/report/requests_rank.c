@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The edges to blame over all request types together (requests/edge_rank.h). */
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fmt.h"
+#include "base/json.h"
+#include "report/requests_json.h"
+#include "report/requests_text.h"
+#include "requests/edge_rank.h"
+
+enum {
+	RANK_TOP = 5,
+	RANK_JSON_MAX = 100,
+	/* From the right: visits, takes, usually, how much slower its service is. */
+	COL_VISITS = 38, COL_TAKES = 26, COL_USUALLY = 14,
+};
+
+static struct edge_key key_of(const struct edge_rank_row *row)
+{
+	return (struct edge_key){.from = row->from.point, .to = row->to.point,
+				 .owner = REQUEST_POINT_NONE,
+				 .from_kind = (uint8_t)row->from.kind,
+				 .to_kind = (uint8_t)row->to.kind};
+}
+
+static void put_row(const struct requests_view *v, struct pen *p,
+		    const struct edge_rank_row *row, bool first)
+{
+	CLEANUP(buf_release) struct buf name = {0};
+	unsigned width = p->columns - COL_VISITS - 14;
+	struct edge_key key = key_of(row);
+	char t[FMT_MAX];
+
+	pen_to(p, 4);
+	requests_edge_words(v, &key, width, &name);
+	pen_cut(p, first ? PEN_BOLD : PEN_PLAIN, width, buf_str(&name));
+	pen_right(p, PEN_PLAIN, p->columns - COL_VISITS, fmt_count(t, row->visit_cnt));
+	pen_right(p, PEN_BOLD, p->columns - COL_TAKES, fmt_ns(t, (uint64_t)row->mean_ns));
+	pen_right(p, PEN_PLAIN, p->columns - COL_USUALLY, fmt_ns(t, (uint64_t)row->usual_ns));
+	pen_right(p, PEN_PLAIN, p->columns,
+		  (snprintf(t, sizeof(t), "%.1f x", row->service_ratio), t));
+	pen_nl(p);
+}
+
+/* Where there is one, its own edges tell as much. */
+static uint32_t group_cnt(const struct requests_result *r)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < r->type_cnt; i++)
+		cnt += r->types[i].group_cnt;
+	return cnt;
+}
+
+void requests_put_rank(const struct requests_view *v, struct pen *p)
+{
+	const struct edge_rank_result *r = v->rank;
+	uint32_t top = v->top ? (uint32_t)v->top : RANK_TOP;
+
+	if (!r || !r->row_cnt || (!v->diff && group_cnt(v->r) < 2))
+		return;
+	requests_put_head(p, "EDGES TO BLAME",
+			  v->diff ? "over all request types, against the good requests"
+				  : "over all request types, against what is usual for each edge");
+	pen_to(p, 4);
+	pen_text(p, PEN_DIM, "between");
+	pen_right(p, PEN_DIM, p->columns - COL_VISITS, "visits");
+	pen_right(p, PEN_DIM, p->columns - COL_TAKES, "takes");
+	pen_right(p, PEN_DIM, p->columns - COL_USUALLY, "usually");
+	pen_right(p, PEN_DIM, p->columns, "its service");
+	pen_nl(p);
+	for (uint32_t i = 0; i < r->row_cnt && i < top; i++)
+		put_row(v, p, &r->rows[i], i == 0);
+}
+
+static void json_row(const struct requests_view *v, struct json *j,
+		     const struct edge_rank_row *row)
+{
+	static const char *const usual[] = {[EDGE_USUAL_GOOD] = "good",
+					    [EDGE_USUAL_GOOD_PEERS] = "good-peers",
+					    [EDGE_USUAL_OWN] = "own-median",
+					    [EDGE_USUAL_PEERS] = "peers-median"};
+	struct edge_key key = key_of(row);
+
+	json_obj(j);
+	requests_json_edge_key(v, &key, j);
+	json_ku64(j, "visits", row->visit_cnt);
+	json_ku64(j, "good_visits", row->good_visit_cnt);
+	json_ki64(j, "mean_ns", llround(row->mean_ns));
+	json_ki64(j, "usual_ns", llround(row->usual_ns));
+	json_ki64(j, "more_low_ns", llround(row->more_low_ns));
+	json_kstr(j, "usual", usual[row->usual]);
+	json_kf64_dec(j, "service_ratio", row->service_ratio, 4);
+	json_kf64_dec(j, "score", row->score, 0);
+	json_obj_end(j);
+}
+
+void requests_json_rank(const struct requests_view *v, struct json *j)
+{
+	json_karr(j, "edges_to_blame");
+	for (uint32_t i = 0; v->rank && i < v->rank->row_cnt && i < RANK_JSON_MAX; i++)
+		json_row(v, j, &v->rank->rows[i]);
+	json_arr_end(j);
+}
