@@ -8,9 +8,10 @@
 #include "base/alloc.h"
 
 void evidence_begin(struct evidence *e, const struct points *points, struct forest_event from,
-		    struct forest_event to)
+		    struct forest_event to, uint32_t split)
 {
 	e->points = points;
+	e->split = split;
 	e->from = from;
 	e->to = to;
 }
@@ -31,8 +32,10 @@ void evidence_release(struct evidence *e)
 	vec_release(&e->took);
 	vec_release(&e->by_col);
 	vec_release(&e->cols);
-	vec_release(&e->beside);
-	hmap_release(&e->by_beside);
+	vec_release(&e->live_beside.items);
+	hmap_release(&e->live_beside.by_key);
+	vec_release(&e->usual_beside.items);
+	hmap_release(&e->usual_beside.by_key);
 	hmap_release(&e->by_key);
 	hmap_release(&e->by_hash);
 	moments_release(&e->live);
@@ -118,14 +121,6 @@ uint32_t evidence_class(struct evidence *e, struct forest_event from, struct for
 	return (uint32_t)at;
 }
 
-/* First step from i on that is the event; step_cnt: none. */
-static uint32_t step_find(const struct cpath *p, uint32_t i, struct forest_event what)
-{
-	while (i < p->step_cnt && !event_same(event_of(&p->steps[i]), what))
-		i++;
-	return i;
-}
-
 /* Adds the edge into step i to its column. */
 static void column_add(struct evidence *e, const struct seen *s, uint32_t i, bool inside)
 {
@@ -145,24 +140,32 @@ static void column_add(struct evidence *e, const struct seen *s, uint32_t i, boo
 	e->by_col.items[col] += to->edge_ns;
 }
 
+/*
+ * Is the edge into step i in the focus: before the hypothesis' tracepoint was
+ * on, this was (a part of) an edge to the focus' end, either from the focus'
+ * beginning or with the tracepoint in it.
+ */
+static bool in_focus(const struct evidence *e, const struct cpath *p, uint32_t i)
+{
+	uint32_t before = i - 1, after = i;
+
+	if (e->from.point == FOREST_NONE)
+		return true;
+	while (before && p->steps[before].point == e->split)
+		before--;
+	while (after + 1 < p->step_cnt && p->steps[after].point == e->split)
+		after++;
+	return event_same(event_of(&p->steps[after]), e->to) &&
+	       (after - before > 1 || event_same(event_of(&p->steps[before]), e->from));
+}
+
 /* Times of one path by column: into cols and, beside it, took. */
 static void columns_fill(struct evidence *e, const struct seen *s)
 {
-	const struct cpath *p = &s->path;
-	bool whole = e->from.point == FOREST_NONE;
-	uint32_t begin = 0, end = whole ? p->step_cnt : 0; /* the stretch at hand */
-
 	vec_clear(&e->took);
 	vec_clear(&e->cols);
-	for (uint32_t i = 1; i < p->step_cnt; i++) {
-		if (i > end) {
-			begin = step_find(p, i - 1, e->from);
-			end = step_find(p, begin + 1, e->to);
-			if (end >= p->step_cnt) /* it never gets there */
-				begin = end = p->step_cnt;
-		}
-		column_add(e, s, i, i > begin);
-	}
+	for (uint32_t i = 1; i < s->path.step_cnt; i++)
+		column_add(e, s, i, in_focus(e, &s->path, i));
 	for (size_t i = 0; i < e->cols.cnt; i++) {
 		vec_push(&e->took, e->by_col.items[e->cols.items[i]]);
 		e->by_col.items[e->cols.items[i]] = -1;
@@ -181,45 +184,49 @@ static bool path_put(struct evidence *e, struct moments *m, const struct seen *s
 	return true;
 }
 
-/* ---- what was usual */
+/* ---- on the path or beside it */
 
 static struct forest_event node_event(const struct gnode *n)
 {
 	return (struct forest_event){n->point, n->kind};
 }
 
-void evidence_add_usual(struct evidence *e, const struct seen *s)
+static void besides_add(struct besides *b, const struct points *points, const struct graph *g)
 {
-	const struct graph *g = &s->graph;
-
-	if (!path_put(e, &e->usual, s))
-		return;
 	for (uint32_t n = 0; n < g->node_cnt; n++) {
 		uint32_t pred = graph_last_pred(g, n);
+		struct beside *own;
 		uint64_t *at;
 		int64_t ns;
 
 		if (pred == GRAPH_NONE)
 			continue;
-		at = hmap_slot(&e->by_beside,
-			       evidence_key(e->points, node_event(&g->nodes[pred]),
-					    node_event(&g->nodes[n]), graph_owner(g, pred, n)));
+		at = hmap_slot(&b->by_key, evidence_key(points, node_event(&g->nodes[pred]),
+							node_event(&g->nodes[n]),
+							graph_owner(g, pred, n)));
 		if (!*at) {
-			(void)vec_add(&e->beside);
-			*at = e->beside.cnt;
+			(void)vec_add(&b->items);
+			*at = b->items.cnt;
 		}
+		own = &b->items.items[*at - 1];
 		ns = g->nodes[n].at_ns - g->nodes[pred].at_ns;
-		e->beside.items[*at - 1].sum_ns += ns;
-		e->beside.items[*at - 1].sum_sq_ns += (__int128)ns * ns;
-		e->beside.items[*at - 1].cnt++;
+		own->sum_ns += ns;
+		own->sum_sq_ns += (__int128)ns * ns;
+		own->cnt++;
 	}
 }
 
-const struct usual *evidence_usual(const struct evidence *e, uint64_t key)
+const struct beside *beside_find(const struct besides *b, uint64_t key)
 {
 	uint64_t at;
 
-	return hmap_get(&e->by_beside, key, &at) ? &e->beside.items[at - 1] : NULL;
+	return hmap_get(&b->by_key, key, &at) ? &b->items.items[at - 1] : NULL;
+}
+
+void evidence_add_usual(struct evidence *e, const struct seen *s)
+{
+	if (path_put(e, &e->usual, s))
+		besides_add(&e->usual_beside, e->points, &s->graph);
 }
 
 /* ---- groups */
@@ -286,6 +293,7 @@ void evidence_add(struct evidence *e, const struct seen *s)
 
 	if (!path_put(e, &e->live, s))
 		return;
+	besides_add(&e->live_beside, e->points, &s->graph);
 	g = group_of(e, s);
 	if (!g || g->edge_cnt != s->path.step_cnt - 1)
 		return;

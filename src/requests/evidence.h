@@ -44,10 +44,15 @@ struct edge_class {
 	uint64_t key;		/* hash of the texts */
 };
 
-/* Times of an edge in the space's traces, on the critical path or beside it. */
-struct usual {
+/* Times of an edge wherever it is, on the critical path or beside it. */
+struct beside {
 	__int128 sum_ns, sum_sq_ns;
 	uint64_t cnt;
+};
+
+struct besides {
+	VEC(struct beside) items;
+	struct hmap by_key;
 };
 
 struct times {			/* a distribution as it is counted */
@@ -68,12 +73,12 @@ struct evidence_group {
 
 struct evidence {
 	struct forest_event from, to; /* focus; from.point FOREST_NONE: the whole path */
+	uint32_t split;		/* tracepoint that was switched on to split the focus */
 	const struct points *points;
 	VEC(struct edge_class) classes; /* column: index + 1; column 0 is the rest */
 	struct hmap by_key;
 	struct moments live, usual;
-	VEC(struct usual) beside;
-	struct hmap by_beside;	/* by key */
+	struct besides live_beside, usual_beside;
 	VEC(struct evidence_group) groups;
 	struct hmap by_hash;
 	uint64_t other_cnt;	/* traces of groups that went */
@@ -85,15 +90,15 @@ struct evidence {
 };
 
 void evidence_begin(struct evidence *e, const struct points *points, struct forest_event from,
-		    struct forest_event to);
+		    struct forest_event to, uint32_t split);
 void evidence_release(struct evidence *e);
 
 /* A trace of now; a trace of the space. */
 void evidence_add(struct evidence *e, const struct seen *s);
 void evidence_add_usual(struct evidence *e, const struct seen *s);
 
-/* NULL when the space's traces do not have the edge. */
-const struct usual *evidence_usual(const struct evidence *e, uint64_t key);
+/* NULL when there is no such edge. */
+const struct beside *beside_find(const struct besides *b, uint64_t key);
 
 uint64_t evidence_key(const struct points *points, struct forest_event from,
 		      struct forest_event to, uint32_t owner);

@@ -66,10 +66,11 @@ static void edge_fill(const struct viewing *v, const struct hyp_node *n,
 {
 	double mean = moments_mean(&g->moments);
 	struct moments_share share = moments_share(&g->moments, i);
-	const struct usual *u;
+	const struct beside *u;
 
 	*ret = g->edges[i];
-	u = evidence_usual(&n->e, evidence_key(v->c->points, ret->from, ret->to, ret->owner));
+	u = beside_find(&n->e.usual_beside,
+			evidence_key(v->c->points, ret->from, ret->to, ret->owner));
 	ret->usual_ns = u ? (double)u->sum_ns / (double)u->cnt : -1;
 	ret->share_time = mean > 0 ? moments_column_mean(&g->moments, i) / mean : 0;
 	ret->share_variance = share.value;

@@ -206,7 +206,32 @@ static void beside_look(struct finder *f)
 	}
 }
 
-/* Where none has it at all, any two such events in this order. */
+/* Where none has it at all, what comes before its end, back to anything that is seen. */
+static void before_look(struct finder *f)
+{
+	const struct hidden_query *q = f->q;
+
+	for (uint32_t i = 0; i < q->known_cnt; i++) {
+		const struct graph *g = &q->known[i].full.graph;
+
+		if (!q->stripped[i].path.step_cnt)
+			continue;
+		for (uint32_t n = 0; n < g->node_cnt; n++) {
+			uint32_t a = graph_last_pred(g, n);
+
+			if (g->nodes[n].point != q->to.point || g->nodes[n].kind != q->to.kind)
+				continue;
+			while (a != GRAPH_NONE && !q->on[g->nodes[a].point])
+				a = graph_last_pred(g, a);
+			if (a == GRAPH_NONE || !way_walk(f, &q->known[i], a, n))
+				continue;
+			way_turn(f);
+			way_count(f);
+		}
+	}
+}
+
+/* Or any two such events in this order, if there is nothing between those. */
 static void apart_look(struct finder *f)
 {
 	const struct hidden_query *q = f->q;
@@ -272,8 +297,11 @@ void hidden_find(const struct hidden_query *q, struct arena *arena, struct stret
 	critical_look(&f);
 	if (!f.cnt)
 		beside_look(&f);
-	if (!f.cnt)
-		apart_look(&f);
+	if (!f.cnt) {
+		before_look(&f);
+		if (!f.cnt || (f.cnt == 1 && !f.all->s.event_cnt))
+			apart_look(&f);
+	}
 	answer_fill(&f, ret);
 	hmap_release(&f.by_hash);
 }

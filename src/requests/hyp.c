@@ -39,7 +39,7 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 	n->expected = want->expected;
 	n->on = xcalloc(c->point_size, sizeof(*n->on));
 	memcpy(n->on, want->on, c->point_size * sizeof(*n->on));
-	evidence_begin(&n->e, c->points, want->from, want->to);
+	evidence_begin(&n->e, c->points, want->from, want->to, want->point);
 	return n;
 }
 

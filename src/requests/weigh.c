@@ -29,6 +29,12 @@
 #define SHIFT_MIN 0.05
 /* After as many looks without being sure, the largest edge is taken if it is most of it. */
 #define LOOKS_MAX 6
+/* Variance that is not new is gone after when a shift has not shown in as many looks. */
+#define LOOKS_SHIFT 3
+/* An edge met less often in the space's traces has no usual time. */
+#define USUAL_MIN 5
+/* 97.5 % of Student's t with 15 degrees of freedom, as the shares' intervals are made. */
+#define T_975_15 2.131
 
 struct suspect {
 	uint32_t class_idx;
@@ -45,7 +51,7 @@ struct weighing {
 	uint32_t tree, node;
 	struct hyp_node *n;
 	double fraction;	/* of the tree's requests that are in the node */
-	double cnt;
+	double cnt, alpha;
 	struct suspect *suspects;
 	uint32_t suspect_cnt;
 };
@@ -89,42 +95,63 @@ static double usual_apart(struct weighing *w, const struct edge_class *k)
 	return sum;
 }
 
+static double beside_mean(const struct beside *b)
+{
+	return (double)b->sum_ns / (double)b->cnt;
+}
+
+/* Of the mean. */
+static double beside_error(const struct beside *b)
+{
+	double mean = beside_mean(b), var = (double)b->sum_sq_ns / (double)b->cnt - mean * mean;
+
+	return sqrt((var > 0 ? var : 0) / (double)b->cnt);
+}
+
+/*
+ * Is the edge slower than it was: all its times count, since a slow edge is
+ * slow beside the path too, and what is on the path is there for being slow.
+ */
+static double slower_p(const struct beside *live, const struct beside *usual)
+{
+	return sequential_p(beside_mean(live) - beside_mean(usual),
+			    hypot(beside_error(live), beside_error(usual)));
+}
+
 static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 {
-	const struct edge_class *k = &w->n->e.classes.items[i];
-	const struct usual *u = evidence_usual(&w->n->e, k->key);
-	double mean = moments_column_mean(&w->n->e.live, i + 1);
-	double on_path = (double)w->n->e.live.columns[i + 1].cnt / w->cnt;
-	double error = moments_mean_error(&w->n->e.live, i + 1);
+	const struct evidence *e = &w->n->e;
+	const struct edge_class *k = &e->classes.items[i];
+	const struct beside *usual = beside_find(&e->usual_beside, k->key);
+	const struct beside *live = beside_find(&e->live_beside, k->key);
+	double mean = moments_column_mean(&e->live, i + 1);
+	double on_path = (double)e->live.columns[i + 1].cnt / w->cnt;
 
-	if (u) {
-		double usual = (double)u->sum_ns / (double)u->cnt;
-		double var = (double)u->sum_sq_ns / (double)u->cnt - usual * usual;
-
-		s->usual_ns = usual;
-		error = hypot(error, on_path * sqrt((var > 0 ? var : 0) / (double)u->cnt));
-	} else if (mean > SCORE_MIN / 2 * moments_mean(&w->n->e.live)) {
-		s->usual_ns = usual_apart(w, k);
+	if (usual && usual->cnt >= USUAL_MIN && live) {
+		s->usual_ns = beside_mean(usual);
+		s->p = slower_p(live, usual);
+		s->gain_ns = mean - on_path * s->usual_ns;
+		return;
 	}
+	if (mean > SCORE_MIN / 4 * moments_mean(&e->live))
+		s->usual_ns = usual_apart(w, k);
 	s->gain_ns = mean - on_path * (s->usual_ns > 0 ? s->usual_ns : 0);
-	s->p = sequential_p(s->gain_ns, error);
-	s->score = w->fraction * s->gain_ns;
+	s->p = sequential_p(s->gain_ns, moments_mean_error(&e->live, i + 1));
 }
 
 static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 {
 	const struct evidence *e = &w->n->e;
 	struct moments_share share = moments_share(&e->live, i + 1);
-	const struct usual *u = evidence_usual(e, e->classes.items[i].key);
+	const struct beside *u = beside_find(&e->usual_beside, e->classes.items[i].key);
 	double var = moments_var(&e->live), cov = share.value * var;
 
 	if (u)
-		s->usual_ns = (double)u->sum_ns / (double)u->cnt;
+		s->usual_ns = beside_mean(u);
 	if (i + 1 < moments_columns(&e->usual) && moments_var(&e->usual) < var / 2)
 		cov -= moments_cov_total(&e->usual, i + 1);
-	s->p = sequential_p(share.value, (share.high - share.low) / 2 / 2.131);
-	s->score = w->fraction * cov;
-	s->gain_ns = moments_column_mean(&e->live, i + 1);
+	s->p = sequential_p(share.value, (share.high - share.low) / 2 / T_975_15);
+	s->gain_ns = cov;
 }
 
 static int suspect_cmp(const void *a, const void *b, void *ctx)
@@ -137,13 +164,14 @@ static int suspect_cmp(const void *a, const void *b, void *ctx)
 	return 0;
 }
 
-/* All edges of the node with their scores in ns or ns², the largest first. */
+/* All edges of the node, the largest gain first; scores are as gains until base is known. */
 static void suspects_fill(struct weighing *w)
 {
 	struct hyp_node *n = w->n;
 	double mean = moments_mean(&n->e.live);
 
 	w->suspects = ARENA_ARRAY(&w->c->round_arena, struct suspect, n->e.classes.cnt + 1);
+	w->suspect_cnt = 0;
 	for (uint32_t i = 0; i < n->e.classes.cnt; i++) {
 		struct suspect *s = &w->suspects[w->suspect_cnt];
 
@@ -158,7 +186,10 @@ static void suspects_fill(struct weighing *w)
 			shift_weigh(w, i, s);
 		else
 			variance_weigh(w, i, s);
+		s->score = w->fraction * s->gain_ns;
 	}
+	/* As many looks at once as there are edges. */
+	w->alpha = sequential_alpha(w->c->opts.alpha, n->looks) / (w->suspect_cnt + 1);
 	if (w->suspect_cnt > 1)
 		qsort_r(w->suspects, w->suspect_cnt, sizeof(*w->suspects), suspect_cmp, n);
 }
@@ -186,33 +217,40 @@ static struct forest_decision numbers_of(const struct weighing *w, const struct 
 	return d;
 }
 
-/* Is there a problem, and of what kind.  Only the root is asked. */
-static void mode_find(struct weighing *w)
-{
-	const struct evidence *e = &w->n->e;
-	double mean = moments_mean(&e->live), shift, error, p = 1;
-
-	if (moments_cnt(&e->usual) >= w->c->opts.min_cnt) {
-		shift = mean - moments_mean(&e->usual);
-		error = hypot(moments_mean_error(&e->live, MOMENTS_TOTAL),
-			      moments_mean_error(&e->usual, MOMENTS_TOTAL));
-		p = sequential_p(shift, error);
-		if (shift > SHIFT_MIN * mean &&
-		    p < sequential_alpha(w->c->opts.alpha, w->n->looks))
-			w->t->mode = MODE_SHIFT;
-	}
-	if (w->t->mode == MODE_UNKNOWN && cv_of(&e->live) > w->c->opts.cv_min)
-		w->t->mode = MODE_VARIANCE;
-}
-
-/* What all scores are parts of. */
-static void base_find(struct weighing *w)
+/* What all scores are parts of: the gains that are sure. */
+static double base_find(const struct weighing *w)
 {
 	double base = 0;
 
 	for (uint32_t i = 0; i < w->suspect_cnt; i++)
-		base += w->suspects[i].score > 0 ? w->suspects[i].score : 0;
-	w->t->base_ns = base;
+		if (w->suspects[i].score > 0 && w->suspects[i].p < w->alpha)
+			base += w->suspects[i].score;
+	return base;
+}
+
+/*
+ * Is there a problem, and of what kind.  Only the root is asked, and, as long
+ * as nothing was done about it, asked again: a shift is the better lead, so
+ * variance that was there before waits until a shift would have shown.
+ */
+static void mode_find(struct weighing *w)
+{
+	struct hyp_tree *t = w->t;
+	bool usual = moments_cnt(&w->n->e.usual) >= w->c->opts.min_cnt;
+
+	t->mode = MODE_SHIFT;
+	suspects_fill(w);
+	t->base_ns = base_find(w);
+	if (usual && t->base_ns > SHIFT_MIN * moments_mean(&w->n->e.live))
+		return;
+	t->mode = MODE_UNKNOWN;
+	if (cv_of(&w->n->e.live) <= w->c->opts.cv_min)
+		return;
+	t->mode = MODE_VARIANCE;
+	suspects_fill(w);
+	t->base_ns = base_find(w);
+	if (usual && w->n->looks < LOOKS_SHIFT)
+		t->mode = MODE_UNKNOWN;
 }
 
 static void ask(struct weighing *w, const struct suspect *s, struct actions *out)
@@ -245,7 +283,6 @@ static void give_up(struct weighing *w)
 /* Returns whether an edge of the node is to be dealt with or was. */
 static bool suspects_ask(struct weighing *w, struct actions *out)
 {
-	double alpha = sequential_alpha(w->c->opts.alpha, w->n->looks);
 	double expected = w->n->parent == FOREST_NONE ? 1 : w->n->expected;
 	bool any = false, late = w->n->looks >= LOOKS_MAX;
 
@@ -258,7 +295,7 @@ static bool suspects_ask(struct weighing *w, struct actions *out)
 			any = true;
 			continue;
 		}
-		if (s->p > alpha && !(late && s->score > expected / 2))
+		if (s->p > w->alpha && !(late && s->score > expected / 2))
 			continue;
 		ask(w, s, out);
 		any = true;
@@ -280,10 +317,19 @@ static void root_weigh(struct weighing *w)
 {
 	struct forest_decision d;
 
-	if (w->t->mode == MODE_UNKNOWN)
+	if (w->t->nodes.cnt == 1 && w->n->status != HYP_LOCALISED) {
 		mode_find(w);
+	} else {
+		suspects_fill(w);
+		w->t->base_ns = fmax(w->t->base_ns, base_find(w));
+	}
+	w->n->status = w->n->status == HYP_CALM ? HYP_OPEN : w->n->status;
 	if (w->t->mode != MODE_UNKNOWN)
 		return;
+	if (cv_of(&w->n->e.live) > w->c->opts.cv_min) {
+		wait_for_more(w, "it varies, and whether it is slower than usual is not sure");
+		return;
+	}
 	d = numbers_of(w, NULL, DECIDE_CALM);
 	w->n->status = HYP_CALM;
 	control_note(w->c, &d, "neither slower than usual nor varying: CV %.1f %%", d.cv * 100);
@@ -316,13 +362,12 @@ static void node_weigh(struct weighing *w, struct actions *out)
 	w->n->looks++;
 	if (root)
 		root_weigh(w);
+	else
+		suspects_fill(w);
 	if (w->t->mode == MODE_UNKNOWN)
 		return;
-	suspects_fill(w);
-	if (root)
-		base_find(w);
 	for (uint32_t i = 0; i < w->suspect_cnt && w->t->base_ns > 0; i++)
-		w->suspects[i].score /= w->t->base_ns;
+		w->suspects[i].score = fmin(1, w->suspects[i].score / w->t->base_ns);
 	if (suspects_ask(w, out) || root)
 		return;
 	if (w->n->looks < LOOKS_MAX)
