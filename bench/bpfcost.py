@@ -18,17 +18,22 @@ def set_stats(value):
         f.write(value)
 
 
-def fd_sums(pid):
-    """{'run_time_ns', 'run_cnt', 'memlock'} over the BPF objects of a process."""
-    sums = {'run_time_ns': 0, 'run_cnt': 0, 'memlock': 0}
-    seen = set()
+def fd_infos(pid):
+    """What the kernel says of each descriptor of a process."""
     folder = '/proc/%d/fdinfo' % pid
     for fd in os.listdir(folder):
         try:
             with open(os.path.join(folder, fd)) as f:
-                info = dict(line.split(':', 1) for line in f if ':' in line)
+                yield dict(line.split(':', 1) for line in f if ':' in line)
         except FileNotFoundError:
             continue
+
+
+def fd_sums(pid):
+    """{'run_time_ns', 'run_cnt', 'memlock'} over the BPF objects of a process."""
+    sums = {'run_time_ns': 0, 'run_cnt': 0, 'memlock': 0}
+    seen = set()
+    for info in fd_infos(pid):
         # A link names its program too; only the program has the counters.
         which = 'map' if 'map_id' in info else 'prog' if 'run_cnt' in info else ''
         key = (which, (info.get('map_id') or info.get('prog_id') or '').strip())

@@ -29,13 +29,7 @@ EACH = '2'	# enum stacks_mode: of each wait, whatever it costs
 
 
 def map_id(pid, name):
-    folder = '/proc/%d/fdinfo' % pid
-    for fd in os.listdir(folder):
-        try:
-            with open(os.path.join(folder, fd)) as f:
-                info = dict(line.split(':', 1) for line in f if ':' in line)
-        except FileNotFoundError:
-            continue
+    for info in bpfcost.fd_infos(pid):
         if 'map_id' in info:
             found = bpftool('map', 'show', 'id', info['map_id'].strip())
             if found.get('name') == name:

@@ -43,26 +43,35 @@ struct functions_cmd_opts {
 
 static const struct model_opts functions_model = {.no_res_ticks = 1};
 
-static int model_read(const char *path, struct model **ret_model, struct err *err)
+/* Everything that src has; src is freed. */
+static int model_fill(struct watching *w, struct source *src, struct model **ret_model,
+		      struct err *err)
 {
-	struct watching w = {0};
-	struct source *src;
-	struct model *m;
-	int code = source_file(path, &src, err);
+	struct model *m = model_new(&functions_model);
+	int code;
 
-	if (code < 0)
-		return code;
-	m = model_new(&functions_model);
-	w.sinks[0] = model_sink(m);
-	code = watching_pump(&w, src, err);
+	w->sinks[0] = model_sink(m);
+	code = watching_pump(w, src, err);
 	source_free(src);
 	if (code < 0) {
 		model_free(m);
-		return err_prefix(err, "read '%s'", path);
+		return code;
 	}
 	model_finish(m);
 	*ret_model = m;
 	return 0;
+}
+
+static int model_read(const char *path, struct model **ret_model, struct err *err)
+{
+	struct watching w = {0};
+	struct source *src;
+	int code = source_file(path, &src, err);
+
+	if (code < 0)
+		return code;
+	code = model_fill(&w, src, ret_model, err);
+	return code < 0 ? err_prefix(err, "read '%s'", path) : 0;
 }
 
 /* Records for a while beside the watch of waits, whose samples tell of time between calls. */
@@ -78,7 +87,6 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	struct flight_opts flight = {.window_ns = o->window.duration_ns, .with_waits = true,
 				     .then_ns = FLIGHT_NO_THEN, .report = &report};
 	struct source *src;
-	struct model *m;
 	int code;
 
 	flight.stacks = o->all_stacks ? FLIGHT_STACKS_ALL : FLIGHT_STACKS_SLOW;
@@ -87,17 +95,7 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	code = source_flight(&watch, &flight, &src, err);
 	if (code < 0)
 		return code;
-	m = model_new(&functions_model);
-	w.sinks[0] = model_sink(m);
-	code = watching_pump(&w, src, err);
-	source_free(src);
-	if (code < 0) {
-		model_free(m);
-		return code;
-	}
-	model_finish(m);
-	*ret_model = m;
-	return 0;
+	return model_fill(&w, src, ret_model, err);
 }
 
 /* NULL without a path. */
@@ -209,19 +207,13 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 static int functions_run(struct cli *cli, int argc, char **argv)
 {
 	const struct functions_cmd_opts *o = cli->opts;
-	struct page_file page = {.fd = -1};
 	struct err err = {0};
-	int code = watching_check(&o->select, o->input.path, NULL, &err);
 
 	(void)argc;
 	(void)argv;
-	if (code == 0)
-		code = page_file_open(&page, o->output.html_path, &err);
-	if (code < 0)
+	if (watching_check(&o->select, o->input.path, NULL, &err) < 0)
 		return cli_fail(cli, &err);
-	code = functions_answer(cli, &page, &err);
-	page_file_close(&page, code < 0);
-	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+	return page_file_run(cli, o->output.html_path, functions_answer);
 }
 
 static const char *const unit_rules[] = {"work", "paper", NULL};

@@ -204,19 +204,13 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 static int why_run(struct cli *cli, int argc, char **argv)
 {
 	const struct why_opts *o = cli->opts;
-	struct page_file page = {.fd = -1};
 	struct err err = {0};
-	int code = watching_check(&o->select, o->input.path, o->capture_path, &err);
 
 	(void)argc;
 	(void)argv;
-	if (code == 0)
-		code = page_file_open(&page, o->output.html_path, &err);
-	if (code < 0)
+	if (watching_check(&o->select, o->input.path, o->capture_path, &err) < 0)
 		return cli_fail(cli, &err);
-	code = why_answer(cli, &page, &err);
-	page_file_close(&page, code < 0);
-	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+	return page_file_run(cli, o->output.html_path, why_answer);
 }
 
 static const struct opt why_opt_table[] = {

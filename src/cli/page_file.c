@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/cmd.h"
 #include "base/file.h"
 
 int page_file_open(struct page_file *f, const char *path, struct err *err)
@@ -56,4 +57,18 @@ void page_file_close(struct page_file *f, bool failed)
 	if (f->fd >= 0 && failed && f->created)
 		unlink(f->path);
 	f->fd = -1;
+}
+
+int page_file_run(struct cli *cli, const char *path,
+		  int (*answer)(struct cli *cli, struct page_file *page, struct err *err))
+{
+	struct page_file page = {.fd = -1};
+	struct err err = {0};
+	int code = page_file_open(&page, path, &err);
+
+	if (code < 0)
+		return cli_fail(cli, &err);
+	code = answer(cli, &page, &err);
+	page_file_close(&page, code < 0);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
 }

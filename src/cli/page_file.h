@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 struct buf;
+struct cli;
 struct err;
 
 struct page_file {
@@ -26,5 +27,9 @@ int page_file_write(struct page_file *f, const struct buf *bytes, struct err *er
 
 /* After a failure a file that was begun is removed; one that was there before is left. */
 void page_file_close(struct page_file *f, bool failed);
+
+/* A command's run that may write path: opens it, lets answer work, closes it; an enum cli_exit. */
+int page_file_run(struct cli *cli, const char *path,
+		  int (*answer)(struct cli *cli, struct page_file *page, struct err *err));
 
 #endif /* PAGE_FILE_H */

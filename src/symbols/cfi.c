@@ -211,6 +211,16 @@ static void table_take(struct cfi_maker *m, struct cfi_table *ret)
 	m->exts.items = NULL;
 }
 
+static int maker_open(struct cfi_maker *m, struct image *im, struct cfi_sections *s,
+		      struct err *err)
+{
+	int code = machine_check(im, err);
+
+	if (code == 0)
+		code = cfi_find(im, s, err);
+	return code == 0 ? maker_read(m, s, err) : code;
+}
+
 int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 {
 	CLEANUP(cfi_sections_release) struct cfi_sections s = {0};
@@ -218,12 +228,8 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 						     .text_len = image_text_len(im)};
 	size_t bytes = 0;
 	uint32_t bad_cnt;
-	int code = machine_check(im, err);
+	int code = maker_open(&m, im, &s, err);
 
-	if (code == 0)
-		code = cfi_find(im, &s, err);
-	if (code == 0)
-		code = maker_read(&m, &s, err);
 	if (code < 0)
 		return code;
 	cfi_plt_add(&m, im);
@@ -252,12 +258,8 @@ int cfi_functions(struct image *im, struct cfi_fn **ret_fns, size_t *ret_cnt, st
 	CLEANUP(maker_release) struct cfi_maker m = {.base_vaddr = image_base_vaddr(im),
 						     .text_len = image_text_len(im)};
 	struct cfi_fn *fns;
-	int code = machine_check(im, err);
+	int code = maker_open(&m, im, &s, err);
 
-	if (code == 0)
-		code = cfi_find(im, &s, err);
-	if (code == 0)
-		code = maker_read(&m, &s, err);
 	if (code < 0)
 		return code;
 	maker_sort(&m);

@@ -464,6 +464,16 @@ TEST(functions_without_calls_or_stacks)
 	synth_free(c.s);
 }
 
+/* Signatures of 200 requests with stacks. */
+static const struct sigs *learnt(struct scene *c, unsigned sync_ms, struct arena *arena)
+{
+	begin(c);
+	for (unsigned i = 0; i < 200; i++)
+		request(c, 2, sync_ms);
+	judge_scene(c, arena, NULL);
+	return learn_model(synth_model(c->s), NULL, arena, &(struct learn_stats){0});
+}
+
 /* What was learnt where there were stacks names the function where there are none. */
 TEST(functions_signatures_stand_in_for_stacks)
 {
@@ -472,11 +482,7 @@ TEST(functions_signatures_stand_in_for_stacks)
 	const struct functions_result *r;
 	const struct sigs *sigs;
 
-	begin(&good);
-	for (unsigned i = 0; i < 200; i++)
-		request(&good, 2, 1);
-	judge_scene(&good, &arena, NULL);
-	sigs = learn_model(synth_model(good.s), NULL, &arena, &(struct learn_stats){0});
+	sigs = learnt(&good, 1, &arena);
 	begin(&bad);
 	for (unsigned i = 0; i < 200; i++)
 		request(&bad, 2, i % 20 == 7 ? 80 : 1);
@@ -746,11 +752,7 @@ TEST(functions_calls_never_learnt_are_the_neighbours)
 	const struct functions_result *r;
 	const struct sigs *sigs;
 
-	begin(&good);
-	for (unsigned i = 0; i < 200; i++)
-		request(&good, 2, 0);
-	judge_scene(&good, &arena, NULL);
-	sigs = learn_model(synth_model(good.s), NULL, &arena, &(struct learn_stats){0});
+	sigs = learnt(&good, 0, &arena);
 	begin(&bad);
 	for (unsigned i = 0; i < 200; i++)
 		request(&bad, 2, i % 20 == 7 ? 80 : 1);
