@@ -98,7 +98,7 @@ function table(heads, rows) {
 const X = 1000;	/* units of a bar's width */
 
 function ticks(total) {
-	const step = [1, 2, 5, 10].map(f => f * 10 ** Math.floor(Math.log10(total / 4))).find(s => total / s <= 5);
+	const step = [1, 2, 5, 10].map(f => f * 10 ** Math.floor(Math.log10(total / 4))).find(s => total / s <= 7);
 	const box = el('div', 'ticks');
 	for (let t = 0; t <= total && step > 0; t += step) {
 		const b = el('b', '', ns(Math.round(t)));
@@ -181,7 +181,8 @@ function shareBar(share, low, high, lo, hi) {
 
 function edges(g, order) {
 	const box = el('div', ''), list = order.map(i => g.edges[i]);
-	const lo = Math.min(0, ...list.map(e => e.variance_share)), hi = Math.max(0.01, ...list.map(e => e.variance_share));
+	const lo = Math.min(0, ...list.map(e => e.variance_share)), hi = Math.max(0.01, ...list.map(e =>
+		Math.min(1, Math.max(e.variance_share, e.variance_share_high || 0))));
 	box.append(el('div', 'edge-row head', el('span', 'path', 'Between'), el('span', '', 'share of the variance'),
 		el('span', 'num', 'of the time'), el('span', 'num', 'mean')));
 	return some(box, list.map(e => tips(el('div', 'edge-row', edgeName(e),
@@ -199,15 +200,16 @@ function edges(g, order) {
 	EDGES_AT_ONCE, 'edges');
 }
 
+function barBox(part) {
+	const b = el('b', '');
+	b.style.width = Math.max(0, Math.min(100, part * 100)) + '%';
+	return el('div', 'bar-box', b);
+}
 function values(k) {
 	const top = Math.max(...k.values.map(x => x.mean_ns));
-	return el('div', '', k.values.slice(0, 8).map(x => el('div', 'levels',
+	return el('div', 'levels', k.values.slice(0, 8).map(x => [
 		el('span', 'break', x.value !== undefined ? x.value : x.low === x.high ? String(x.low) : x.low + ' to ' + x.high),
-		(() => {
-			const b = el('b', ''), box = el('div', 'bar-box', b);
-			b.style.width = x.mean_ns / top * 100 + '%';
-			return box;
-		})(), el('span', 'soft', ns(x.mean_ns) + ', ' + plural(x.requests, 'request')))));
+		barBox(x.mean_ns / top), el('span', 'soft', ns(x.mean_ns) + ', ' + plural(x.requests, 'request'))]));
 }
 function keys(g) {
 	const list = g.keys.filter(k => k.explains);
@@ -263,12 +265,10 @@ function group(t, g, i, problems) {
 }
 
 function levels(t) {
-	return el('div', '', el('h3', '', 'How alike paths must be, and the variance between them'), t.levels.map(l => {
-		const b = el('b', '');
-		b.style.width = Math.min(100, l.between_share * 100) + '%';
-		return el('div', 'levels', el('span', '', l.level), el('div', 'bar-box', b),
-			el('span', 'soft', plural(l.groups, 'path') + (l.merged ? ' or more' : '') + ', ' + percent(l.between_share)));
-	}));
+	const list = t.levels.filter((l, i) => l.groups > 1 && (!i || l.groups !== t.levels[i - 1].groups));
+	return list.length ? [el('h3', '', 'How alike paths must be, and the variance between them'), el('div', 'levels', list.map(l => [
+		el('span', '', l.level), barBox(l.between_share),
+		el('span', 'soft', plural(l.groups, 'path') + (l.merged ? ' or more' : '') + ', ' + percent(l.between_share))]))] : [];
 }
 
 function type(t, i) {
