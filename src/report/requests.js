@@ -304,8 +304,13 @@ function hero() {
 	page.append(el('section', 'hero ' + (first ? 'bad' : 'good'),
 		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : 'Nothing stands out'),
 		D.problems.length && !D.diff ? el('ul', '', D.problems.slice(0, 5).map(p => el('li', 'summary', p.words))) :
-			el('p', 'summary', D.diff ? '' : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
+			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length)) : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
 		facts));
+}
+
+function changeWords(c) {
+	return c ? c.type + ': the mean changed by ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ', of which ' + percent(c.edges[0].share) +
+		' is ' + (c.edges[0].words.startsWith('in ') ? '' : 'between ') + c.edges[0].words : '';
 }
 
 function deltas(rows, first, second) {
@@ -330,7 +335,7 @@ function oneTrace() {
 
 function differences() {
 	for (const c of D.diff)
-		page.append(el('section', '', el('h2', '', c.type, ' ', el('span', 'tag', c.in === 'both' ? '' : c.in === 'bad' ? 'new' : 'gone')),
+		page.append(el('section', '', el('h2', '', c.type, ' ', c.in === 'both' ? null : el('span', 'tag', c.in === 'bad' ? 'new' : 'gone')),
 			c.in === 'both' ? [el('p', '', 'The mean is ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ' (' + ns(c.low_ns) +
 				' to ' + ns(c.high_ns) + ').'), deltas(c.edges.map(e => ({ edge: e, share: e.share, more: e.delta_ns,
 				first: ns(e.good_ns), second: ns(e.bad_ns) })), 'good', 'bad')] : null));

@@ -82,9 +82,15 @@ static void put_path_change(const struct requests_view *v, struct pen *p,
 		: &v->diff->good->types[c->good_type].groups[pc->good_group];
 	char s[FMT_MAX], t[FMT_MAX], u[FMT_MAX];
 
-	buf_printf(&b, "a path %s of the requests took is now taken by %s; it takes %s",
-		   fmt_share(s, pc->good_share), fmt_share(t, pc->bad_share),
-		   fmt_ns(u, (uint64_t)g->latency.p50_ns));
+	fmt_share(s, pc->good_share);
+	fmt_share(t, pc->bad_share);
+	if (pc->good_group == REQUEST_ALL)
+		buf_printf(&b, "%s of the requests take a path that none took before", t);
+	else if (pc->bad_group == REQUEST_ALL)
+		buf_printf(&b, "no request takes a path any more that %s took", s);
+	else
+		buf_printf(&b, "%s of the requests take a path that %s took before", t, s);
+	buf_printf(&b, "; it takes %s", fmt_ns(u, (uint64_t)g->latency.p50_ns));
 	if (g->edge_cnt) {
 		buf_adds(&b, ", most of it ");
 		requests_edge_words(v, &g->edges[g->by_time[0]].key, 60, &b);
@@ -100,16 +106,18 @@ static void put_type_change(const struct requests_view *v, struct pen *p,
 	const struct request_type *good = &v->diff->good->types[c->good_type];
 	const struct request_type *bad = &v->diff->bad->types[c->bad_type];
 	CLEANUP(buf_release) struct buf b = {0};
-	char t[FMT_MAX], u[FMT_MAX], n[FMT_MAX], d[FMT_MAX];
-	double half = c->high_ns - c->delta_ns;
+	char t[FMT_MAX], u[FMT_MAX], n[FMT_MAX], m[FMT_MAX];
+	char d[FMT_MAX], low[FMT_MAX], high[FMT_MAX];
 
-	buf_printf(&b, "%s requests, mean %s, was %s of %s: %s (± %s)",
-		   fmt_count(n, bad->all->latency.cnt),
-		   fmt_ns(t, (uint64_t)bad->all->latency.mean_ns),
+	buf_printf(&b, "the mean was %s (%s requests) and is %s (%s requests): %s, "
+		   "with 95 %% certainty %s to %s",
 		   fmt_ns(u, (uint64_t)good->all->latency.mean_ns),
-		   fmt_count((char[FMT_MAX]){0}, good->all->latency.cnt),
-		   signed_ns(d, c->delta_ns), fmt_ns((char[FMT_MAX]){0}, (uint64_t)half));
-	requests_put_head(p, strtab_str(v->strings, bad->name), buf_str(&b));
+		   fmt_count(m, good->all->latency.cnt),
+		   fmt_ns(t, (uint64_t)bad->all->latency.mean_ns),
+		   fmt_count(n, bad->all->latency.cnt), signed_ns(d, c->delta_ns),
+		   signed_ns(low, c->low_ns), signed_ns(high, c->high_ns));
+	requests_put_head(p, strtab_str(v->strings, bad->name), "");
+	requests_put_line(p, PEN_BOLD, buf_str(&b));
 	heads(p, "good", "bad");
 	for (uint32_t i = 0; i < c->edge_cnt && i < EDGES_TOP; i++)
 		put_edge_change(v, p, &c->edges[i], i == 0);
@@ -218,6 +226,8 @@ static void number(struct json *j, const char *key, double value, int decimals)
 {
 	if (!isfinite(value))
 		json_knull(j, key);
+	else if (!decimals)
+		json_ki64(j, key, llround(value));
 	else
 		json_kf64_dec(j, key, value, decimals);
 }
