@@ -53,7 +53,7 @@ static void notes_assembled(struct list *l, const struct assembler_stats *a)
 
 static void notes_graph(struct list *l, const struct graph_stats *g)
 {
-	note(l, "skewed_traces", "requests had clocks that disagree, corrected",
+	note(l, "skewed_traces", "requests with clocks that disagree, corrected",
 	     g->skew_trace_cnt);
 	note(l, "skewed_spans", "spans moved by that", g->skew_span_cnt);
 	note(l, "duplicate_spans", "spans there twice", g->duplicate_cnt);
@@ -76,8 +76,8 @@ static void notes_analysis(struct list *l, const struct requests_stats *s)
 	note(l, "type_over_traces", "requests of types over the bound", s->type_over_cnt);
 	note(l, "clipped_times", "times over the bound", s->clipped_cnt);
 	note(l, "folded_edges", "edges folded into \"other\"", s->folded_edge_cnt);
-	note(l, "merged_types", "types with more paths than are told apart", s->merged_cnt);
-	note(l, "id_keys", "keys that are ids, left out", s->id_key_cnt);
+	note(l, "merged_types", "types having more paths than are told apart", s->merged_cnt);
+	note(l, "id_keys", "keys left out: nearly each request has its own value", s->id_key_cnt);
 	note(l, "uncopied_traces", "requests too big to be drawn", s->uncopied_cnt);
 }
 

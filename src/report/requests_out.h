@@ -102,7 +102,7 @@ const char *request_level_name(uint8_t level);
 /* One counted thing about the input, in words; NULL after the last of all kinds. */
 struct requests_note {
 	const char *what;	/* for machines: "bad_spans" */
-	const char *words;	/* "spans not understood" */
+	const char *words;	/* "spans not understood": a plural, a blank, more */
 	uint64_t cnt;
 };
 enum { REQUESTS_NOTES_MAX = 48 };

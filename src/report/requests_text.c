@@ -124,9 +124,14 @@ static void put_notes(const struct requests_view *v, struct pen *p)
 	size_t cnt = requests_notes(v, notes);
 	char t[FMT_MAX];
 
-	for (size_t i = 0; i < cnt; i++)
-		buf_printf(&b, "%s%s %s", i ? ", " : "", fmt_count(t, notes[i].cnt),
-			   notes[i].words);
+	for (size_t i = 0; i < cnt; i++) {
+		const char *words = notes[i].words, *blank = strchr(words, ' ');
+		size_t noun = (size_t)(blank - words);
+
+		/* "1 span not understood" */
+		buf_printf(&b, "%s%s %.*s%s", i ? ", " : "", fmt_count(t, notes[i].cnt),
+			   (int)(noun - (notes[i].cnt == 1)), words, blank);
+	}
 	if (cnt)
 		requests_put_line(p, PEN_DIM, buf_str(&b));
 	for (size_t i = 0; i < v->in->file_cnt; i++)

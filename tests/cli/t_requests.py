@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`heldup requests` from made traces with a known cause: the answer, its exports, bad use."""
+import glob
+import html
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from heldup_cli import FAILED, OK, TOP, USAGE, Skip, heldup
+
+sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
+import schema_check  # noqa: E402
+
+REAL = os.path.join(os.path.dirname(TOP), "shared", "data", "traces")
+SERVICES = {"web": "p1", "auth": "p2", "db": "p3"}
+
+
+class Shop:
+    """Requests of one type: auth takes 2 ms, the query 1 ms for each row it reads."""
+
+    def __init__(self, cnt=200, seed=1, auth_ms=2.0, name="GET /cart"):
+        self.random = random.Random(seed)
+        self.name, self.auth_ms = name, auth_ms
+        self.traces = [self.trace(i + 1000 * seed) for i in range(cnt)]
+
+    def span(self, trace, number, parent, service, name, begin_us, end_us, **tags):
+        return {"traceID": trace, "spanID": "%016x" % (int(trace, 16) * 16 + number),
+                "operationName": name, "processID": SERVICES[service],
+                "startTime": 1700000000000000 + round(begin_us),
+                "duration": round(end_us) - round(begin_us), "logs": [],
+                "references": [{"refType": "CHILD_OF", "traceID": trace,
+                                "spanID": "%016x" % (int(trace, 16) * 16 + parent)}] if parent else [],
+                "tags": [{"key": k, "type": "string" if isinstance(v, str) else "int64",
+                          "value": v} for k, v in tags.items()]}
+
+    def trace(self, number):
+        trace = "%016x" % (number + 1)
+        at = number * 1e6
+        rows = self.random.randint(1, 30)
+        auth = self.auth_ms * 1000 + self.random.uniform(-50, 50)
+        query = rows * 1000 + self.random.uniform(-200, 200)
+        end = at + 1200 + auth + query
+        return {"traceID": trace,
+                "processes": {p: {"serviceName": s, "tags": []} for s, p in SERVICES.items()},
+                "spans": [
+                    self.span(trace, 1, 0, "web", self.name, at, end, **{"span.kind": "server"}),
+                    self.span(trace, 2, 1, "auth", "check", at + 200, at + 200 + auth,
+                              tenant=self.random.choice("abc")),
+                    self.span(trace, 3, 1, "db", "query", at + 700 + auth, at + 700 + auth + query,
+                              rows=rows)]}
+
+
+class Files:
+    """Sets of traces as files in a folder of their own."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="heldup-requests-")
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, traces):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            json.dump({"data": traces}, f)
+        return self.path(name)
+
+
+def requests(*argv):
+    return heldup("requests", *argv).ended(OK).out
+
+
+def requests_json(*argv):
+    return json.loads(requests("--json", *argv))
+
+
+def check_schema(value):
+    schema = json.loads(heldup("requests", "--json-schema").ended(OK).out)
+    checker = schema_check.Checker(schema)
+    checker.check(schema, value)
+    assert not checker.errors, checker.errors[:5]
+
+
+def near(got, want, slack):
+    assert abs(got - want) <= slack, (got, want)
+
+
+def test_requests_names_the_edge_that_varies():
+    with Files() as f:
+        data = requests_json(f.write("a.json", Shop().traces))
+        problem = data["problems"][0]
+        group = data["types"][problem["type"]]["groups"][problem["group"]]
+        edge = group["edges"][problem["edges"][0]]
+        assert problem["kind"] == "variance", problem
+        assert edge["words"] == "in db query", edge["words"]
+        assert edge["variance_share"] > 0.95, edge
+        assert edge["variance_share_low"] <= edge["variance_share"] <= edge["variance_share_high"]
+        assert "200 requests" in problem["words"] and "db query" in problem["words"]
+
+
+def test_requests_shares_and_times_add_up():
+    with Files() as f:
+        for group in requests_json(f.write("a.json", Shop().traces))["types"][0]["groups"]:
+            near(sum(e["variance_share"] for e in group["edges"]), 1, 1e-3)
+            near(sum(e["time_share"] for e in group["edges"]), 1, 1e-3)
+            near(sum(e["latency"]["mean_ns"] for e in group["edges"]), group["latency"]["mean_ns"],
+                 len(group["edges"]))
+
+
+def test_requests_finds_the_key_that_explains():
+    with Files() as f:
+        path = f.write("a.json", Shop().traces)
+        keys = [k for k in requests_json(path)["types"][0]["groups"][0]["keys"] if k["explains"]]
+        assert keys and keys[0]["key"] == "rows", keys[:1]
+        assert keys[0]["kind"] == "numeric" and keys[0]["r"] > 0.95 and keys[0]["q"] < 1e-6
+        assert not any(k["key"] == "tenant" for k in keys), "chance is taken for a cause"
+        assert "rows" in requests(path)
+
+
+def test_requests_fits_the_schema():
+    with Files() as f:
+        path, other = f.write("a.json", Shop().traces), f.write("b.json", Shop(30, 2).traces)
+        one = f.write("one.json", Shop(1, 3).traces)
+        for argv in ((path,), (path, other), (one,), ("--diff", other, path), (path, "--trace", "1f4"),
+                     ("--diff", one, one), (path, "--key", "n=rows:5,10"), (path, "--key", "tenant")):
+            if "--trace" in argv:
+                argv = (path, "--trace", Shop().traces[7]["traceID"])
+            check_schema(requests_json(*argv))
+
+
+def test_requests_text_is_two_screens():
+    with Files() as f:
+        lines = requests(f.write("a.json", Shop().traces + Shop(50, 2, name="GET /other").traces)
+                         ).splitlines()
+        assert len(lines) <= 80, len(lines)
+        assert max(len(line) for line in lines) <= 110, max(lines, key=len)
+        assert any("█" in line for line in lines)
+
+
+def test_requests_do_not_depend_on_the_order_of_spans():
+    with Files() as f:
+        traces = Shop().traces
+        want = requests_json(f.write("a.json", traces))
+        mixed = random.Random(5).sample(traces, len(traces))
+        halves = [{"traceID": t["traceID"], "processes": t["processes"], "spans": t["spans"][k::2]}
+                  for k in (1, 0) for t in mixed]
+        got = requests_json(f.write("b.json", halves[:150]), f.write("c.json", halves[150:]))
+        for key in ("types", "problems", "settings"):
+            assert want[key] == got[key], key
+
+
+def test_requests_spill_to_disk_and_say_the_same():
+    with Files() as f:
+        path = f.write("a.json", Shop(3000, 4).traces)
+        assert requests_json(path, "--memory", "1M")["types"] == requests_json(path)["types"]
+
+
+def test_requests_diff_names_what_changed():
+    with Files() as f:
+        good = f.write("good.json", Shop(seed=1).traces)
+        bad = f.write("bad.json", Shop(seed=2, auth_ms=12).traces)
+        data = requests_json("--diff", good, bad)["diff"][0]
+        first = data["edges"][0]
+        assert data["in"] == "both" and first["words"] == "in auth check", first
+        near(first["delta_ns"], 10e6, 0.1e6)
+        assert first["low_ns"] < 10e6 < first["high_ns"], first
+        near(sum(e["delta_ns"] for e in data["edges"]), data["delta_ns"], 10)
+        text = requests("--diff", good, bad)
+        assert re.search(r"in auth check +2\.\d+ ms +12\.\d ms +\+10\.\d ms", text), text
+
+
+def test_requests_diff_tells_new_and_gone_types():
+    with Files() as f:
+        good = f.write("good.json", Shop(40, name="GET /old").traces)
+        bad = f.write("bad.json", Shop(40, name="GET /new").traces)
+        kinds = {d["type"]: d["in"] for d in requests_json("--diff", good, bad)["diff"]}
+        assert sorted(kinds.values()) == ["bad", "good"], kinds
+        text = requests("--diff", good, bad)
+        assert re.search(r"/new +is new", text) and re.search(r"/old +is gone", text), text
+
+
+def test_requests_explains_one():
+    with Files() as f:
+        shop = Shop()
+        slow = max(shop.traces, key=lambda t: t["spans"][0]["duration"])
+        data = requests_json(f.write("a.json", shop.traces), "--trace", slow["traceID"])["trace"]
+        first = data["edges"][data["by_excess"][0]]
+        assert first["words"] == "in db query" and first["excess_share"] > 0.9, first
+        assert data["total_ns"] == slow["spans"][0]["duration"] * 1000
+        assert data["percentile"] > 99
+        rows = data["waterfall"]["rows"]
+        assert [r["name"] for r in rows] == ["GET /cart", "check", "query"], rows
+        assert sum(r["path_ns"] for r in rows) == data["total_ns"]
+        text = requests(f.path("a.json"), "--trace", slow["traceID"])
+        assert "longer than" in text and "█" in text
+
+
+def test_requests_folded_holds_all_time():
+    with Files() as f:
+        shop = Shop()
+        path, out = f.write("a.json", shop.traces), f.path("out.folded")
+        requests(path, "--folded", out)
+        with open(out, encoding="utf-8") as lines:
+            rows = [line.rsplit(" ", 1) for line in lines]
+        total = sum(t["spans"][0]["duration"] for t in shop.traces) * 1000
+        near(sum(int(ns) for _, ns in rows), total, total * 1e-6)
+        assert any(stack.endswith(";web GET /cart;db query;in db query") for stack, _ in rows), rows
+
+
+def test_requests_chrome_slices_nest():
+    with Files() as f:
+        events = json.loads(requests(f.write("a.json", Shop().traces), "--chrome", "-"))["traceEvents"]
+        tracks = {}
+        for e in events:
+            if e["ph"] == "X":
+                tracks.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["ts"] + e["dur"]))
+        assert len({pid for pid, _ in tracks}) == 3, "slow, typical and fast"
+        for slices in tracks.values():
+            open_ends = []
+            for begin, end in sorted(slices, key=lambda s: (s[0], -s[1])):
+                while open_ends and open_ends[-1] <= begin + 1e-6:
+                    open_ends.pop()
+                assert not open_ends or end <= open_ends[-1] + 1e-6, (begin, end, open_ends)
+                open_ends.append(end)
+
+
+def page_data(path):
+    with open(path, encoding="utf-8") as f:
+        page = f.read()
+    return page, json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+
+
+def drawn(path, folder):
+    """The page's DOM after its script ran, or None without a browser."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        return None
+    p = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--user-data-dir=" + os.path.join(folder, "profile"), "--enable-logging=stderr",
+         "--window-size=420,900", "--virtual-time-budget=3000", "--dump-dom", "file://" + path],
+        capture_output=True, text=True, errors="replace", timeout=60)
+    errors = [line for line in p.stderr.splitlines() if "CONSOLE" in line]
+    assert not errors, errors[0][:300]
+    return p.stdout
+
+
+def test_requests_page_is_drawn():
+    evil = 'x</script><script>document.title="owned"</script>\x1b[31m'
+    with Files() as f:
+        path = f.write("a.json", Shop().traces + Shop(60, 2, name=evil).traces)
+        out = f.path("page.html")
+        heldup("requests", path, "--html", out).ended(OK)
+        page, data = page_data(out)
+        check_schema(data)
+        assert data["types"][0]["groups"][0]["slow"]["waterfall"]["rows"]
+        assert "document.title=" not in re.sub(r"&lt;script&gt;[^<]*", "",
+                                               re.sub(r'id="data">.*?</script>', "", page, flags=re.S))
+        dom = drawn(out, f.folder.name)
+        if dom is None:
+            raise Skip("no chromium: the page's data was checked, not its drawing")
+        assert 'data-drawn="1"' in dom
+        assert dom.count('class="wf-row"') >= 3 and "<title>owned" not in dom
+        assert html.escape("in db query") in dom
+
+
+def test_requests_page_of_one_and_of_two_sets_is_drawn():
+    with Files() as f:
+        shop = Shop(60)
+        path = f.write("a.json", shop.traces)
+        other = f.write("b.json", Shop(60, 2, auth_ms=9).traces)
+        for argv, want in ((("--trace", shop.traces[3]["traceID"], path), "Request"),
+                           (("--diff", path, other), "What changed")):
+            out = f.path("page.html")
+            heldup("requests", *argv, "--html", out).ended(OK)
+            check_schema(page_data(out)[1])
+            dom = drawn(out, f.folder.name)
+            if dom is None:
+                raise Skip("no chromium: the page's data was checked, not its drawing")
+            assert 'data-drawn="1"' in dom and want in dom
+
+
+def test_requests_types_are_chosen():
+    with Files() as f:
+        path = f.write("a.json", Shop().traces + Shop(50, 2, name="POST /buy").traces)
+        names = [t["name"] for t in requests_json(path, "--type", "buy")["types"]]
+        assert len(names) == 1 and "POST /buy" in names[0], names
+        assert "/cart" not in requests(path, "--type", "buy")
+        heldup("requests", path, "--type", "nothing").ended(FAILED).one_line().says("no request type")
+
+
+def test_requests_names_reach_no_terminal():
+    with Files() as f:
+        path = f.write("a.json", Shop(30, name="GET \x1b]0;evil\x07‮").traces)
+        text = requests(path)
+        assert "\x1b" not in text and "\x07" not in text and "‮" not in text
+        assert "\\x1b" in text
+
+
+def test_requests_counts_what_is_bad():
+    with Files() as f:
+        traces = Shop(30).traces
+        traces[3]["spans"][1]["startTime"] = "soon"
+        traces[4]["spans"][2]["references"][0]["spanID"] = "00000000000000ff"
+        data = requests_json(f.write("a.json", traces))
+        counts = {n["what"]: n["count"] for n in data["input"]["notes"]}
+        assert counts.get("bad_spans") == 1 and counts.get("orphan_spans") == 1, counts
+        assert data["input"]["files"][0]["first_bad"][0]["offset"] > 0
+        heldup("requests", f.path("a.json")).ended(OK).prints("1 spans? not understood").prints("offset")
+
+
+def test_requests_bad_files_are_one_line():
+    with Files() as f:
+        for content in (b"", b"\0" * 100, b"{", b"[]", b"hello\n", b'{"data": []}', b"\x1f\x8b\x08garbage"):
+            path = f.path("bad")
+            with open(path, "wb") as out:
+                out.write(content)
+            heldup("requests", path).ended(FAILED).one_line()
+        heldup("requests", f.path("none")).ended(FAILED).one_line().says("No such file")
+        heldup("requests", "-").ended(FAILED).one_line()
+
+
+def test_requests_bad_use():
+    for argv, what in (((), "give files"), (("--cv", "x", "a"), "coefficient"), (("--cv", "0", "a"), "--cv"),
+                       (("--slow-percentile", "101", "a"), "percentile"), (("--type", "(", "a"), "regular"),
+                       (("--memory", "much", "a"), "64M"), (("--key", "rows:5,3", "a"), "ascending"),
+                       (("--key", "=x", "a"), "names no"), (("--min-requests", "1", "a"), "min-requests"),
+                       (("--trace", "1", "--diff", "a", "b"), "two questions"), (("--nope",), "nope")):
+        heldup("requests", *argv).ended(USAGE).one_line().says(re.escape(what))
+
+
+def test_requests_missing_trace():
+    with Files() as f:
+        heldup("requests", f.write("a.json", Shop(30).traces), "--trace", "abcdef") \
+            .ended(FAILED).one_line().says("no request 'abcdef' among the 30")
+
+
+def test_requests_keys_tell_paths_apart():
+    with Files() as f:
+        path = f.write("a.json", Shop().traces)
+        plain = requests_json(path)["types"][0]["groups"]
+        binned = requests_json(path, "--key", "size=rows:10,20")["types"][0]["groups"]
+        assert len(plain) == 1 and len(binned) == 3, (len(plain), len(binned))
+        assert max(g["latency"]["cv"] for g in binned) < plain[0]["latency"]["cv"] + 0.2
+
+
+def test_requests_real_traces():
+    """Recorded systems: an answer that fits the schema, and whose edges add up."""
+    paths = sorted(glob.glob(os.path.join(REAL, "*.json.gz")))
+    if not paths:
+        raise Skip("no %s" % REAL)
+    for path in paths:
+        data = requests_json(path)
+        check_schema(data)
+        assert data["input"]["requests"] > 0
+        for t in data["types"]:
+            for g in t["groups"] + [t["all"]]:
+                near(sum(e["latency"]["mean_ns"] for e in g["edges"]), g["latency"]["mean_ns"],
+                     len(g["edges"]) + 1)
