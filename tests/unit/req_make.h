@@ -43,4 +43,9 @@ const struct trace *req_trace(struct req_maker *m);
 /* Below bound; the same sequence in each run. */
 int64_t req_random(struct req_maker *m, int64_t bound);
 
+struct requests_result;
+
+/* Of all numbers and texts of an answer; names by text, not by number. */
+uint64_t req_digest(const struct req_maker *m, const struct requests_result *result);
+
 #endif /* REQ_MAKE_H */
