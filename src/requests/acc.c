@@ -252,6 +252,24 @@ struct acc_sums acc_sums(const struct acc *a)
 	return s;
 }
 
+void acc_sums_add(struct acc_sums *to, const struct acc_sums *from)
+{
+	to->cnt += from->cnt;
+	to->total += from->total;
+	to->squares += from->squares;
+}
+
+/* About the whole part of the mean it is exact, see moments.c. */
+long double acc_sums_squares(const struct acc_sums *s)
+{
+	u128 mean = s->cnt ? s->total / s->cnt : 0, left = s->total - mean * s->cnt;
+	u128 squares = s->squares - 2 * mean * s->total + (u128)s->cnt * mean * mean;
+
+	if (!s->cnt)
+		return 0;
+	return (long double)squares - (long double)left * (long double)left / (long double)s->cnt;
+}
+
 struct placed {
 	uint32_t col;
 	u128 begin;

@@ -59,6 +59,10 @@ struct acc_sums {
 	u128 total, squares;
 };
 struct acc_sums acc_sums(const struct acc *a);
+void acc_sums_add(struct acc_sums *to, const struct acc_sums *from);
+
+/* Sum of squares about the mean. */
+long double acc_sums_squares(const struct acc_sums *s);
 
 /* Columns by where on the path they begin in the mean, ties by hash; lives in arena. */
 const uint32_t *acc_order(const struct acc *a, struct arena *arena);

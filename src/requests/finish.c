@@ -114,6 +114,8 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	ret->hash = cut->hash;
 	ret->level = (uint8_t)cut->level;
 	ret->path_cnt = cut->leaf_cnt;
+	ret->rules = cut->rules;
+	ret->rule_cnt = cut->rule_cnt;
 	group_fill(acc, &type->all, m->r, arena, ret);
 	fill_copies(leaves, cut->leaf_cnt, acc, arena, ret);
 	if (ret->decided)
@@ -161,7 +163,7 @@ static uint32_t name_of(const struct requests *r, const struct type *type)
 
 	buf_printf(&name, "%s: %s", strtab_str(r->strings, p->service),
 		 strtab_str(r->strings, p->name));
-	if (type->detail)
+	if (type->detail && !strstr(buf_str(&name), strtab_str(r->strings, type->detail)))
 		buf_printf(&name, " %s", strtab_str(r->strings, type->detail));
 	id = strtab_add(r->strings, buf_str(&name));
 	buf_release(&name);
@@ -180,7 +182,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	VEC_FOREACH(&type->leaves, leaf)
 		acc_merge(&type->all, &(*leaf)->acc);
 	acc_settle(&type->all);
-	cut_type(type, &r->opts, arena, &cut);
+	cut_type(type, r->points, &r->opts, arena, &cut);
 	ret->point = type->point;
 	ret->name = name_of(r, type);
 	ret->hash = type->hash;

@@ -66,6 +66,8 @@ struct cut_group {
 	uint64_t cnt;			/* members */
 	uint32_t *leaves;		/* indexes, in order of their shapes */
 	uint32_t leaf_cnt;
+	const struct path_rule *rules;
+	uint32_t rule_cnt;
 };
 
 struct cut {
@@ -80,8 +82,8 @@ void leaves_sort(struct type *type);
 void type_forget_answer(struct type *type);
 
 /* tolerant.c: all but the structs themselves lives in arena. */
-void cut_type(const struct type *type, const struct requests_opts *opts, struct arena *arena,
-	      struct cut *ret);
+void cut_type(const struct type *type, const struct points *points,
+	      const struct requests_opts *opts, struct arena *arena, struct cut *ret);
 void cut_release(struct cut *cut);
 
 /* group.c: what is known of a group from its sums; all is the whole type's. */

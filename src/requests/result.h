@@ -91,10 +91,17 @@ struct request_copy {		/* a member, whole */
 	const struct trace *trace;	/* NULL: over a bound, only the id is known */
 };
 
+struct path_rule {		/* what a group's paths have in common beyond their level */
+	uint32_t point, times;	/* they go through it so many times or more */
+	bool holds;		/* or they do not */
+};
+
 struct request_group {
 	uint64_t hash;		/* stable name of the path (or, at coarser levels, shape) */
 	uint8_t level;		/* enum tolerance it was formed at */
 	uint32_t path_cnt;	/* exact paths in it, or as far as its type tells them apart */
+	const struct path_rule *rules;	/* all hold: a coarse group is parted by them */
+	uint32_t rule_cnt;
 	bool decided;		/* min_cnt members: else nothing is said of it */
 	double effective_cnt;	/* members the variance rests on: see tails.h */
 	bool by_outliers;	/* under 4: a few requests make the variance, not the path */

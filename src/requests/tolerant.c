@@ -7,12 +7,17 @@
  * others of the same shape one level coarser that have not either, and so on
  * up to the type.  Levels are nested (critical.h), so with leaves in order of
  * their shapes, the coarsest first, each set is a range.
+ *
+ * What is put together so may still be very different.  Such a group is then
+ * parted by where its paths lead, as far as that makes a difference (split.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cmp.h"
+#include "model/points.h"
 #include "requests/requests_int.h"
+#include "requests/split.h"
 
 struct cutting {
 	const struct type *type;
@@ -109,31 +114,18 @@ static void between_add(struct between *b, const struct acc_sums *s)
 	b->squares += (long double)s->cnt * d * d;
 }
 
-static void sums_add(struct acc_sums *to, const struct acc_sums *from)
-{
-	to->cnt += from->cnt;
-	to->total += from->total;
-	to->squares += from->squares;
-}
-
 static void fill_level(struct cutting *c, const struct acc_sums *leaf_sums, uint32_t leaf_cnt,
 		       const struct acc_sums *all, struct request_level *ret)
 {
 	struct between b = {.mean = (long double)all->total / (long double)all->cnt};
-	long double all_squares = 0;
-	u128 mean = all->total / all->cnt;
+	long double all_squares = acc_sums_squares(all);
 
-	/* about the whole part of the mean: exact, see moments.c */
-	all_squares = (long double)(all->squares - 2 * mean * all->total +
-				    (u128)all->cnt * mean * mean);
-	all_squares -= (long double)all->cnt * (b.mean - (long double)mean) *
-		       (b.mean - (long double)mean);
 	for (uint32_t i = 0, end; i < leaf_cnt; i = end) {
 		struct acc_sums s = {0};
 
 		end = range_end(c, i, leaf_cnt, ret->level);
 		for (uint32_t j = i; j < end; j++)
-			sums_add(&s, &leaf_sums[j]);
+			acc_sums_add(&s, &leaf_sums[j]);
 		between_add(&b, &s);
 		ret->group_cnt++;
 		if (s.cnt >= c->opts->min_cnt)
@@ -148,8 +140,41 @@ static void fill_level(struct cutting *c, const struct acc_sums *leaf_sums, uint
 	}
 }
 
-void cut_type(const struct type *type, const struct requests_opts *opts, struct arena *arena,
-	      struct cut *ret)
+/* The group number i may be parted in two: the second is put at the end, to be looked at too. */
+static void part_group(struct cutting *c, const struct points *points, size_t i)
+{
+	struct cut_group *g = &c->cut->groups.items[i], *other;
+	struct split split = {0};
+	struct path_rule *rules;
+
+	if (!split_leaves(c->type, points, c->opts->min_cnt, g->leaves, g->leaf_cnt, c->arena,
+			  &split))
+		return;
+	other = vec_add(&c->cut->groups);
+	g = &c->cut->groups.items[i];
+	*other = *g;
+	other->leaves += split.front_cnt;
+	other->leaf_cnt -= split.front_cnt;
+	g->leaf_cnt = split.front_cnt;
+	for (uint32_t part = 0; part < 2; part++) {
+		struct cut_group *p = part ? other : g;
+
+		rules = ARENA_ARRAY(c->arena, struct path_rule, p->rule_cnt + 1);
+		if (p->rule_cnt)
+			memcpy(rules, p->rules, p->rule_cnt * sizeof(*rules));
+		rules[p->rule_cnt] = split.rule;
+		rules[p->rule_cnt++].holds = !part;
+		p->rules = rules;
+		p->hash = hash_pair(hash_pair(p->hash, split.rule.times * 2 + part),
+				    points->items.items[split.rule.point].hash);
+		p->cnt = 0;
+		for (uint32_t l = 0; l < p->leaf_cnt; l++)
+			p->cnt += c->type->leaves.items[p->leaves[l]]->acc.cnt;
+	}
+}
+
+void cut_type(const struct type *type, const struct points *points,
+	      const struct requests_opts *opts, struct arena *arena, struct cut *ret)
 {
 	uint32_t cnt = (uint32_t)type->leaves.cnt;
 	struct acc_sums all = {0}, *sums = ARENA_ARRAY(arena, struct acc_sums, cnt + 1);
@@ -166,11 +191,17 @@ void cut_type(const struct type *type, const struct requests_opts *opts, struct 
 	qsort_r(c.order, cnt, sizeof(*c.order), by_levels, (void *)type);
 	for (uint32_t i = 0; i < cnt; i++) {
 		sums[i] = acc_sums(&leaf_at(&c, i)->acc);
-		sums_add(&all, &sums[i]);
+		acc_sums_add(&all, &sums[i]);
 	}
 	if (!all.cnt)
 		return;
 	cut_range(&c, 0, cnt, CSHAPE_TYPE);
+	for (size_t i = 0; i < ret->groups.cnt;) {
+		size_t before = ret->groups.cnt;
+
+		part_group(&c, points, i);
+		i += ret->groups.cnt == before;	/* what was parted may be parted again */
+	}
 	for (uint32_t level = 0; level < CSHAPE_CNT; level++) {
 		struct request_level *l = vec_add(&ret->levels);
 

@@ -65,6 +65,10 @@ static void put_group(struct digest *d, const struct request_group *g)
 	put(d, &g->hash, sizeof(g->hash));
 	put_num(d, g->level);
 	put_num(d, g->path_cnt);
+	for (uint32_t i = 0; i < g->rule_cnt; i++) {
+		put_point(d, g->rules[i].point);
+		put_num(d, g->rules[i].holds);
+	}
 	put_num(d, g->effective_cnt);
 	put_num(d, g->trimmed_cv);
 	put_num(d, g->variance_share);

@@ -352,3 +352,47 @@ TEST(requests_bins_part_paths)
 	arena_release(&arena);
 	req_release(&m);
 }
+
+/* Paths that are all different; those on which the archive is asked three times take longer. */
+TEST(requests_coarse_groups_are_parted_by_where_paths_lead)
+{
+	static const char *const services[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+	struct req_maker m = {.random = 17};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	const struct request_type *type;
+	uint64_t with = 0;
+
+	for (uint64_t i = 1; i <= 400; i++) {
+		int64_t at = 10;
+		uint64_t root;
+
+		req_begin(&m, i);
+		root = req_span(&m, 0, "front", "GET /doc", 0, 0);
+		for (uint32_t k = 0; k < 8; k++, at += 2000)
+			req_span(&m, root, services[req_random(&m, 8)],
+				 k % 2 ? "read" : "write", at, at + 1000 + req_random(&m, 900));
+		for (uint32_t k = 0; k < (i % 4 ? 2 : 4); k++, at += 5010)
+			req_span(&m, root, "archive", "ask", at, at + 5000);
+		m.spans.items[0].end_ns = (at + 10) * 1000;
+		requests_add(r, req_trace(&m));
+	}
+	result = requests_finish(r, &arena);
+	type = &result->types[0];
+	OK(type->levels[0].usable_cnt == 0 && type->usable_cnt == 400);
+	OK(type->between_share > 0.9);
+	for (uint32_t i = 0; i < type->group_cnt; i++) {
+		const struct request_group *g = &type->groups[i];
+
+		OK(g->rule_cnt >= 1);
+		EQ_U(g->rules[0].times, 4);
+		EQ_S(strtab_str(&m.strings, m.points.items.items[g->rules[0].point].service),
+		     "archive");
+		with += g->rules[0].holds ? g->latency.cnt : 0;
+	}
+	EQ_U(with, 100);
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
