@@ -283,6 +283,13 @@ static void window_shift(struct in_private *p, size_t want)
 	p->in.end = p->window + left;
 }
 
+static void took(struct in_private *p, size_t got)
+{
+	p->ended |= got == 0;
+	if (p->progress && !p->progress(p->progress_ctx, in_done_bytes(&p->in), p->all_bytes))
+		p->ended = p->stopped = true;
+}
+
 size_t in_fill(struct spans_in *in, size_t want)
 {
 	struct in_private *p = in->p;
@@ -298,10 +305,7 @@ size_t in_fill(struct spans_in *in, size_t want)
 
 		have += got;
 		in->end_off += got;
-		p->ended = got == 0;
-		if (p->progress &&
-		    !p->progress(p->progress_ctx, in_done_bytes(in), p->all_bytes))
-			p->ended = p->stopped = true;
+		took(p, got);
 	}
 	in->end = p->window + have;
 	memset(p->window + have, 0, IN_PAD);
@@ -311,9 +315,16 @@ size_t in_fill(struct spans_in *in, size_t want)
 ssize_t in_read(void *ctx, char *buf, size_t cap)
 {
 	struct spans_in *in = ctx;
-	size_t have = in_fill(in, 1);
+	struct in_private *p = in->p;
+	size_t have = (size_t)(in->end - in->at);
 	size_t n = have < cap ? have : cap;
 
+	if (!have) { /* past the window */
+		n = p->ended ? 0 : some(p, (uint8_t *)buf, cap);
+		in->end_off += n;
+		took(p, n);
+		return (ssize_t)n;
+	}
 	memcpy(buf, in->at, n);
 	in->at += n;
 	return (ssize_t)n;

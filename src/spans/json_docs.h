@@ -18,7 +18,7 @@ struct json_docs {
 	uint64_t waiting_cnt;	/* spans that were understood and not yet handed on */
 };
 
-enum { DOCS_KEY_MAX = 48 }; /* more than any key that a reader knows has */
+enum { DOCS_KEY_MAX = JSONTOK_PAD }; /* more than any key that a reader knows has */
 
 /* A key that stays while its value is read: its text is cut, its len is not. */
 struct docs_key {

@@ -24,7 +24,7 @@
 
 enum {
 	WINDOW_BYTES = 128 << 10, /* large enough that moving the rest costs nothing */
-	PAD_BYTES = 32,		  /* scans read 16 at a time */
+	PAD_BYTES = JSONTOK_PAD,  /* scans read 16 at a time */
 	LEVEL_OBJ = 1,
 	LEVEL_FULL = 2, /* has an item: the next needs a comma */
 };

@@ -46,6 +46,7 @@ struct err;
 struct spans_in;
 
 enum {
+	JSONTOK_PAD = 32,	     /* bytes that may be read from where a string begins */
 	JSONTOK_DEPTH_MAX = 128,     /* objects and arrays in each other */
 	JSONTOK_STR_MAX = 4 << 20,   /* bytes of a string that is asked for, escaped */
 	JSONTOK_MISS_MAX = 160,

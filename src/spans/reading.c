@@ -102,22 +102,27 @@ static int hand_on(struct reading *r, const struct trace_id *trace, const struct
 	return 0;
 }
 
+/* Without an id it has no points either. */
+static int bad_span(struct reading *r, struct making *m, const char *why)
+{
+	reading_bad(r, m->off, "%s", why);
+	m->span.id = 0;
+	return 0;
+}
+
 int reading_span(struct reading *r, struct making *m)
 {
 	struct span *s = &m->span;
 
-	if (!m->trace.hi && !m->trace.lo) {
-		reading_bad(r, m->off, "expected the id of a trace, found none");
-		return 0;
-	}
-	if (!s->id) {
-		reading_bad(r, m->off, "expected the id of a span, found none");
-		return 0;
-	}
-	if (s->begin_ns < 0) {
-		reading_bad(r, m->off, "expected a time since 1970, found an earlier one");
-		return 0;
-	}
+	if (!m->trace.hi && !m->trace.lo)
+		return bad_span(r, m, "expected the id of a trace, found none");
+
+	if (!s->id)
+		return bad_span(r, m, "expected the id of a span, found none");
+
+	if (s->begin_ns < 0)
+		return bad_span(r, m, "expected a time since 1970, found an earlier one");
+
 	if (!(s->flags & SPANF_OPEN) && s->end_ns < s->begin_ns) {
 		r->stats->backwards_cnt++;
 		s->flags |= SPANF_OPEN;
@@ -222,13 +227,13 @@ uint32_t reading_event_name(struct reading *r, const char *text, size_t len)
 
 /* ---- ids */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* Of each byte: the digit's value + 1, or 0 where it is none. */
+static const uint8_t hex_digits[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 /* Up to max digits into *ret; dashes are passed over.  false: it is something else. */
 static bool hex_parse(const char *text, size_t len, unsigned max, struct trace_id *ret)
@@ -237,14 +242,14 @@ static bool hex_parse(const char *text, size_t len, unsigned max, struct trace_i
 	unsigned cnt = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		int d = hex_digit(text[i]);
+		unsigned d = hex_digits[(uint8_t)text[i]];
 
-		if (text[i] == '-' && i)
+		if (!d && text[i] == '-' && i)
 			continue;
-		if (d < 0 || ++cnt > max)
+		if (!d || ++cnt > max)
 			return false;
 		id.hi = id.hi << 4 | id.lo >> 60;
-		id.lo = id.lo << 4 | (unsigned)d;
+		id.lo = id.lo << 4 | (d - 1);
 	}
 	*ret = id;
 	return cnt != 0;

@@ -77,7 +77,10 @@ void making_bool(struct reading *r, struct making *m, uint32_t key, bool truth);
 void making_ref(struct reading *r, struct making *m, const struct trace_id *trace, uint64_t span,
 		enum span_ref_kind kind);
 
-/* Checks it, counts it and hands it on; one that is bad is counted.  < 0 only from the sink. */
+/*
+ * Checks it, counts it and hands it on; one that is bad is counted and loses its
+ * id, so that it gets no points.  < 0 only from the sink.
+ */
 int reading_span(struct reading *r, struct making *m);
 
 /* point becomes an instant of m's span: number idx of it; attributes may follow. */
