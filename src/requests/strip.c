@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/keysort.h"
 #include "model/points.h"
 #include "model/trace.h"
@@ -62,6 +63,9 @@ static void above_find(struct stripping *s)
 		uint32_t idx = s->tree.order[i], parent = s->tree.nodes[idx].parent;
 
 		s->above[idx] = TREE_NONE;
+		/* What was ordered by references alone and is hidden orders no child. */
+		if (parent == TREE_NONE && idx != s->tree.root && !s->keep[idx])
+			s->above[idx] = s->tree.root;
 		if (parent == TREE_NONE)
 			continue;
 		s->unwaited[idx] = s->graph.spans[idx].flags & GSPAN_ASYNC;
@@ -139,6 +143,21 @@ static void reach_make(struct stripping *s)
 	}
 }
 
+/* Its own where no other span has it; else made of what tells them apart. */
+static uint64_t id_of(const struct stripping *s, uint32_t idx)
+{
+	const struct tnode *node = &s->tree.nodes[idx];
+	const struct span *span = &s->trace->spans[idx];
+	uint64_t hash = hash_pair(span->id, node->hash);
+
+	if (!(node->flags & TNODE_SAME))
+		return span->id;
+	hash = hash_pair(hash, (uint64_t)span->begin_ns);
+	hash = hash_pair(hash, (uint64_t)span->end_ns);
+	hash = hash_pair(hash, span->parent);
+	return hash_pair(hash, (uint64_t)span->kind << 8 | span->flags) | 1;
+}
+
 static void ref_add(struct stripping *s, uint32_t target, enum span_ref_kind kind)
 {
 	if (s->ref_cnt == s->ref_cap) {
@@ -150,7 +169,7 @@ static void ref_add(struct stripping *s, uint32_t target, enum span_ref_kind kin
 			memcpy(s->refs, old, s->ref_cnt * sizeof(*old));
 	}
 	s->refs[s->ref_cnt++] = (struct span_ref){
-		.trace = s->trace->id, .span = s->trace->spans[target].id, .kind = kind};
+		.trace = s->trace->id, .span = id_of(s, target), .kind = kind};
 }
 
 /* An entry of an ancestor says no more than being its child. */
@@ -176,25 +195,41 @@ static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref 
 	}
 }
 
+/* Not one that contradicted the clock or closed a ring. */
+static bool ref_holds(const struct stripping *s, const struct tref *ref)
+{
+	const struct gnode *entry = &s->graph.nodes[s->graph.spans[ref->span].entry];
+	const struct gspan *target = &s->graph.spans[ref->target];
+	uint32_t want = ref->kind == SPAN_REF_AFTER ? target->exit : target->entry;
+
+	for (uint32_t i = 0; i < entry->pred_cnt; i++) {
+		if (s->graph.preds[entry->pred_idx + i] == want)
+			return true;
+	}
+	return false;
+}
+
 /* tree.refs are in order of their spans: *at is the first not yet taken. */
 static void refs_write(struct stripping *s, uint32_t who, struct span *span, uint32_t *at)
 {
 	const struct span_tree *tree = &s->tree;
 
 	span->ref_idx = s->ref_cnt;
-	if (s->unwaited[who] && s->above[who] != TREE_NONE &&
-	    (tree->nodes[who].flags & TNODE_TOLD || s->above[who] != tree->nodes[who].parent))
+	if (s->unwaited[who])
 		ref_add(s, s->above[who], SPAN_REF_FOLLOWS);
 	for (; *at < tree->ref_cnt && tree->refs[*at].span <= who; ++*at) {
 		const struct tref *ref = &tree->refs[*at];
 
-		if (ref->span != who)
+		if (ref->span != who || !ref_holds(s, ref))
 			continue;
 		if (s->keep[ref->target])
 			ref_add(s, ref->target, ref->kind);
 		else
 			hidden_ref_add(s, who, ref);
 	}
+	/* All its references were in rings: it began after the root, no more. */
+	if (!span->parent && who != tree->root && s->ref_cnt == span->ref_idx)
+		ref_add(s, tree->root, SPAN_REF_FOLLOWS);
 	span->ref_cnt = s->ref_cnt - span->ref_idx;
 }
 
@@ -211,19 +246,15 @@ static void span_write(struct stripping *s, uint32_t idx, struct span *to)
 {
 	const struct graph *g = &s->graph;
 	const struct gspan *has = &g->spans[idx];
-	const struct tnode *node = &s->tree.nodes[idx];
-	int64_t base = s->trace->spans[g->root_span].begin_ns;
+	const struct span *root = &s->trace->spans[g->root_span];
 
 	*to = s->trace->spans[idx];
-	to->begin_ns = later(base, g->nodes[has->entry].at_ns);
-	to->end_ns = later(base, g->nodes[has->exit].at_ns);
-	to->flags &= (uint8_t)~SPANF_OPEN;
-	/* What was adopted stays without parent; a half with its other half has its id. */
-	if (s->above[idx] == node->parent && node->flags & TNODE_ADOPTED)
-		return;
-	if (s->above[idx] == TREE_NONE || s->trace->spans[s->above[idx]].id != to->id)
-		to->parent = s->above[idx] == TREE_NONE ? to->parent
-							: s->trace->spans[s->above[idx]].id;
+	to->id = id_of(s, idx);
+	to->parent = s->above[idx] == TREE_NONE ? 0 : id_of(s, s->above[idx]);
+	to->begin_ns = later(root->begin_ns, g->nodes[has->entry].at_ns);
+	to->end_ns = later(root->begin_ns, g->nodes[has->exit].at_ns);
+	to->flags &= (uint8_t)~(SPANF_OPEN | SPANF_SHARED);
+	to->host = root->host ? root->host : root->service;
 }
 
 void trace_strip(const struct trace *trace, const bool *on, struct points *points,

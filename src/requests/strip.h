@@ -8,7 +8,12 @@
  * nearest ancestor that is on (and nobody waits for them if nobody waited for
  * one in between).  A reference to a hidden span becomes references to those
  * kept that had to happen before that one ended, the STRIP_REF_MAX latest.
- * Times are the graph's, mended; open spans have the end it gave them.
+ *
+ * What the rules of graph.h decided is written down, so that they decide the
+ * same again (but for rings of references, and ties of what had to be moved):
+ * times are the graph's, all on the root's clock; what was adopted is a child
+ * of the root; what nobody waits for says so; a span that shares its id with
+ * another gets one of its own.
  *
  * Always kept: the root, the span that names the request type, and, where the
  * root is an instant, the node the request ends with: they are what a request

@@ -166,9 +166,11 @@ static void same_id_settle(struct making *m, uint32_t from, uint32_t to)
 	struct graph_stats *stats = m->ctx->stats;
 	uint32_t first = m->same[from], server = TREE_NONE;
 
+	m->tree->nodes[first].flags |= TNODE_SAME;
 	for (uint32_t i = from + 1; i < to; i++) {
 		uint32_t idx = m->same[i];
 
+		m->tree->nodes[idx].flags |= TNODE_SAME;
 		if (is_twin(m, m->same[i - 1], idx)) {
 			m->same[i] = m->same[i - 1];
 			m->tree->nodes[idx].flags |= TNODE_DROPPED;
@@ -254,7 +256,8 @@ static void refs_resolve(struct making *m, uint32_t who)
 		if (ref->kind == SPAN_REF_FOLLOWS &&
 		    (node->parent == TREE_NONE || node->parent == target)) {
 			node->parent = target;
-			node->flags = (node->flags & ~TNODE_ORPHAN) | TNODE_TOLD;
+			node->flags &= (uint16_t)~TNODE_ORPHAN;
+			node->flags |= TNODE_TOLD;
 			continue;
 		}
 		if (ref->kind == SPAN_REF_AFTER)

@@ -27,6 +27,7 @@ enum tnode_flags {
 	TNODE_TOLD = 1 << 5,	/* told that nobody waits for it */
 	TNODE_AFTER = 1 << 6,	/* has a SPAN_REF_AFTER to a span of the trace */
 	TNODE_ASYNC = 1 << 7,	/* found that nobody waits for it (settle.c) */
+	TNODE_SAME = 1 << 8,	/* another span has its id too */
 };
 
 struct tnode {			/* by span index */
@@ -34,8 +35,8 @@ struct tnode {			/* by span index */
 	uint64_t hash;		/* of the tracepoint */
 	uint32_t parent, first_child, next;	/* TREE_NONE: none */
 	uint32_t point;
-	uint8_t flags;
-	uint8_t pad[7];
+	uint16_t flags;		/* enum tnode_flags */
+	uint16_t pad[3];
 };
 
 /* Differences of times stay far from overflow, whatever a file says. */

@@ -261,3 +261,36 @@ TEST(graph_type_of_a_request)
 		made_release(&m);
 	}
 }
+
+/* Neither recursion nor anything quadratic: each of these would show in the time of the run. */
+TEST(graph_deep_and_wide)
+{
+	enum { CNT = 100000 };
+
+	for (int shape = 0; shape < 4; shape++) {
+		struct made m = {0};
+
+		ROW(shape);
+		made_span(&m, 1, 0, "s/a", 0, 4 * CNT);
+		for (int64_t i = 1; i < CNT; i++) {
+			uint64_t id = (uint64_t)i + 1;
+
+			if (shape == 0)		/* each inside the one before */
+				made_span(&m, id, id - 1, "s/a", i, 4 * CNT - i);
+			else if (shape == 1)	/* one after the other */
+				made_span(&m, id, 1, "s/b", 4 * i, 4 * i + 2);
+			else if (shape == 2)	/* all at once, ending the other way round */
+				made_span(&m, id, 1, "s/b", i, 4 * CNT - i);
+			else			/* half at once, then the other half */
+				made_span(&m, id, 1, "s/b", i < CNT / 2 ? i : CNT + i,
+					  i < CNT / 2 ? CNT - i : 3 * CNT + i);
+		}
+		made_path(&m);
+		edges_add_up(&m);
+		EQ_U(m.path.step_cnt, shape < 2 ? 2 * CNT : shape == 2 ? 4 : 6);
+		EQ_I(m.path.total_ns, 4 * CNT);
+		OK(m.graph.nodes[m.graph.end].pred_cnt > 0);
+		OK((m.stats.join_cut_cnt > 0) == (shape == 3));
+		made_release(&m);
+	}
+}
