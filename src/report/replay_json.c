@@ -102,6 +102,8 @@ static void put_truths(struct json *j, const struct replay_view *v,
 
 		json_obj(j);
 		put_point(j, v, "point", t->point);
+		json_kf64_dec(j, "share", t->share, 6);
+		json_kbool(j, "felt", t->felt);
 		if (t->rank) {
 			json_ku64(j, "rank", t->rank);
 			json_ku64(j, "round", t->round);
@@ -163,6 +165,7 @@ static void put_result(struct json *j, const struct replay_view *v,
 	json_kf64_dec(j, "enabled_share",
 		      res->point_cnt ? res->enabled_cnt / res->point_cnt : 0, 6);
 	json_kf64_dec(j, "on_at_end", res->on_cnt, 3);
+	json_ku64(j, "least", res->least_cnt);
 	json_ku64(j, "slowed_spans", res->hits.span_cnt);
 	json_kf64_dec(j, "slowed_ms", (double)res->hits.delay_ns / 1e6, 3);
 	put_located(j, v, res);

@@ -98,6 +98,30 @@ static void put_plan(const struct replay_view *v, struct pen *pen)
 	}
 }
 
+/* What is the same for all strategies. */
+static void put_truths(const struct replay_view *v, struct pen *pen)
+{
+	const struct replay_result *res = v->results;
+
+	if (!v->result_cnt || !res->truth_cnt)
+		return;
+	for (uint32_t i = 0; i < res->truth_cnt; i++) {
+		CLEANUP(buf_release) struct buf name = {0};
+		char s[FMT_MAX];
+
+		if (res->truths[i].felt)
+			continue;
+		replay_point_name(v, res->truths[i].point, &name);
+		pen_fmt(pen, PEN_DOUBT, "hardly felt (%s of the delay on critical paths): ",
+			fmt_share(s, res->truths[i].share));
+		pen_text(pen, PEN_PLAIN, buf_str(&name));
+		pen_nl(pen);
+	}
+	pen_fmt(pen, PEN_PLAIN, "of those off at first at least %u must be on to tell",
+		res->least_cnt);
+	pen_nl(pen);
+}
+
 static void put_result(const struct replay_view *v, const struct replay_result *res,
 		       struct table *t)
 {
@@ -203,6 +227,7 @@ void replay_text(const struct replay_view *v, struct pen *pen)
 		v->space->point_cnt, always);
 	pen_nl(pen);
 	put_plan(v, pen);
+	put_truths(v, pen);
 	put_results(v, pen);
 	if (v->result_cnt != 1)
 		return;

@@ -393,10 +393,14 @@ static bool hits(const struct injection *j, const struct span *s)
 	return s->service == j->service && s->name == j->name;
 }
 
-static void set_delays(struct inject *in, struct inject_hits *hit)
+static void set_delays(struct inject *in, struct arena *arena, struct inject_hits *hit)
 {
 	const struct trace *t = in->trace;
-	uint64_t before = hit->span_cnt;
+	struct inject_hit *last = ARENA_ARRAY(arena, struct inject_hit,
+					      (size_t)t->span_cnt * in->plan->cnt);
+
+	hit->last = last;
+	hit->last_cnt = 0;
 
 	for (uint32_t nth = 0; nth < in->plan->cnt; nth++) {
 		const struct injection *j = &in->plan->items[nth];
@@ -409,11 +413,13 @@ static void set_delays(struct inject *in, struct inject_hits *hit)
 				continue;
 			ns = delay_of(in, nth, i, draw_for(in, nth, t->spans[i].id));
 			in->instants[instant_of(i, late ? END : IN)].delay_ns += ns;
-			hit->span_cnt += ns > 0;
+			if (ns > 0)
+				last[hit->last_cnt++] = (struct inject_hit){nth, i, late, ns};
 			hit->delay_ns += (uint64_t)ns;
 		}
 	}
-	hit->trace_cnt += hit->span_cnt > before;
+	hit->span_cnt += hit->last_cnt;
+	hit->trace_cnt += hit->last_cnt > 0;
 }
 
 /* Its new time is told to those after it; who now knows all of those before it is queued. */
@@ -561,7 +567,7 @@ void inject_trace(const struct trace *trace, const struct inject_plan *plan, str
 	find_parents(&in);
 	order_families(&in, &work);
 	order_refs(&in);
-	set_delays(&in, ret_hits ? ret_hits : &ignored);
+	set_delays(&in, arena, ret_hits ? ret_hits : &ignored);
 	solve(&in);
 	*ret = *trace;
 	ret->spans = spans;

@@ -66,10 +66,19 @@ struct inject_plan {
 	uint64_t seed;
 };
 
-struct inject_hits {		/* added to */
-	uint64_t trace_cnt;	/* with at least one delay over 0 */
-	uint64_t span_cnt;
-	uint64_t delay_ns;
+struct inject_hit {		/* one delay over 0 */
+	uint32_t item;		/* of the plan */
+	uint32_t span;		/* index in the trace */
+	bool late;		/* before its end, or after the point */
+	int64_t ns;
+};
+
+struct inject_hits {
+	uint64_t trace_cnt;	/* added to: traces with at least one delay over 0 */
+	uint64_t span_cnt;	/* added to */
+	uint64_t delay_ns;	/* added to */
+	const struct inject_hit *last; /* of the last trace alone; in its arena */
+	uint32_t last_cnt;
 };
 
 /* *ret has its own spans, attrs and refs in arena.  ret_hits may be NULL. */

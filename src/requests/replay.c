@@ -116,6 +116,7 @@ struct replay *replay_new(const struct replay_input *input, const struct replay_
 		r->space_cnt += r->known[p];
 		r->always_cnt += r->always[p];
 	}
+	replay_find_truths(r);
 	return r;
 }
 
@@ -234,13 +235,22 @@ static uint32_t owner_of(const struct replay_located *l)
 	return l->from.point == l->to.point ? l->from.point : FOREST_NONE;
 }
 
+/* Something was injected there, but hardly anybody felt it: right to find, and not to. */
+static bool is_unfelt(const struct replay_result *res, uint32_t point)
+{
+	for (uint32_t i = 0; i < res->truth_cnt; i++)
+		if (res->truths[i].point == point)
+			return !res->truths[i].felt;
+	return false;
+}
+
 /* How many owners there are up to and with the nth edge. */
 static uint32_t rank_of(const struct replay_result *res, uint32_t nth)
 {
 	uint32_t rank = 0;
 
 	for (uint32_t i = 0; i <= nth; i++) {
-		bool met = false;
+		bool met = i < nth && is_unfelt(res, owner_of(&res->located[i]));
 
 		for (uint32_t k = 0; k < i && !met; k++)
 			met = owner_of(&res->located[k]) == owner_of(&res->located[i]);
@@ -262,27 +272,23 @@ static void find_truth(const struct replay_result *res, struct replay_truth *tru
 
 static void judge(struct replay_job *job)
 {
-	const struct inject_plan *plan = job->r->in.plan;
 	struct replay_result *res = job->ret;
-	uint32_t cnt = plan ? plan->cnt : 0;
-	struct replay_truth *truths = ARENA_ARRAY(job->arena, struct replay_truth, cnt);
+	uint32_t felt_cnt = 0;
+	bool right = true;
 
-	for (uint32_t i = 0; i < cnt; i++) {
-		uint32_t p = points_add(job->r->in.points, job->r->in.strings,
-					plan->items[i].service, plan->items[i].name);
-		bool twice = false;
-
-		for (uint32_t k = 0; k < res->truth_cnt; k++)
-			twice |= truths[k].point == p;
-		if (!twice)
-			truths[res->truth_cnt++].point = p;
-	}
-	res->truths = truths;
-	res->right = res->truth_cnt > 0;
+	res->truth_cnt = job->r->truth_cnt;
+	res->truths = arena_dup(job->arena, job->r->truths,
+				res->truth_cnt * sizeof(*res->truths));
+	res->least_cnt = job->r->least_cnt;
+	for (uint32_t i = 0; i < res->truth_cnt; i++)
+		felt_cnt += res->truths[i].felt;
 	for (uint32_t i = 0; i < res->truth_cnt; i++) {
-		find_truth(res, &truths[i]);
-		res->right &= truths[i].rank && truths[i].rank <= res->truth_cnt;
+		struct replay_truth *t = (struct replay_truth *)&res->truths[i];
+
+		find_truth(res, t);
+		right &= !t->felt || (t->rank && t->rank <= felt_cnt);
 	}
+	res->right = felt_cnt && right;
 }
 
 static void count_enabled(struct replay_job *job)

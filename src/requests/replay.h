@@ -76,17 +76,27 @@ struct replay_located {
 	double share;		/* of what is to be explained */
 };
 
-struct replay_truth {		/* of each tracepoint that something was injected at */
+/*
+ * Of each tracepoint that something was injected at.  A delay counts where it
+ * is on the critical path of the whole trace: beside it, or beside a longer
+ * one, it slowed nobody.
+ */
+struct replay_truth {
 	uint32_t point;
+	double share;		/* of all the delay on critical paths */
+	bool felt;		/* a share to be found: see REPLAY_FELT_MIN */
 	uint32_t rank;		/* of the first located edge that it owns, from 1; 0: none */
 	uint32_t round;		/* when that was located */
 };
+
+/* What is less than a search leaves unexplained (control_opts.enough) is no truth to find. */
+#define REPLAY_FELT_MIN 0.2
 
 struct replay_result {
 	enum replay_strategy strategy;
 	uint32_t round_cnt;	/* until it ended */
 	bool ended;		/* by itself, not by the bound on rounds */
-	bool right;		/* the truths are the first edges it located; false without */
+	bool right;		/* the felt truths are the first it located; false without any */
 	uint64_t trace_cnt;	/* shown */
 	uint64_t span_cnt;	/* in them */
 	uint64_t seen_span_cnt;	/* of these, of tracepoints that were on */
@@ -94,6 +104,8 @@ struct replay_result {
 	uint32_t always_cnt;	/* of these on from the start, for the path to be seen */
 	double enabled_cnt;	/* on at any time beyond those (with sampling: on average) */
 	double on_cnt;		/* of these, still on at the end */
+	uint32_t least_cnt;	/* tracepoints at the ends of the edges that were slowed, without
+				 * those always on: with fewer nobody can tell */
 	const struct replay_located *located;	/* best first */
 	uint32_t located_cnt;
 	uint32_t truth_cnt;
@@ -110,7 +122,7 @@ void replay_free(struct replay *r);
 void replay_run(struct replay *r, enum replay_strategy strategy, struct arena *arena,
 		struct replay_result *ret);
 
-/* Of the tracepoints of the space, how many are always on. */
+/* Borrowed until replay_free. */
 const struct space *replay_space(const struct replay *r);
 
 #endif /* REPLAY_H */

@@ -18,6 +18,8 @@ struct replay {
 	uint32_t space_cnt;	/* of these in the space */
 	uint32_t always_cnt;
 	bool *known, *always;	/* by tracepoint: in the space; of these always on */
+	struct replay_truth truths[INJECT_MAX_CNT];
+	uint32_t truth_cnt, least_cnt;
 };
 
 /* One run of a strategy. */
@@ -37,6 +39,9 @@ void replay_show(struct replay_job *job, const struct trace *full, struct arena 
 		 struct trace *ret);
 
 void replay_switch_on(struct replay_job *job, uint32_t point);
+
+/* What is to be found: truths and least_cnt. */
+void replay_find_truths(struct replay *r);
 
 void replay_rule_run(struct replay_job *job);
 void replay_astraea_run(struct replay_job *job);

@@ -51,6 +51,11 @@ class App:
                 tree.append(op)
                 step.append((op, rnd.uniform(0.3, 0.9) if rnd.random() < OPTIONAL else 1))
             parent.steps.append(step)
+        while len(self.leaves()) < 4:   # some that a problem can be put in
+            parent = rnd.choice(self.always())
+            op = Op('s%d' % rnd.randrange(services), 'op%d' % len(tree), work_ns)
+            tree.append(op)
+            parent.steps.insert(rnd.randrange(len(parent.steps) + 1), [(op, 1)])
         self.ops = tree
 
     def always(self):

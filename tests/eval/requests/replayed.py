@@ -25,9 +25,12 @@ class Sums:
     """What strategies came to over many replays."""
 
     def __init__(self):
-        self.rows = {}          # strategy -> [(right, share enabled, rounds)]
+        self.rows = {}          # strategy -> [(right, share enabled, rounds, ...)]
+        self.least = []         # what must be on at least: (tracepoints, share)
 
     def add(self, doc):
+        least = doc['strategies'][0]['least']
+        self.least.append((least, least / max(1, len(doc['points']))))
         for s in doc['strategies']:
             rounds = max((t['round'] or s['rounds'] for t in s['truths']), default=s['rounds'])
             self.rows.setdefault(s['strategy'], []).append(
@@ -37,6 +40,10 @@ class Sums:
     def merge(self, other):
         for name, rows in other.rows.items():
             self.rows.setdefault(name, []).extend(rows)
+        self.least += other.least
+
+    def least_mean(self, column):
+        return sum(row[column] for row in self.least) / max(1, len(self.least))
 
     def mean(self, strategy, column):
         rows = self.rows.get(strategy) or [(0, 0, 0, 0, 0)]
@@ -58,3 +65,6 @@ class Sums:
                 name, strategy, right, cnt, self.mean(strategy, 3), 100 * self.mean(strategy, 1),
                 self.mean(strategy, 2), 100 * self.mean(strategy, 4))
             name = ''
+        if any(row[0] for row in self.least):
+            yield '%-24s %-13s %13s %9.2f %8.1f%%' % ('', '(at least)', '', self.least_mean(0),
+                                                     100 * self.least_mean(1))
