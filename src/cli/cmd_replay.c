@@ -15,9 +15,11 @@
 #include "cli/cmd.h"
 #include "cli/inject_opts.h"
 #include "cli/options.h"
+#include "cli/packed_file.h"
 #include "cli/trace_files.h"
 #include "report/pen.h"
 #include "report/replay_out.h"
+#include "requests/forest_file.h"
 #include "requests/replay.h"
 
 enum {
@@ -34,7 +36,7 @@ struct inject_list {
 struct replay_cmd_opts {
 	struct opt_list strategies;
 	struct inject_list inject;
-	const char *learn_path;
+	const char *learn_path, *forest_path;
 	int64_t rounds, batch, seed, budget;
 	struct output_opts output;
 };
@@ -235,6 +237,20 @@ static void print_view(const struct replay_cmd_opts *o, const struct replay_view
 	fwrite(buf_str(&out), 1, out.len, stdout);
 }
 
+/* That of the first strategy that makes one: ours, if it was run. */
+static int write_forest(const char *path, const struct replay_view *v, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = {0};
+	size_t i = 0;
+
+	while (i < v->result_cnt && !v->results[i].forest)
+		i++;
+	if (i == v->result_cnt)
+		return err_usage(err, "--forest: none of these strategies makes one");
+	forest_write(v->results[i].forest, v->points, v->strings, &bytes);
+	return packed_file_write(path, FOREST_FILE_WHAT, &bytes, err);
+}
+
 static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err)
 {
 	const struct replay_cmd_opts *o = cli->opts;
@@ -265,8 +281,10 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	v.split = s.split;
 	v.mean_ns = mean_ns(s.input.learn, s.input.learn_cnt);
 	print_view(o, &v);
+	if (o->forest_path)
+		code = write_forest(o->forest_path, &v, err);
 	replay_free(r);
-	return 0;
+	return code;
 }
 
 static int replay_cmd_run(struct cli *cli, int argc, char **argv)
@@ -310,6 +328,9 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_INT, .long_name = "seed", .metavar = "N",
 	 .help = "for the order of requests and what is drawn", .def = "1", .min = 0,
 	 .max = INT64_MAX, OPT_AT(struct replay_cmd_opts, seed)},
+	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
+	 .help = "keep what was tried and what it showed, for heldup forest",
+	 OPT_AT(struct replay_cmd_opts, forest_path)},
 	OPT_GROUP(json_opt_table, struct replay_cmd_opts, output),
 	OPT_GROUP(color_opt_table, struct replay_cmd_opts, output),
 	OPT_END,

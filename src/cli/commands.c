@@ -4,6 +4,7 @@
 /* One declaration and one line for each command; see cmd.h. */
 
 extern const struct cmd cmd_doctor;
+extern const struct cmd cmd_forest;
 extern const struct cmd cmd_functions;
 extern const struct cmd cmd_learn;
 extern const struct cmd cmd_metrics;
@@ -22,6 +23,7 @@ const struct cmd *const commands[] = {
 	&cmd_functions,
 	&cmd_requests,
 	&cmd_replay,
+	&cmd_forest,
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,

@@ -221,6 +221,7 @@ static void control_run(struct replay_job *job, enum strategy strategy)
 	keep_located(job, &round);
 	wanted(job, c);
 	forest = control_forest(c, job->arena);
+	job->ret->forest = forest;
 	job->ret->decisions = forest->decisions;
 	job->ret->decision_cnt = forest->decision_cnt;
 	control_free(c);

@@ -110,7 +110,8 @@ struct replay_result {
 	uint32_t located_cnt;
 	uint32_t truth_cnt;
 	const struct replay_truth *truths;
-	const struct forest_decision *decisions; /* of control.h's strategies; NULL for others */
+	const struct forest *forest;	/* of control.h's strategies; NULL for others */
+	const struct forest_decision *decisions; /* the forest's */
 	uint32_t decision_cnt;
 	struct inject_hits hits;
 };

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`heldup forest`: what replay kept is shown, walked and put together; bad files are refused."""
+import json
+import os
+import sys
+import tempfile
+
+from heldup_cli import FAILED, OK, TOP, USAGE, heldup
+
+sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
+sys.path.insert(0, os.path.join(TOP, "tests", "eval"))
+import schema_check  # noqa: E402
+from requests import made  # noqa: E402
+
+REQUESTS = 300
+MS = 1_000_000
+
+
+class Search:
+    """A forest of made requests with one slow operation, self.slow."""
+
+    def __enter__(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="heldup-forest-")
+        self.good, self.bad, self.forest, self.other = (
+            os.path.join(self.dir.name, n)
+            for n in ("good.json", "bad.json", "one.forest", "two.forest"))
+        app = made.App(5, ops=40, services=5)
+        op = app.leaves()[-1]
+        self.slow = op.point
+        made.write(made.requests(app, REQUESTS, 1), self.good)
+        problem = made.Slow(op, lambda rnd, _: rnd.uniform(0, 60 * MS))
+        made.write(made.requests(app, REQUESTS, 2, [problem]), self.bad)
+        self.search(self.forest)
+        return self
+
+    def search(self, path, *args):
+        heldup("replay", self.bad, "--learn", self.good, "--strategy", "hedge", "--forest", path,
+               *args).ended(OK)
+
+    def __exit__(self, *_):
+        self.dir.cleanup()
+
+
+def answer(*args):
+    return json.loads(heldup("forest", "--json", *args).ended(OK).out)
+
+
+def words(point):
+    return (point["service"] + " " + point["name"]).strip()
+
+
+def test_forest_tells_what_was_found_and_why():
+    with Search() as s:
+        doc = answer(s.forest)
+        found = [d for d in doc["decisions"] if d["decision"] == "localised"]
+        assert words(found[0]["owner"]) == s.slow, found[0]
+        tree = doc["trees"][found[0]["tree"]]
+        node = tree["nodes"][found[0]["node"]]
+        assert node["status"] in ("localised", "explored"), node["status"]
+        for n in tree["nodes"][1:]:
+            other = tree["nodes"][n["other"]]
+            assert other["point"] == n["point"] and other["present"] != n["present"]
+            assert n["parent"] < n["node"]
+        for group in node["groups"]:
+            if group["edges"] and group["times"]["count"] > 20:
+                total = sum(e["share_variance"] for e in group["edges"])
+                assert abs(total - 1) < 0.01, total
+        text = heldup("forest", s.forest).ended(OK).out
+        assert s.slow in text and "localised" in text
+
+
+def test_forest_fits_its_schema():
+    schema = json.loads(heldup("forest", "--json-schema").ended(OK).out)
+    with Search() as s:
+        checker = schema_check.Checker(schema)
+        checker.check(schema, answer(s.forest))
+        tree = answer(s.forest)["trees"][0]
+        slowest = tree["nodes"][0]["groups"][0]["slowest"]
+        checker.check(schema, answer(s.forest, "--trace", s.bad + ":" + slowest))
+
+
+def test_forest_walks_a_request():
+    with Search() as s:
+        doc = answer(s.forest)
+        leaf = next(n for n in doc["trees"][0]["nodes"] if n["status"] == "localised")
+        trace = leaf["groups"][0]["slowest"]
+        for args in (("--trace", s.bad + ":" + trace), ("--trace", trace, "-i", s.bad)):
+            walked = answer(s.forest, *args)
+            way = walked["walked"]["nodes"]
+            assert way[0] == 0 and leaf["node"] in way, way
+            marked = [n["node"] for n in walked["trees"][0]["nodes"] if n["walked"]]
+            assert marked == way
+        refused = heldup("forest", s.forest, "--trace", "feed", "-i", s.bad).ended(FAILED)
+        assert "no request 'feed'" in refused.err
+        heldup("forest", s.forest, "--trace", trace).ended(USAGE)
+
+
+def test_forest_of_two_searches():
+    with Search() as s:
+        s.search(s.other, "--seed", "7")
+        one, two, both = answer(s.forest), answer(s.other), answer(s.forest, s.other)
+        assert both["rounds"] == one["rounds"] + two["rounds"]
+        assert len(both["decisions"]) == len(one["decisions"]) + len(two["decisions"])
+        assert both["trees"][0]["requests"] == (one["trees"][0]["requests"] +
+                                                two["trees"][0]["requests"])
+        kept = os.path.join(s.dir.name, "both.forest")
+        heldup("forest", s.forest, s.other, "--save", kept).ended(OK)
+        again = answer(kept)
+        assert again["trees"] == both["trees"] and again["decisions"] == both["decisions"]
+
+
+def test_forest_page_holds_the_data():
+    with Search() as s:
+        page = os.path.join(s.dir.name, "page.html")
+        heldup("forest", s.forest, "--html", page).ended(OK)
+        with open(page, encoding="utf-8") as f:
+            text = f.read()
+        data = text.split('id="data">', 1)[1].split("</script>", 1)[0]
+        assert json.loads(data)["trees"] == answer(s.forest)["trees"]
+
+
+def test_forest_same_search_same_bytes():
+    with Search() as s:
+        s.search(s.other)
+        with open(s.forest, "rb") as a, open(s.other, "rb") as b:
+            assert a.read() == b.read()
+
+
+def test_forest_bad_files_are_refused():
+    with Search() as s:
+        with open(s.forest, "rb") as f:
+            whole = f.read()
+        cut = os.path.join(s.dir.name, "cut.forest")
+        with open(cut, "wb") as f:
+            f.write(whole[:len(whole) // 2])
+        assert "cut short or damaged" in heldup("forest", cut).ended(FAILED).err
+        assert "not a file" in heldup("forest", s.bad).ended(FAILED).err
+        heldup("forest").ended(USAGE)
+        heldup("forest", s.forest, "--type", "nothing is called so").ended(FAILED)
+        # neither another file nor the old forest is lost
+        refused = heldup("replay", s.bad, "--strategy", "hedge", "--forest", s.good).ended(FAILED)
+        assert "is not a forest" in refused.err
+        with open(s.good, "rb") as f:
+            assert f.read(1) == b"{"
+        assert not [n for n in os.listdir(s.dir.name) if "partial" in n]
