@@ -126,7 +126,7 @@ static int learn(struct cli *cli, struct sig_file *out, struct err *err)
 	int code = read_model(o, m, err);
 
 	if (code == 0) {
-		s = learn_model(m, NULL, &cli->arena, &st);
+		s = learn_model(m, &cli->arena, &st);
 		code = check_calls(m, s, &st, err);
 	}
 	if (code == 0)

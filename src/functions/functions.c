@@ -356,7 +356,7 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	if (good)
 		profile_make(&a->good, o->good, fns ? appfns_make(o->good, a->arena) : NULL,
 			     o->units, a->arena);
-	judge_make(&a->judge, &a->p, good ? &a->good : NULL, a->arena);
+	judge_make(&a->judge, &a->p, good ? &a->good : NULL, sigs, a->arena);
 	hangs_weigh(&a->judge);
 	blame_init(&a->blame, &a->judge, a->arena);
 	blame_units(&a->blame);

@@ -7,6 +7,8 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "functions/bases.h"
+#include "functions/sig.h"
 #include "model/calls.h"
 
 /* A whole kind of work is long from so many times the usual kind's time, */
@@ -137,6 +139,22 @@ static void refs_good(struct judge *j, const struct profile *good, struct arena 
 	}
 }
 
+/* Clusters that are too small to have a middle: one that was learnt overrides the rule for them. */
+static void refs_learnt(struct judge *j, const struct sigs *sigs, struct arena *arena)
+{
+	uint32_t cnt;
+	const struct cluster *learnt = bases_clusters(sigs, j->p, arena, &cnt);
+
+	for (uint32_t i = 0; i < j->p->cluster_cnt; i++) {
+		const struct cluster *c = &j->p->clusters[i];
+		unsigned d;
+		uint32_t near = nearest_cluster(learnt, cnt, c->key, &d);
+
+		if (c->unit_cnt < CLUSTER_UNITS_MIN && near != NO_IDX && d <= CLUSTER_DIAMETER)
+			j->refs[i] = (struct reference){&learnt[near].centre, 1, 0, UNIT_BASELINE};
+	}
+}
+
 /* Kinds of work that begin with the same wait: the one of most units is the usual one. */
 static void long_kinds(struct judge *j)
 {
@@ -158,7 +176,7 @@ static void long_kinds(struct judge *j)
 }
 
 void judge_make(struct judge *j, struct profile *p, const struct profile *good,
-		struct arena *arena)
+		const struct sigs *sigs, struct arena *arena)
 {
 	const struct centre **centres = ARENA_ARRAY(arena, const struct centre *,
 						    p->cluster_cnt + 1);
@@ -172,6 +190,8 @@ void judge_make(struct judge *j, struct profile *p, const struct profile *good,
 	refs_own(j);
 	if (good)
 		refs_good(j, good, arena);
+	else if (sigs && sigs->base_cnt)
+		refs_learnt(j, sigs, arena);
 	if (!j->baseline)
 		long_kinds(j);
 	for (uint32_t i = 0; i < p->cluster_cnt; i++)

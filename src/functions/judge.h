@@ -7,7 +7,8 @@
  * A unit is compared with the middle of its cluster.  Where a good window is
  * given, with the middle of that window's like cluster instead.  A cluster of
  * fewer than four has no middle: its units are abnormal by PerfScope's rule,
- * at RARE_PRIOR of the weight, and are compared with the nearest larger cluster.
+ * at RARE_PRIOR of the weight, and are compared with the nearest larger cluster,
+ * unless what was learnt beside signatures knows that kind of work.
  * Units that take far longer than others of their cluster, and those of a whole
  * cluster that takes far longer than the usual kind of work, are abnormal at
  * LONG_PRIOR: calls that not all units make are what they differ in.
@@ -54,9 +55,9 @@ struct judge {
 	bool baseline;
 };
 
-/* good may be NULL. */
+/* good may be NULL, and sigs, whose baselines hold where there is no good window. */
 void judge_make(struct judge *j, struct profile *p, const struct profile *good,
-		struct arena *arena);
+		const struct sigs *sigs, struct arena *arena);
 void judge_release(struct judge *j);
 
 /* v is the unit's. */

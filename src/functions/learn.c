@@ -6,8 +6,11 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "functions/bases.h"
+#include "functions/functions.h"
 #include "functions/invoke.h"
 #include "functions/norm.h"
+#include "functions/profile.h"
 #include "functions/sig_build.h"
 #include "model/calls.h"
 #include "model/model.h"
@@ -107,10 +110,11 @@ static struct learn_stats stats_of(const struct invoked *in)
 	return s;
 }
 
-struct sigs *learn_model(const struct model *m, const struct learn_opts *opts,
-			 struct arena *arena, struct learn_stats *ret_stats)
+struct sigs *learn_model(const struct model *m, struct arena *arena,
+			 struct learn_stats *ret_stats)
 {
 	CLEANUP(arena_release) struct arena work = {0};
+	struct profile profile;
 	struct invoked in;
 	struct sigs *s;
 	struct learner l = {.m = m, .app = appfns_make(m, &work), .in = &in,
@@ -123,8 +127,9 @@ struct sigs *learn_model(const struct model *m, const struct learn_opts *opts,
 	for (size_t fn = 0; fn < in.fn_cnt; fn++)
 		if (in.fns[fn].seqs.cnt)
 			fn_learn(&l, (uint32_t)fn);
-	if (opts && opts->more)
-		opts->more(opts->ctx, l.b, m);
+	profile_make(&profile, m, l.app, UNITS_WORK, &work);
+	bases_learn(l.b, &profile);
+	profile_release(&profile);
 	sig_builder_window(l.b, m->calls->end_ns - m->calls->begin_ns);
 	s = sig_builder_finish(l.b, arena);
 	*ret_stats = stats_of(&in);

@@ -21,15 +21,9 @@ struct learn_stats {
 	uint64_t variants_dropped_cnt;	/* invocations of functions with too many variants */
 };
 
-/* more: if not NULL, called before the end, to add what else was learnt (baselines). */
-struct learn_opts {
-	void (*more)(void *ctx, struct sig_builder *b, const struct model *m);
-	void *ctx;
-};
-
-/* opts may be NULL.  Without any stack there are no functions in the result. */
-struct sigs *learn_model(const struct model *m, const struct learn_opts *opts,
-			 struct arena *arena, struct learn_stats *ret_stats);
+/* Without any stack there are no functions in the result. */
+struct sigs *learn_model(const struct model *m, struct arena *arena,
+			 struct learn_stats *ret_stats);
 
 /* Names of calls by nr, cnt of them, NULL where there was none; in the arena. */
 const char **model_call_names(const struct model *m, struct arena *arena, uint32_t *ret_cnt);

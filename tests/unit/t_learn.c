@@ -260,7 +260,7 @@ static struct sigs *learnt(struct arena *arena, struct learn_stats *ret_stats)
 	}
 	call(s, 10, at++, NR_WRITE, "write@libc.so.6");
 	call(s, 10, at++, NR_MMAP, "mmap@libc.so.6;main");
-	sigs = learn_model(whole(s), NULL, arena, ret_stats);
+	sigs = learn_model(whole(s), arena, ret_stats);
 	synth_free(s);
 	return sigs;
 }
