@@ -272,7 +272,7 @@ void hidden_query_of(const struct control *c, uint32_t tree, uint32_t node,
 struct search search_of(const struct control *c, const struct hyp_tree *t, double fresh)
 {
 	return (struct search){.points = c->points, .strings = c->strings, .barred = t->barred,
-			       .fresh = fresh, .trust = c->trust};
+			       .paid = c->ever, .fresh = fresh, .trust = c->trust};
 }
 
 void control_found(struct control *c, const struct action *a)
@@ -396,11 +396,15 @@ static void actions_take(struct control *c, struct actions *actions)
 	VEC_FOREACH(&actions->items, a) {
 		struct hyp_tree *t = c->trees.items[a->tree];
 
-		if (t->finished || (c->opts.strategy == STRATEGY_HEDGE &&
-				    a->score < SCORE_NEXT * t->top))
+		if (t->finished)
 			continue;
-		if (c->opts.strategy == STRATEGY_HEDGE)
+		if (c->opts.strategy == STRATEGY_HEDGE) {
+			if (a->score < SCORE_NEXT * t->top) {
+				t->waiting = true; /* for what is larger to be found */
+				continue;
+			}
 			(void)hedge_pick(c, a);
+		}
 		if (a->pick.point == FOREST_NONE) {
 			control_found(c, a);
 			if (enough_found(c, t))

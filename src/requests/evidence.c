@@ -32,6 +32,7 @@ void evidence_release(struct evidence *e)
 	vec_release(&e->took);
 	vec_release(&e->by_col);
 	vec_release(&e->cols);
+	vec_release(&e->marks);
 	vec_release(&e->live_beside.items);
 	hmap_release(&e->live_beside.by_key);
 	vec_release(&e->usual_beside.items);
@@ -191,29 +192,68 @@ static struct forest_event node_event(const struct gnode *n)
 	return (struct forest_event){n->point, n->kind};
 }
 
-static void besides_add(struct besides *b, const struct points *points, const struct graph *g)
+/*
+ * The same as in_focus for edges wherever they are.  Classes are made for those
+ * in the focus: they may be to blame without ever being on the path.
+ */
+static void focus_mark(struct evidence *e, const struct graph *g, bool *marks)
 {
 	for (uint32_t n = 0; n < g->node_cnt; n++) {
-		uint32_t pred = graph_last_pred(g, n);
-		struct beside *own;
-		uint64_t *at;
-		int64_t ns;
+		uint32_t first = n, before = graph_last_pred(g, n);
 
-		if (pred == GRAPH_NONE)
+		marks[n] = marks[n] || e->from.point == FOREST_NONE;
+		if (marks[n] || before == GRAPH_NONE ||
+		    !event_same(node_event(&g->nodes[n]), e->to))
 			continue;
-		at = hmap_slot(&b->by_key, evidence_key(points, node_event(&g->nodes[pred]),
-							node_event(&g->nodes[n]),
-							graph_owner(g, pred, n)));
-		if (!*at) {
-			(void)vec_add(&b->items);
-			*at = b->items.cnt;
+		while (g->nodes[before].point == e->split &&
+		       graph_last_pred(g, before) != GRAPH_NONE) {
+			first = before;
+			before = graph_last_pred(g, before);
 		}
-		own = &b->items.items[*at - 1];
-		ns = g->nodes[n].at_ns - g->nodes[pred].at_ns;
-		own->sum_ns += ns;
-		own->sum_sq_ns += (__int128)ns * ns;
-		own->cnt++;
+		if (first == n && !event_same(node_event(&g->nodes[before]), e->from))
+			continue;
+		for (uint32_t k = n; k != before; k = graph_last_pred(g, k))
+			marks[k] = true;
 	}
+}
+
+static void beside_add(struct evidence *e, struct besides *b, const struct graph *g, uint32_t n,
+		       bool classes)
+{
+	uint32_t pred = graph_last_pred(g, n), owner;
+	struct forest_event from, to;
+	struct beside *own;
+	uint64_t *at;
+	int64_t ns;
+
+	if (pred == GRAPH_NONE)
+		return;
+	from = node_event(&g->nodes[pred]);
+	to = node_event(&g->nodes[n]);
+	owner = graph_owner(g, pred, n);
+	if (classes)
+		(void)evidence_class(e, from, to, owner);
+	at = hmap_slot(&b->by_key, evidence_key(e->points, from, to, owner));
+	if (!*at) {
+		(void)vec_add(&b->items);
+		*at = b->items.cnt;
+	}
+	own = &b->items.items[*at - 1];
+	ns = g->nodes[n].at_ns - g->nodes[pred].at_ns;
+	own->sum_ns += ns;
+	own->sum_sq_ns += (__int128)ns * ns;
+	own->cnt++;
+}
+
+static void besides_add(struct evidence *e, struct besides *b, const struct graph *g, bool live)
+{
+	vec_clear(&e->marks);
+	for (uint32_t n = 0; n < g->node_cnt; n++)
+		vec_push(&e->marks, false);
+	if (live)
+		focus_mark(e, g, e->marks.items);
+	for (uint32_t n = 0; n < g->node_cnt; n++)
+		beside_add(e, b, g, n, e->marks.items[n]);
 }
 
 const struct beside *beside_find(const struct besides *b, uint64_t key)
@@ -226,7 +266,7 @@ const struct beside *beside_find(const struct besides *b, uint64_t key)
 void evidence_add_usual(struct evidence *e, const struct seen *s)
 {
 	if (path_put(e, &e->usual, s))
-		besides_add(&e->usual_beside, e->points, &s->graph);
+		besides_add(e, &e->usual_beside, &s->graph, false);
 }
 
 /* ---- groups */
@@ -293,7 +333,7 @@ void evidence_add(struct evidence *e, const struct seen *s)
 
 	if (!path_put(e, &e->live, s))
 		return;
-	besides_add(&e->live_beside, e->points, &s->graph);
+	besides_add(e, &e->live_beside, &s->graph, true);
 	g = group_of(e, s);
 	if (!g || g->edge_cnt != s->path.step_cnt - 1)
 		return;

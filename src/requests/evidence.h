@@ -87,6 +87,7 @@ struct evidence {
 	/* room for one path */
 	VEC(int64_t) took, by_col;
 	VEC(uint32_t) cols;
+	VEC(bool) marks;
 };
 
 void evidence_begin(struct evidence *e, const struct points *points, struct forest_event from,

@@ -282,6 +282,7 @@ static void answer_fill(struct finder *f, struct stretches *ret)
 	}
 	if (cnt > 1)
 		qsort(items, cnt, sizeof(*items), stretch_cmp);
+	ret->from = f->q->from;
 	ret->items = items;
 	ret->cnt = cnt < HIDDEN_STRETCHES_MAX ? cnt : HIDDEN_STRETCHES_MAX;
 	ret->trace_cnt = f->trace_cnt;

@@ -38,6 +38,7 @@ struct stretch {
 };
 
 struct stretches {
+	struct forest_event from; /* where they begin */
 	const struct stretch *items; /* the most frequent first, then by hash */
 	uint32_t cnt;
 	uint32_t trace_cnt;	   /* samples that have the edge */

@@ -9,6 +9,13 @@
 
 /* A span's own edges share its weight by their time, and no edge is below this part of it. */
 #define EDGE_FLOOR 0.05
+/*
+ * What a span does after a call has come back weighs so much of what it does
+ * before: locks, connections and look-ups are waited for on the way in.
+ */
+#define AFTER_EXIT 0.25
+/* Of a tracepoint that was on before: nothing new, but a round. */
+#define PAID_PRICE 0.2
 
 /* ---- the paper's two */
 
@@ -99,21 +106,30 @@ static double trust_of(const struct search *s, uint32_t point)
 	return s->trust && point != FOREST_NONE ? s->trust[point] : 1;
 }
 
-/* New trouble is as likely in one span as in the next, and in its edges as they take time. */
-static void fresh_add(const struct search *s, const struct stretch *w, double *weight)
+/* Its own edges share a span's weight by their time; those after a call has come back get less. */
+static double own_weight(const struct stretch *w, uint32_t edge, struct forest_event from)
+{
+	const struct forest_event *before = edge ? &w->events[edge - 1] : &from;
+	double sum = 0, top = 0, own = w->mean_ns[edge];
+
+	for (uint32_t i = 0; i <= w->event_cnt; i++) {
+		if (w->owners[i] != w->owners[edge])
+			continue;
+		sum += w->mean_ns[i];
+		top = w->mean_ns[i] > top ? w->mean_ns[i] : top;
+	}
+	own = (own + EDGE_FLOOR * top + 1) / (sum + EDGE_FLOOR * top + 1);
+	return before->kind == NODE_EXIT ? own * AFTER_EXIT : own;
+}
+
+/* New trouble is as likely in one span as in the next. */
+static void fresh_add(const struct search *s, const struct stretch *w, struct forest_event from,
+		      double *weight)
 {
 	double all = 0;
 
 	for (uint32_t i = 0; i <= w->event_cnt; i++) {
-		double sum = 0, top = 0;
-
-		for (uint32_t k = 0; k <= w->event_cnt; k++)
-			if (w->owners[k] == w->owners[i]) {
-				sum += w->mean_ns[k];
-				top = w->mean_ns[k] > top ? w->mean_ns[k] : top;
-			}
-		weight[i] = (w->mean_ns[i] + EDGE_FLOOR * top + 1) / (sum + EDGE_FLOOR * top + 1) *
-			    trust_of(s, w->owners[i]);
+		weight[i] = own_weight(w, i, from) * trust_of(s, w->owners[i]);
 		all += weight[i];
 	}
 	for (uint32_t i = 0; i <= w->event_cnt && all > 0; i++)
@@ -130,12 +146,12 @@ static void known_add(const struct search *s, const struct stretch *w, double *w
 		weight[i] += w->cov[i] > 0 ? (1 - s->fresh) * w->cov[i] / all : 0;
 }
 
-static void line_make(const struct search *s, const struct stretch *w, struct arena *arena,
-		      struct line *ret)
+static void line_make(const struct search *s, const struct stretch *w, struct forest_event from,
+		      struct arena *arena, struct line *ret)
 {
 	double *weight = ARENA_ARRAY(arena, double, w->event_cnt + 1), sum = 0;
 
-	fresh_add(s, w, weight);
+	fresh_add(s, w, from, weight);
 	known_add(s, w, weight);
 	ret->points = ARENA_ARRAY(arena, uint32_t, w->event_cnt + 1);
 	ret->before = ARENA_ARRAY(arena, double, w->event_cnt + 2);
@@ -181,8 +197,14 @@ static double cost_with(const struct line *l, uint32_t a, uint32_t b, uint32_t p
 	return cost + cost_of(l, from, b);
 }
 
+/* One that was on before costs its round alone. */
+static double price_on(const struct search *s, uint32_t point)
+{
+	return s->paid && s->paid[point] ? PAID_PRICE : 1;
+}
+
 /* The least that finding it costs between any two events, times their weight; short ones first. */
-static void costs_fill(struct line *l, struct arena *arena)
+static void costs_fill(const struct search *s, struct line *l, struct arena *arena)
 {
 	double *cost;
 
@@ -192,14 +214,15 @@ static void costs_fill(struct line *l, struct arena *arena)
 	l->cost = cost;
 	for (uint32_t len = 2; len <= l->cnt + 1; len++) {
 		for (uint32_t a = 0; a + len <= l->cnt + 1; a++) {
-			double best = INFINITY;
+			double best = INFINITY, all = weight_of(l, a, a + len);
 
 			for (uint32_t i = a + 1; i < a + len; i++) {
-				double c = cost_with(l, a, a + len, l->points[i - 1]);
+				double c = cost_with(l, a, a + len, l->points[i - 1]) +
+					   all * price_on(s, l->points[i - 1]);
 
 				best = c < best ? c : best;
 			}
-			cost[a * (l->cnt + 2) + a + len] = weight_of(l, a, a + len) + best;
+			cost[a * (l->cnt + 2) + a + len] = best;
 		}
 	}
 }
@@ -210,9 +233,10 @@ static bool line_has(const struct line *l, uint32_t point)
 }
 
 /* Tracepoints to be expected over all ways if the point is switched on now. */
-static double price_of(const struct line *lines, uint32_t cnt, uint32_t point)
+static double price_of(const struct search *s, const struct line *lines, uint32_t cnt,
+		       uint32_t point)
 {
-	double price = 1;
+	double price = price_on(s, point);
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct line *l = &lines[i];
@@ -238,7 +262,7 @@ static void lines_weigh(const struct search *s, const struct line *lines, uint32
 				continue;
 			met[point] = true;
 			ret->hidden_cnt++;
-			price = price_of(lines, cnt, point);
+			price = price_of(s, lines, cnt, point);
 			if (ret->point != FOREST_NONE &&
 			    (price > ret->cost + 1e-9 ||
 			     (price > ret->cost - 1e-9 &&
@@ -258,10 +282,10 @@ void search_hedge(const struct search *s, const struct stretches *ways, struct a
 
 	*ret = (struct pick){.point = FOREST_NONE};
 	for (uint32_t i = 0; i < ways->cnt; i++) {
-		line_make(s, &ways->items[i], arena, &lines[i]);
+		line_make(s, &ways->items[i], ways->from, arena, &lines[i]);
 		/* Tables for what is common; a rare way is only guessed at. */
 		if (i < 4)
-			costs_fill(&lines[i], arena);
+			costs_fill(s, &lines[i], arena);
 	}
 	lines_weigh(s, lines, ways->cnt, met, ret);
 }

@@ -32,6 +32,7 @@ struct search {
 	const struct points *points;
 	const struct strtab *strings;
 	const bool *barred;	/* by point: explained nothing, is not to be asked for again */
+	const bool *paid;	/* by point, or NULL: was on before */
 	/*
 	 * How much of what is to be explained is new, 0-1: that part can be in
 	 * any span; the rest is where the space's own traces have it.

@@ -31,6 +31,11 @@
 #define LOOKS_MAX 6
 /* Variance that is not new is gone after when a shift has not shown in as many looks. */
 #define LOOKS_SHIFT 3
+/*
+ * What got slower beside the critical path counts for so much of its time: it
+ * is the next to hold the request up when what is on the path is mended.
+ */
+#define BESIDE_PART 0.5
 /* An edge met less often in the space's traces has no usual time. */
 #define USUAL_MIN 5
 /* 97.5 % of Student's t with 15 degrees of freedom, as the shares' intervals are made. */
@@ -39,6 +44,7 @@
 struct suspect {
 	uint32_t class_idx;
 	double gain_ns;		/* shift: mean over usual, for all requests of the node */
+	double path_ns;		/* what of it is on the critical path */
 	double score;		/* part of what is to be explained in the whole tree */
 	double p;
 	double share_variance, share_time;
@@ -118,25 +124,35 @@ static double slower_p(const struct beside *live, const struct beside *usual)
 			    hypot(beside_error(live), beside_error(usual)));
 }
 
+/* Of a node's requests that have the edge on their critical path: how many. */
+static double on_path_cnt(const struct evidence *e, uint32_t class_idx)
+{
+	return class_idx + 1 < moments_columns(&e->live) ?
+		       (double)e->live.columns[class_idx + 1].cnt : 0;
+}
+
 static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 {
 	const struct evidence *e = &w->n->e;
 	const struct edge_class *k = &e->classes.items[i];
 	const struct beside *usual = beside_find(&e->usual_beside, k->key);
 	const struct beside *live = beside_find(&e->live_beside, k->key);
-	double mean = moments_column_mean(&e->live, i + 1);
-	double on_path = (double)e->live.columns[i + 1].cnt / w->cnt;
+	double on_path = on_path_cnt(e, i) / w->cnt, beside;
+	double mean = on_path > 0 ? moments_column_mean(&e->live, i + 1) : 0;
 
 	if (usual && usual->cnt >= USUAL_MIN && live) {
 		s->usual_ns = beside_mean(usual);
 		s->p = slower_p(live, usual);
-		s->gain_ns = mean - on_path * s->usual_ns;
+		s->path_ns = mean - on_path * s->usual_ns;
+		beside = (double)live->cnt / w->cnt * (beside_mean(live) - s->usual_ns);
+		s->gain_ns = fmax(s->path_ns, BESIDE_PART * beside);
 		return;
 	}
 	if (mean > SCORE_MIN / 4 * moments_mean(&e->live))
 		s->usual_ns = usual_apart(w, k);
 	s->gain_ns = mean - on_path * (s->usual_ns > 0 ? s->usual_ns : 0);
-	s->p = sequential_p(s->gain_ns, moments_mean_error(&e->live, i + 1));
+	s->path_ns = s->gain_ns;
+	s->p = on_path > 0 ? sequential_p(s->gain_ns, moments_mean_error(&e->live, i + 1)) : 1;
 }
 
 static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
@@ -175,13 +191,15 @@ static void suspects_fill(struct weighing *w)
 	for (uint32_t i = 0; i < n->e.classes.cnt; i++) {
 		struct suspect *s = &w->suspects[w->suspect_cnt];
 
-		if (i + 1 >= moments_columns(&n->e.live) || !n->e.live.columns[i + 1].cnt)
+		if (w->t->mode != MODE_SHIFT && on_path_cnt(&n->e, i) == 0)
 			continue;
 		w->suspect_cnt++;
-		s->class_idx = i;
-		s->usual_ns = -1;
-		s->share_variance = moments_share(&n->e.live, i + 1).value;
-		s->share_time = mean > 0 ? moments_column_mean(&n->e.live, i + 1) / mean : 0;
+		*s = (struct suspect){.class_idx = i, .usual_ns = -1};
+		if (on_path_cnt(&n->e, i) > 0) {
+			s->share_variance = moments_share(&n->e.live, i + 1).value;
+			s->share_time = mean > 0 ?
+				moments_column_mean(&n->e.live, i + 1) / mean : 0;
+		}
 		if (w->t->mode == MODE_SHIFT)
 			shift_weigh(w, i, s);
 		else
@@ -237,11 +255,14 @@ static void mode_find(struct weighing *w)
 {
 	struct hyp_tree *t = w->t;
 	bool usual = moments_cnt(&w->n->e.usual) >= w->c->opts.min_cnt;
+	double on_path = 0;
 
 	t->mode = MODE_SHIFT;
 	suspects_fill(w);
 	t->base_ns = base_find(w);
-	if (usual && t->base_ns > SHIFT_MIN * moments_mean(&w->n->e.live))
+	for (uint32_t i = 0; i < w->suspect_cnt; i++)
+		on_path += w->suspects[i].p < w->alpha ? fmax(0, w->suspects[i].path_ns) : 0;
+	if (usual && on_path > SHIFT_MIN * moments_mean(&w->n->e.live))
 		return;
 	t->mode = MODE_UNKNOWN;
 	if (cv_of(&w->n->e.live) <= w->c->opts.cv_min)
