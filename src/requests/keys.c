@@ -29,13 +29,15 @@ static const double listed_min = 0.1;
 static const double edge_share_min = 0.1;
 
 struct cell {
-	uint32_t var, row;
+	uint32_t row;
 	struct sample_value value;
 };
 
 struct sheet {			/* a group's sample */
 	VEC(const struct sample *) rows;
-	VEC(struct cell) cells;		/* by variable, then row */
+	struct cell *cells;		/* by variable, then row */
+	uint32_t *ends;			/* by variable: where its cells end */
+	uint32_t var_cnt;
 	double *total_ns, *edge_ns;
 	struct target targets[2];
 	uint32_t target_cnt;
@@ -56,15 +58,6 @@ static int by_hash(const void *a, const void *b)
 	return trace_id_cmp(&x->id, &y->id);
 }
 
-static int by_var_and_row(const void *a, const void *b)
-{
-	const struct cell *x = a, *y = b;
-
-	CMP(x->var, y->var);
-	CMP(x->row, y->row);
-	return 0;
-}
-
 static double edge_took(const struct sample *s, uint64_t edge)
 {
 	double took = 0;
@@ -75,8 +68,33 @@ static double edge_took(const struct sample *s, uint64_t edge)
 	return took;
 }
 
+/* By counting: there are many, and they come by row. */
+static void lay_out_cells(struct sheet *s, uint32_t var_cnt)
+{
+	uint32_t all = 0;
+
+	s->var_cnt = var_cnt;
+	s->ends = xcalloc(var_cnt + 1, sizeof(*s->ends));
+	VEC_FOREACH(&s->rows, row)
+		for (uint32_t v = 0; v < (*row)->value_cnt; v++)
+			s->ends[(*row)->values[v].var + 1]++;
+	for (uint32_t i = 0; i < var_cnt; i++) {
+		all += s->ends[i + 1];
+		s->ends[i + 1] = all;
+	}
+	s->cells = xmalloc(((size_t)all + 1) * sizeof(*s->cells));
+	/* ends[i] is where those of i begin, until they are put there */
+	for (uint32_t i = 0; i < s->rows.cnt; i++) {
+		const struct sample *row = s->rows.items[i];
+
+		for (uint32_t v = 0; v < row->value_cnt; v++)
+			s->cells[s->ends[row->values[v].var]++] =
+				(struct cell){.row = i, .value = row->values[v]};
+	}
+}
+
 static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
-		       const struct request_group *group, struct sheet *ret)
+		       const struct request_group *group, uint32_t var_cnt, struct sheet *ret)
 {
 	const struct request_edge *edge = NULL;
 
@@ -91,15 +109,10 @@ static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
 	ret->total_ns = xcalloc(ret->rows.cnt + 1, sizeof(double));
 	ret->edge_ns = xcalloc(ret->rows.cnt + 1, sizeof(double));
 	for (uint32_t i = 0; i < ret->rows.cnt; i++) {
-		const struct sample *s = ret->rows.items[i];
-
-		ret->total_ns[i] = (double)s->total_ns;
-		ret->edge_ns[i] = edge ? edge_took(s, edge->hash) : 0;
-		for (uint32_t v = 0; v < s->value_cnt; v++)
-			vec_push(&ret->cells, ((struct cell){
-				.var = s->values[v].var, .row = i, .value = s->values[v]}));
+		ret->total_ns[i] = (double)ret->rows.items[i]->total_ns;
+		ret->edge_ns[i] = edge ? edge_took(ret->rows.items[i], edge->hash) : 0;
 	}
-	vec_sort(&ret->cells, by_var_and_row);
+	lay_out_cells(ret, var_cnt);
 	ret->targets[ret->target_cnt++] = (struct target){REQUEST_ALL, ret->total_ns};
 	if (edge && edge->share > edge_share_min && group->edge_cnt > 1)
 		ret->targets[ret->target_cnt++] =
@@ -109,7 +122,8 @@ static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
 static void sheet_release(struct sheet *s)
 {
 	vec_release(&s->rows);
-	vec_release(&s->cells);
+	free(s->cells);
+	free(s->ends);
 	free(s->total_ns);
 	free(s->edge_ns);
 }
@@ -192,12 +206,9 @@ static void put_test(struct testing *t, const struct column *col, const struct k
 	old = &t->tests->items.items[*slot - 1];
 	aliases = old->key.alias_cnt + 1;
 	if (test_text_cmp(new, old) < 0) {
-		struct request_key key = new->key;
-
-		key.values = old->key.values;
-		key.value_cnt = old->key.value_cnt;
 		*old = *new;
-		old->key = key;
+		if (old->key.p <= t->r->opts.q_max)
+			key_show_values(col, t->sheet->total_ns, t->room, t->arena, &old->key);
 	}
 	old->key.alias_cnt = aliases;
 }
@@ -230,7 +241,7 @@ static void test_one(struct testing *t, const struct column *col, uint32_t var,
 	put_test(t, col, &test);
 }
 
-static void test_var(struct testing *t, const struct cell *cells, uint32_t cnt)
+static void test_var(struct testing *t, uint32_t var, const struct cell *cells, uint32_t cnt)
 {
 	CLEANUP_FREE uint32_t *rows = xmalloc((cnt + 1) * sizeof(*rows));
 	CLEANUP_FREE uint32_t *labels = xmalloc((cnt + 1) * sizeof(*labels));
@@ -252,10 +263,10 @@ static void test_var(struct testing *t, const struct cell *cells, uint32_t cnt)
 	}
 	for (uint32_t i = 0; i < t->sheet->target_cnt; i++) {
 		if (col.numeric && col.distinct_cnt > 2)
-			test_one(t, &col, cells[0].var, &t->sheet->targets[i], true);
+			test_one(t, &col, var, &t->sheet->targets[i], true);
 		/* of few values each has some requests */
 		if (!col.numeric || col.distinct_cnt <= KEY_RANGES * 2)
-			test_one(t, &col, cells[0].var, &t->sheet->targets[i], false);
+			test_one(t, &col, var, &t->sheet->targets[i], false);
 	}
 }
 
@@ -267,12 +278,11 @@ void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t le
 			    .tests = tests, .room = xmalloc(sizeof(*t.room))};
 
 	vec_push(&tests->groups, group);
-	sheet_make(leaves, leaf_cnt, group, &sheet);
-	for (size_t i = 0, end; i < sheet.cells.cnt; i = end) {
-		for (end = i + 1; end < sheet.cells.cnt; end++)
-			if (sheet.cells.items[end].var != sheet.cells.items[i].var)
-				break;
-		test_var(&t, &sheet.cells.items[i], (uint32_t)(end - i));
+	sheet_make(leaves, leaf_cnt, group, (uint32_t)r->vars.items.cnt, &sheet);
+	for (uint32_t var = 0; var < sheet.var_cnt; var++) {
+		uint32_t first = var ? sheet.ends[var - 1] : 0;
+
+		test_var(&t, var, sheet.cells + first, sheet.ends[var] - first);
 	}
 	hmap_release(&t.by_values);
 	free(t.room);
