@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes are spans of up to eight requests: wild times, parents that are
+ * not there or in rings, values of all types.  Whatever comes, the answer does
+ * not depend on the order of the requests, shares add to 1, and each request
+ * can be explained.
+ */
+#include "fuzz.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/bug.h"
+#include "base/vec.h"
+#include "model/points.h"
+#include "requests/requests.h"
+
+enum { TRACES = 8, SPANS_MAX = 64, SPAN_BYTES = 14 };
+
+struct request {
+	VEC(struct span) spans;
+	VEC(struct attr) attrs;
+};
+
+struct world {
+	struct strtab strings;
+	struct points points;
+	struct arena arena;
+	struct request requests[TRACES];
+};
+
+static uint32_t name_of(struct world *w, uint8_t byte)
+{
+	char name[2] = {(char)('a' + byte % 16), 0};
+
+	return strtab_add(&w->strings, name);
+}
+
+/* Times from nanoseconds to centuries, and back. */
+static int64_t time_of(uint8_t size, uint8_t value)
+{
+	int64_t t = (int64_t)value << size % 56;
+
+	return size & 0x80 ? -t : t;
+}
+
+static void take_span(struct world *w, const uint8_t *b)
+{
+	struct request *r = &w->requests[b[0] % TRACES];
+	struct span s = {.id = 1 + b[1] % 16,
+			 .parent = b[2] % 20,
+			 .service = name_of(w, b[3] % 4),
+			 .name = name_of(w, b[3] / 4),
+			 .host = b[4] & 8 ? name_of(w, b[4]) : 0,
+			 .kind = b[4] % 6,
+			 .flags = b[5] & 0xf,
+			 .begin_ns = time_of(b[6], b[7]),
+			 .attr_idx = (uint32_t)r->attrs.cnt};
+	struct attr a = {.key = name_of(w, b[10]), .type = b[11] % 3};
+
+	if (r->spans.cnt >= SPANS_MAX)
+		return;
+	s.end_ns = s.begin_ns + time_of(b[8], b[9]);
+	if (s.flags & (SPANF_POINT | SPANF_OPEN))
+		s.end_ns = s.begin_ns;
+	if (a.type == ATTR_STR)
+		a.str = name_of(w, b[12]);
+	else
+		a.num = b[13] == 255 ? NAN : b[13] == 254 ? INFINITY : ldexp(b[12], b[13]);
+	if (b[10] & 0x80) {
+		s.attr_cnt = 1;
+		vec_push(&r->attrs, a);
+	}
+	vec_push(&r->spans, s);
+}
+
+static struct trace trace_of(const struct world *w, uint32_t i, uint64_t copy)
+{
+	const struct request *r = &w->requests[i];
+
+	return (struct trace){.id = {i + 1, copy},
+			      .spans = r->spans.items,
+			      .span_cnt = (uint32_t)r->spans.cnt,
+			      .attrs = r->attrs.items,
+			      .attr_cnt = (uint32_t)r->attrs.cnt};
+}
+
+static void check_group(const struct request_group *g)
+{
+	double share = 0, owners = 0;
+
+	for (uint32_t i = 0; i < g->edge_cnt; i++)
+		share += g->edges[i].share;
+	for (uint32_t i = 0; i < g->owner_cnt; i++)
+		owners += g->owners[i].share;
+	if (g->latency.sd_ns > 0 && g->edge_cnt)
+		BUG_ON(fabs(share - 1) > 1e-6 || fabs(owners - 1) > 1e-6);
+}
+
+/* The figures of all groups one after the other, to be compared. */
+static double run(struct world *w, bool backward)
+{
+	struct requests *r = requests_new(NULL, &w->strings, &w->points);
+	const struct requests_result *result;
+	double sum = 0;
+
+	for (uint32_t n = 0; n < TRACES * 6; n++) {
+		uint32_t at = backward ? TRACES * 6 - 1 - n : n;
+		struct trace t = trace_of(w, at % TRACES, at / TRACES);
+
+		requests_add(r, &t);
+	}
+	result = requests_finish(r, &w->arena);
+	for (uint32_t t = 0; t < result->type_cnt; t++) {
+		for (uint32_t g = 0; g < result->types[t].group_cnt; g++) {
+			const struct request_group *group = &result->types[t].groups[g];
+
+			check_group(group);
+			sum = sum * 3 + group->latency.mean_ns + group->latency.p95_ns +
+			      (double)(group->hash >> 40) + (double)group->slow.id.lo +
+			      (group->edge_cnt ? group->edges[0].share : 0);
+		}
+	}
+	for (uint32_t i = 0; i < TRACES; i++) {
+		struct request_explain e;
+		struct trace t = trace_of(w, i, 0);
+
+		requests_explain(r, result, &t, &w->arena, &e);
+	}
+	requests_free(r);
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct world w = {0};
+	double forth, back;
+
+	for (size_t i = 0; i + SPAN_BYTES <= size; i += SPAN_BYTES)
+		take_span(&w, data + i);
+	forth = run(&w, false);
+	back = run(&w, true);
+	BUG_ON(memcmp(&forth, &back, sizeof(forth)) != 0);
+	for (uint32_t i = 0; i < TRACES; i++) {
+		vec_release(&w.requests[i].spans);
+		vec_release(&w.requests[i].attrs);
+	}
+	strtab_release(&w.strings);
+	points_release(&w.points);
+	arena_release(&w.arena);
+	return 0;
+}
