@@ -122,26 +122,35 @@ static bool pair_better(const struct offset *pair, const struct offset *best)
 	return pair->sure_ns < best->sure_ns;
 }
 
-void offsets_spread(const struct offset *pairs, size_t pair_cnt, uint32_t start,
-		    int64_t *ret_ns, bool *known)
+/*
+ * Against start, by way of from.  What is less than all pairs on the way are
+ * sure of is the sum of their errors, not an offset.
+ */
+static void host_reach(struct offsets *o, uint32_t from, uint32_t host, int64_t by, int64_t sure)
+{
+	int64_t ns = within(o->ns[from] + by);
+
+	o->unsure[host] = within(o->unsure[from] + (sure == OFFSET_NO_HIGH ? 0 : sure));
+	o->ns[host] = ns > o->unsure[host] || -ns > o->unsure[host] ? ns : 0;
+	o->known[host] = true;
+}
+
+void offsets_spread(struct offsets *o, const struct offset *pairs, size_t pair_cnt,
+		    uint32_t start)
 {
 	const struct offset *best;
 
-	ret_ns[start] = 0;
-	known[start] = true;
+	o->known[start] = true;
 	do {
 		best = NULL;
 		for (size_t i = 0; i < pair_cnt; i++) {
-			if (known[pairs[i].a] != known[pairs[i].b] &&
+			if (o->known[pairs[i].a] != o->known[pairs[i].b] &&
 			    pair_better(&pairs[i], best))
 				best = &pairs[i];
 		}
-		if (!best)
-			break;
-		if (known[best->a])
-			ret_ns[best->b] = within(ret_ns[best->a] + best->offset_ns);
-		else
-			ret_ns[best->a] = within(ret_ns[best->b] - best->offset_ns);
-		known[best->a] = known[best->b] = true;
+		if (best && o->known[best->a])
+			host_reach(o, best->a, best->b, best->offset_ns, best->sure_ns);
+		else if (best)
+			host_reach(o, best->b, best->a, -best->offset_ns, best->sure_ns);
 	} while (best);
 }

@@ -33,12 +33,16 @@ int bound_cmp(const void *a, const void *b);	/* by a, b, low, high */
 /* Of bounds of one pair; sorts them by low.  highs is scratch for cnt numbers. */
 struct offset offset_find(struct bound *bounds, size_t cnt, int64_t *highs);
 
+struct offsets {		/* by host, all zero before the first spread */
+	int64_t *ns, *unsure;
+	bool *known;
+};
+
 /*
- * ret_ns[host] against start, along the pairs with the most bounds first, of
- * those the surest, of those the first; 0 and *known false for hosts that no
- * pair leads to.
+ * Hosts against start, along the pairs with the most bounds first, of those
+ * the surest, of those the first.  Hosts that no pair leads to stay unknown.
  */
-void offsets_spread(const struct offset *pairs, size_t pair_cnt, uint32_t start,
-		    int64_t *ret_ns, bool *known);
+void offsets_spread(struct offsets *o, const struct offset *pairs, size_t pair_cnt,
+		    uint32_t start);
 
 #endif /* OFFSETS_H */

@@ -188,8 +188,9 @@ void skew_span_move(struct tnode *node, int64_t by)
 void skew_mend_tree(struct span_tree *tree, struct arena *arena, struct graph_stats *stats)
 {
 	struct mending m = {.tree = tree};
-	int64_t by[SKEW_TRACE_HOSTS_MAX] = {0};
+	int64_t by[SKEW_TRACE_HOSTS_MAX] = {0}, unsure[SKEW_TRACE_HOSTS_MAX] = {0};
 	bool known[SKEW_TRACE_HOSTS_MAX] = {false};
+	struct offsets offsets = {by, unsure, known};
 	uint64_t moved = 0;
 
 	if (!anything_impossible(tree) || !hosts_number(tree, &m.hosts))
@@ -200,7 +201,7 @@ void skew_mend_tree(struct span_tree *tree, struct arena *arena, struct graph_st
 			&m.hosts, skew_clock(&tree->trace->spans[tree->order[i]]));
 	bounds_gather(&m, arena);
 	pairs_make(&m, arena);
-	offsets_spread(m.pairs, m.pair_cnt, m.host[tree->root], by, known);
+	offsets_spread(&offsets, m.pairs, m.pair_cnt, m.host[tree->root]);
 	for (uint32_t i = 0; i < tree->order_cnt; i++) {
 		if (!by[m.host[tree->order[i]]])
 			continue;

@@ -22,13 +22,16 @@
  * so slowly): began before its parent, or a server without error that was not
  * inside its client; that a child outlives its parent may be true.
  *
- * Over many traces (struct skew) clocks are moved when more than
- * SKEW_SHARE_PCT % of what bounds a pair of hosts contradicts them as they
- * are and moving them mends at least half of that.  It is right to much less,
- * since the tightest bounds of all requests count; but it takes clocks to run
- * at one speed: over hours, read in parts.
+ * Over many traces (struct skew) a host's clock is moved when more than
+ * SKEW_SHARE_PCT % of what bounds it and another is contradicted as they are
+ * (by over a millisecond) and moving it mends at least half of that.  It is
+ * right to much less, since the tightest bounds of all requests count; but it
+ * takes clocks to run at one speed: hours of requests are better read in parts.
  *
  *	skew_new, _learn for every trace, _finish, then _mend for every trace
+ *
+ * Which of many bounds of a pair are kept depends on ids alone, so the order of
+ * traces changes nothing.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,11 +45,39 @@ struct trace;
 
 enum {
 	SKEW_TRACE_HOSTS_MAX = 64,	/* hosts of one trace: above, it stays as it is */
-	SKEW_HOSTS_MAX = 4096,		/* of all; later ones are not compared */
+	SKEW_PAIRS_MAX = 4096,		/* pairs of hosts that are compared */
 	SKEW_SAMPLES = 512,		/* bounds kept of a pair of hosts: a fair draw */
 	SKEW_SAMPLES_MIN = 20,		/* fewer do not move a clock */
 	SKEW_SHARE_PCT = 5,		/* bounds broken by other causes: timeouts, lost parents */
 };
+
+struct skew_host {
+	uint32_t host;		/* string id of the host, or of the service that has none */
+	uint32_t against;	/* the same of the host it was compared with */
+	int64_t offset_ns;	/* what is added to its times, against reference's */
+	int64_t sure_ns;	/* offset_ns is right to this, against against's */
+	uint32_t bound_cnt;	/* of those two, the ones looked at */
+	uint32_t broken_before, broken_after;	/* of these, contradicted */
+};
+
+struct skew_result {
+	const struct skew_host *hosts;	/* those moved, by name */
+	uint32_t host_cnt;
+	uint32_t reference;		/* string id: the host with the most spans */
+	uint64_t unseen_cnt;		/* pairs of hosts over SKEW_PAIRS_MAX, not compared */
+};
+
+/* strings is borrowed until _free. */
+struct skew *skew_new(const struct strtab *strings);
+void skew_free(struct skew *s);
+void skew_learn(struct skew *s, const struct trace *trace);
+
+/* Call once.  What it returns is borrowed until _free. */
+const struct skew_result *skew_finish(struct skew *s);
+
+/* *ret is trace, or, where its hosts' clocks were moved, with spans copied to arena. */
+void skew_mend(const struct skew *s, const struct trace *trace, struct arena *arena,
+	       struct trace *ret);
 
 /* Moves the spans of tree in place; root's host stays.  For graph_build. */
 void skew_mend_tree(struct span_tree *tree, struct arena *arena, struct graph_stats *stats);
