@@ -11,6 +11,7 @@
 #include "base/fmt.h"
 #include "base/stop.h"
 #include "model/trace.h"
+#include "requests/skew.h"
 #include "spans/assemble.h"
 #include "spans/spans.h"
 
@@ -28,7 +29,16 @@ struct reader {
 	struct assembler *assembler;
 	const struct trace_files_sink *sink;
 	struct progress progress;
+	struct skew *skew;
+	struct arena mended;	/* one trace */
+	uint64_t learn_cnt;
 };
+
+/*
+ * Clocks are compared on this many requests: plenty for SKEW_SAMPLES of each
+ * pair of hosts.  Traces come by the hash of their ids, so it is a fair draw.
+ */
+enum { LEARN_MAX = 20000 };
 
 static bool progress_due(struct progress *p)
 {
@@ -104,14 +114,47 @@ static int take_trace(void *ctx, const struct trace *t)
 {
 	struct reader *r = ctx;
 
+	struct trace mended;
+
 	r->progress.trace_cnt++;
 	progress_trace(&r->progress);
-	return r->sink->trace(r->sink->ctx, t);
+	arena_clear(&r->mended);
+	skew_mend(r->skew, t, &r->mended, &mended);
+	return r->sink->trace(r->sink->ctx, &mended);
 }
 
 static int take_trace_stoppable(void *ctx, const struct trace *t)
 {
 	return stop_requested() ? -EINTR : take_trace(ctx, t);
+}
+
+static int learn_trace(void *ctx, const struct trace *t)
+{
+	struct reader *r = ctx;
+
+	skew_learn(r->skew, t);
+	return ++r->learn_cnt == LEARN_MAX || stop_requested() ? -ECANCELED : 0;
+}
+
+/* The traces are walked once for the clocks, then with them mended. */
+static int clocks_learn(struct reader *r, struct arena *arena, struct skew_result *ret,
+			struct err *err)
+{
+	struct assembler_stats stats;
+	int code = assembler_finish(r->assembler, learn_trace, r, &stats, err);
+
+	if (code < 0 && code != -ECANCELED)
+		return code;
+	*ret = *skew_finish(r->skew);
+	ret->hosts = arena_dup(arena, ret->hosts, ret->host_cnt * sizeof(*ret->hosts));
+	return 0;
+}
+
+static void reader_release(struct reader *r)
+{
+	assembler_free(r->assembler);
+	skew_free(r->skew);
+	arena_release(&r->mended);
 }
 
 static int read_all(struct reader *r, char **paths, size_t cnt,
@@ -152,6 +195,9 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 	r.progress.begin_ns = clock_mono_ns();
 	code = read_all(&r, paths, cnt, opts, strings, files, err);
 	in.stopped = stop_requested();
+	r.skew = skew_new(strings);
+	if (code == 0)
+		code = clocks_learn(&r, arena, &in.clocks, err);
 	if (code == 0)
 		code = assembler_finish(r.assembler, in.stopped ? take_trace : take_trace_stoppable,
 					&r, &in.assembled, err);
@@ -160,7 +206,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 		code = 0;
 	}
 	progress_end(&r.progress);
-	assembler_free(r.assembler);
+	reader_release(&r);
 	if (code == 0)
 		*ret = in;
 	return code;

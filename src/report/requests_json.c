@@ -77,6 +77,23 @@ static void json_file(struct json *j, const struct requests_file *f)
 	json_obj_end(j);
 }
 
+static void json_clock(const struct requests_view *v, struct json *j, const struct skew_host *h)
+{
+	json_obj(j);
+	json_kstr(j, "host", strtab_str(v->strings, h->host));
+	json_ki64(j, "offset_ns", h->offset_ns);
+	json_kstr(j, "reference", strtab_str(v->strings, v->in->clocks.reference));
+	json_kstr(j, "against", strtab_str(v->strings, h->against));
+	if (h->sure_ns >= 0)
+		json_ki64(j, "sure_ns", h->sure_ns);
+	else
+		json_knull(j, "sure_ns");
+	json_ku64(j, "calls", h->bound_cnt);
+	json_ku64(j, "impossible_before", h->broken_before);
+	json_ku64(j, "impossible_after", h->broken_after);
+	json_obj_end(j);
+}
+
 static void json_input(const struct requests_view *v, struct json *j)
 {
 	struct requests_note notes[REQUESTS_NOTES_MAX];
@@ -98,6 +115,10 @@ static void json_input(const struct requests_view *v, struct json *j)
 		json_ku64(j, "count", notes[i].cnt);
 		json_obj_end(j);
 	}
+	json_arr_end(j);
+	json_karr(j, "clocks");
+	for (uint32_t i = 0; i < v->in->clocks.host_cnt; i++)
+		json_clock(v, j, &v->in->clocks.hosts[i]);
 	json_arr_end(j);
 	json_obj_end(j);
 }

@@ -3,6 +3,8 @@
  * What was dropped, mended or not as it should be, from the reader to the
  * analysis, each with its count: a report shows all that are not 0.
  */
+#include "base/buf.h"
+#include "base/fmt.h"
 #include "base/hash.h"
 #include "report/requests_out.h"
 
@@ -92,4 +94,23 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 	note(&l, "refused_texts", "texts over the bound, taken for none",
 	     v->strings->refused_cnt);
 	return l.cnt;
+}
+
+void requests_clock_words(const struct requests_view *v, const struct skew_host *h,
+			  struct buf *out)
+{
+	const char *against = strtab_str(v->strings, h->against);
+	uint64_t off = h->offset_ns < 0 ? -(uint64_t)h->offset_ns : (uint64_t)h->offset_ns;
+	char t[FMT_MAX];
+
+	buf_printf(out, "clock of %s: %s %s %s's", strtab_str(v->strings, h->host),
+		   fmt_ns(t, off), h->offset_ns < 0 ? "ahead of" : "behind",
+		   strtab_str(v->strings, v->in->clocks.reference));
+	if (h->sure_ns >= 0)
+		buf_printf(out, ", mended to %s", fmt_ns(t, (uint64_t)h->sure_ns));
+	else
+		buf_adds(out, " at least, mended by that");
+	buf_printf(out, "; of %u calls between it and %s ", h->bound_cnt, against);
+	buf_printf(out, "%u could not have been before, %u now", h->broken_before,
+		   h->broken_after);
 }

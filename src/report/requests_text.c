@@ -134,6 +134,11 @@ static void put_notes(const struct requests_view *v, struct pen *p)
 	}
 	if (cnt)
 		requests_put_line(p, PEN_DIM, buf_str(&b));
+	for (uint32_t i = 0; i < v->in->clocks.host_cnt; i++) {
+		buf_clear(&b);
+		requests_clock_words(v, &v->in->clocks.hosts[i], &b);
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+	}
 	for (size_t i = 0; i < v->in->file_cnt; i++)
 		put_bad(p, &v->in->files[i]);
 }

@@ -55,7 +55,7 @@ struct skew_host {
 	uint32_t host;		/* string id of the host, or of the service that has none */
 	uint32_t against;	/* the same of the host it was compared with */
 	int64_t offset_ns;	/* what is added to its times, against reference's */
-	int64_t sure_ns;	/* offset_ns is right to this, against against's */
+	int64_t sure_ns;	/* right to this, against against's; -1: at least so much */
 	uint32_t bound_cnt;	/* of those two, the ones looked at */
 	uint32_t broken_before, broken_after;	/* of these, contradicted */
 };

@@ -288,7 +288,7 @@ static void host_explain(const struct judging *j, uint32_t place, struct skew_ho
 	if (!best)
 		return;
 	to->against = (uint32_t)host_at(j, best->a == place ? best->b : best->a)->clock;
-	to->sure_ns = best->sure_ns;
+	to->sure_ns = best->sure_ns == OFFSET_NO_HIGH ? -1 : best->sure_ns;
 	to->bound_cnt = best->cnt;
 	to->broken_before = best->broken_before;
 	to->broken_after = best->broken_after;
