@@ -531,16 +531,20 @@ static bool advance(struct jsontok *t, char close)
 /* Keys are copied, since a caller wants the key while it asks for the value. */
 static void keep_key(struct jsontok *t, const struct tok_str *key)
 {
-	if (key->len >= t->key_cap) {
-		t->key_cap = key->len + 64;
+	if (key->len + PAD_BYTES > t->key_cap) {
+		t->key_cap = key->len + 2 * PAD_BYTES;
 		t->key = xrealloc(t->key, t->key_cap);
 	}
-	memcpy(t->key, key->s, key->len + 1);
+	if (key->len < PAD_BYTES)
+		memcpy(t->key, key->s, PAD_BYTES); /* a known length: no call */
+	else
+		memcpy(t->key, key->s, key->len + 1);
 }
 
 bool jsontok_key(struct jsontok *t, struct tok_str *ret_key)
 {
-	struct tok_str key = {"", 0};
+	static const char none[PAD_BYTES];
+	struct tok_str key = {none, 0};
 
 	if (t->code)
 		return false;

@@ -36,22 +36,26 @@ static uint64_t load8(const char *s)
 	return v;
 }
 
-/* Eight bytes a step, the last ones twice where the length is no multiple. */
+/*
+ * Eight bytes a step, the last ones twice where the length is no multiple; each
+ * times an odd number of its own, so that no step waits for the one before.
+ */
 static struct text_slot *slot_of(struct text_slot *slots, const char *text, size_t len)
 {
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t h = len, tail = 0;
 
 	if (len >= 8) {
 		for (size_t i = 0; i + 8 < len; i += 8)
-			h = (h ^ load8(text + i)) * UINT64_C(0x9e3779b97f4a7c15);
+			h += load8(text + i) * (odd + 2 * i);
 		tail = load8(text + len - 8);
 	} else {
 		memcpy(&tail, text, len);
 	}
-	h = (h ^ tail) * UINT64_C(0x9e3779b97f4a7c15);
-	h ^= h >> 29;
+	h += tail * (odd - 2);
+	h ^= h >> 32;
 	h *= UINT64_C(0xbf58476d1ce4e5b9);
-	return &slots[h >> 32 & (TEXT_SLOTS - 1)];
+	return &slots[h >> 40 & (TEXT_SLOTS - 1)];
 }
 
 static bool slot_has(const struct text_slot *slot, const char *text, size_t len)

@@ -89,7 +89,7 @@ static bool fixed(struct pb *m, struct pb_field *ret)
 	return true;
 }
 
-bool pb_next(struct pb *m, struct pb_field *ret)
+bool pb_next_any(struct pb *m, struct pb_field *ret)
 {
 	if (m->at >= m->end || !head(m, ret))
 		return false;

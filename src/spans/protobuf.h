@@ -59,8 +59,28 @@ static inline size_t pb_len(const struct pb *m)
 	return (size_t)(m->end - m->at);
 }
 
-/* The next field; false at the end, and when broken. */
-bool pb_next(struct pb *m, struct pb_field *ret);
+/* As pb_next, for every field. */
+bool pb_next_any(struct pb *m, struct pb_field *ret);
+
+/*
+ * The next field; false at the end, and when broken.  Nearly all fields of
+ * spans have a tag of one byte and a length of one: done here, so that it
+ * costs no call and where the caller knows the type no store.
+ */
+static inline bool pb_next(struct pb *m, struct pb_field *ret)
+{
+	const uint8_t *at = m->at;
+
+	if (m->end - at < 2 || (at[0] & 0x87) != PB_LEN || at[0] < 8 || at[1] >= 0x80 ||
+	    at[1] > m->end - at - 2)
+		return pb_next_any(m, ret);
+	ret->num = at[0] >> 3;
+	ret->type = PB_LEN;
+	ret->value = at[1];
+	ret->bytes = pb_bytes(at + 2, at[1]);
+	m->at = at + 2 + at[1];
+	return true;
+}
 
 /*
  * Only the tag and, of PB_LEN, the length, whose bytes need not be there: for

@@ -29,24 +29,26 @@ struct json {
 
 enum { TRACE_ID_LEN = 16, SPAN_ID_LEN = 8 };
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* By character: the digit's value and HEX; 0: no digit. */
+enum { HEX = 0x10 };
+static const uint8_t hex_values[256] = {
+	['0'] = 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19,
+	['A'] = 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
+	['a'] = 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
+};
 
 static bool from_hex(const char *s, uint8_t *bytes, size_t cnt)
 {
-	for (size_t i = 0; i < cnt; i++) {
-		int hi = hex_value(s[2 * i]), lo = hex_value(s[2 * i + 1]);
+	unsigned all = HEX;
 
-		if (hi < 0 || lo < 0)
-			return false;
-		bytes[i] = (uint8_t)(hi << 4 | lo);
+	for (size_t i = 0; i < cnt; i++) {
+		unsigned hi = hex_values[(uint8_t)s[2 * i]];
+		unsigned lo = hex_values[(uint8_t)s[2 * i + 1]];
+
+		all &= hi & lo;
+		bytes[i] = (uint8_t)(hi << 4 | (lo & 15));
 	}
-	return true;
+	return all == HEX;
 }
 
 static int base64_value(char c)
