@@ -294,6 +294,33 @@ function type(t, i) {
 
 /* ---- the page ---- */
 
+/* The words of a problem, and a click away what they are about. */
+function jump(p) {
+	const b = button(p.words, () => {
+		const t = types[p.type];
+		t.fill();
+		t.box.open = true;
+		const groups = t.list.querySelectorAll('details.group');
+		const to = p.group !== null && groups[p.group] ? groups[p.group] : t.box;
+		to.open = true;
+		to.scrollIntoView({ block: 'start' });
+	});
+	b.className = 'link';
+	return b;
+}
+
+function blame() {
+	if (!D.edges_to_blame.length || (D.types.reduce((n, t) => n + t.groups.length, 0) < 2 && !D.diff)) return;
+	const box = el('div', '');
+	page.append(el('section', '', el('h2', '', 'Edges to blame, over all request types'), el('p', 'soft small', D.diff ?
+		'Against the good requests.' : 'Against what is usual for each.'), some(box, D.edges_to_blame.map(e =>
+		el('div', 'edge-row', edgeName(e), el('span', 'small', plural(e.visits, 'visit') + ', service × ' +
+			e.service_ratio.toFixed(1)), el('span', 'num', ns(e.mean_ns)), el('span', 'num soft', ns(e.usual_ns)))),
+	EDGES_AT_ONCE, 'edges')));
+	box.prepend(el('div', 'edge-row head', el('span', 'path', 'Between'), el('span', ''), el('span', 'num', 'takes'),
+		el('span', 'num', 'usually')));
+}
+
 function hero() {
 	const first = D.problems[0], facts = el('dl', 'facts');
 	const fact = (name, value) => { if (value) facts.append(el('div', '', el('dt', '', name), el('dd', '', value))); };
@@ -303,7 +330,9 @@ function hero() {
 	fact('format', [...new Set(D.input.files.map(f => f.format))].join(', '));
 	page.append(el('section', 'hero ' + (first ? 'bad' : 'good'),
 		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : 'Nothing stands out'),
-		D.problems.length && !D.diff ? el('ul', '', D.problems.slice(0, 5).map(p => el('li', 'summary', p.words))) :
+		D.problems.length && !D.diff ? [el('p', 'summary', jump(first)), el('ul', 'small', D.problems.slice(1, 6).map(p =>
+			el('li', '', jump(p)))), D.problems.length > 6 ? el('p', 'soft small', plural(D.problems.length - 6, 'more problem') +
+			' below') : null] :
 			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length)) : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
 		facts));
 }
@@ -377,10 +406,11 @@ function search(types) {
 		button('Close all', () => types.forEach(t => { t.box.open = false; }))));
 }
 
+const types = [];
 hero();
 if (D.trace) oneTrace();
 if (D.diff) differences();
-const types = [];
+blame();
 if (D.types.length > 1) search(types);
 D.types.forEach((t, i) => types.push(type(t, i)));
 if (types.length) types[D.problems.length ? D.problems[0].type : 0].box.open = true;

@@ -354,6 +354,10 @@ static bool has_problem(const struct requests_view *v, uint32_t type, uint32_t g
 static void json_type(const struct requests_view *v, struct json *j, uint32_t type)
 {
 	const struct request_type *t = &v->r->types[type];
+	struct request_group all = *t->all;
+
+	if (v->waterfalls)	/* the page draws those of the paths, which are as many again */
+		all.edge_cnt = all.pair_cnt = all.key_cnt = 0;
 
 	json_obj(j);
 	json_kstr(j, "name", strtab_str(v->strings, t->name));
@@ -377,7 +381,7 @@ static void json_type(const struct requests_view *v, struct json *j, uint32_t ty
 	}
 	json_arr_end(j);
 	json_key(j, "all");
-	json_group(v, j, t->all, false);
+	json_group(v, j, &all, false);
 	json_karr(j, "groups");
 	for (uint32_t i = 0; i < t->group_cnt; i++)
 		json_group(v, j, &t->groups[i], v->waterfalls && type < DRAWN_TYPES &&
