@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/vec.h"
 #include "model/trace.h"
 #include "requests/requests.h"
 
@@ -59,6 +60,24 @@ static uint64_t span_bin(const struct requests_opts *opts, const struct trace *t
 		}
 	}
 	return bin;
+}
+
+void bins_name(const struct requests_opts *opts, const struct trace *trace, uint32_t span,
+	       uint32_t point, struct strtab *strings, struct arena *arena,
+	       struct path_bins *ret)
+{
+	const struct span *s = &trace->spans[span];
+
+	for (uint32_t k = 0; k < opts->key_cnt; k++) {
+		const char *label = NULL;
+
+		for (uint32_t a = 0; a < s->attr_cnt && !label; a++)
+			label = bin_label(&opts->keys[k], &trace->attrs[s->attr_idx + a], strings,
+					  arena);
+		if (label)
+			vec_push(ret, ((struct path_bin){.point = point,
+							 .label = strtab_add(strings, label)}));
+	}
 }
 
 const uint64_t *bins_of(const struct requests_opts *opts, const struct trace *trace,

@@ -5,7 +5,10 @@
  * Values of keys that the user wants requests told apart by: the bin of a
  * span's value becomes part of the span's tracepoint in the hash of the path.
  */
+#include <stddef.h>
 #include <stdint.h>
+
+#include "requests/result.h"
 
 struct arena;
 struct attr;
@@ -13,6 +16,16 @@ struct key_spec;
 struct requests_opts;
 struct strtab;
 struct trace;
+
+struct path_bins {
+	struct path_bin *items;	/* as VEC's */
+	size_t cnt, cap;
+};
+
+/* Adds what the bins of one span of the path are called. */
+void bins_name(const struct requests_opts *opts, const struct trace *trace, uint32_t span,
+	       uint32_t point, struct strtab *strings, struct arena *arena,
+	       struct path_bins *ret);
 
 /* By span, 0: none; NULL if no span has any.  Lives in arena. */
 const uint64_t *bins_of(const struct requests_opts *opts, const struct trace *trace,

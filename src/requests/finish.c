@@ -100,6 +100,43 @@ struct making {
 	struct key_tests tests;
 };
 
+static bool has_bin(const struct leaf *leaf, const struct path_bin *bin)
+{
+	VEC_FOREACH(&leaf->bins, b)
+		if (b->point == bin->point && b->label == bin->label)
+			return true;
+	return false;
+}
+
+static int by_label(const void *a, const void *b, void *ctx)
+{
+	const struct path_bin *x = a, *y = b;
+	const struct requests *r = ctx;
+	int points = points_cmp(r->points, r->strings, x->point, y->point);
+
+	return points ? points : strcmp(strtab_str(r->strings, x->label),
+					strtab_str(r->strings, y->label));
+}
+
+/* Those of the first path that all others have as well. */
+static void fill_bins(const struct requests *r, struct leaf *const *leaves, uint32_t cnt,
+		      struct arena *arena, struct request_group *ret)
+{
+	struct path_bin *bins = ARENA_ARRAY(arena, struct path_bin, leaves[0]->bins.cnt + 1);
+
+	VEC_FOREACH(&leaves[0]->bins, bin) {
+		bool common = true;
+
+		for (uint32_t i = 1; i < cnt && common; i++)
+			common = has_bin(leaves[i], bin);
+		if (common)
+			bins[ret->bin_cnt++] = *bin;
+	}
+	if (ret->bin_cnt > 1)
+		qsort_r(bins, ret->bin_cnt, sizeof(*bins), by_label, (void *)r);
+	ret->bins = bins;
+}
+
 static void fill_group(struct making *m, struct type *type, const struct cut_group *cut,
 		       struct request_group *ret)
 {
@@ -116,6 +153,7 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	ret->path_cnt = cut->leaf_cnt;
 	ret->rules = cut->rules;
 	ret->rule_cnt = cut->rule_cnt;
+	fill_bins(m->r, leaves, cut->leaf_cnt, arena, ret);
 	group_fill(acc, &type->all, m->r, arena, ret);
 	fill_copies(leaves, cut->leaf_cnt, acc, arena, ret);
 	if (ret->decided)

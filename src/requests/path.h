@@ -27,6 +27,7 @@ struct path {
 	const struct edge_key *keys;	/* NULL until path_name_edges */
 	const uint64_t *hashes;		/* of keys, the same in every run */
 	uint32_t edge_cnt;
+	uint32_t type_point;	/* the tracepoint its type is named by; filled in by requests.c */
 	uint32_t folded_cnt;	/* edges in "other" */
 	bool clipped;		/* durations were out of bounds */
 };

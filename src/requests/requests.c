@@ -17,6 +17,7 @@
 
 static void leaf_free(struct leaf *leaf)
 {
+	vec_release(&leaf->bins);
 	acc_release(&leaf->acc);
 	samples_release(&leaf->samples);
 	copies_release(&leaf->copies);
@@ -65,6 +66,7 @@ struct requests *requests_new(const struct requests_opts *opts, struct strtab *s
 	r->sample_limit = UINT64_MAX;
 	r->vars.host_key = strtab_add(strings, "host");
 	r->vars.error_key = strtab_add(strings, "error");
+	r->vars.start_key = strtab_add(strings, "start time (s)");
 	return r;
 }
 
@@ -174,6 +176,36 @@ static void halve_samples(struct requests *r)
 			r->sample_cnt -= samples_drop(&(*leaf)->samples, r->sample_limit);
 }
 
+static int by_point_and_label(const void *a, const void *b)
+{
+	const struct path_bin *x = a, *y = b;
+
+	CMP(x->point, y->point);
+	CMP(x->label, y->label);
+	return 0;
+}
+
+/* What the bins on the path are called: all of its members have the same ones. */
+static void note_bins(struct requests *r, struct leaf *leaf, const struct trace *trace,
+		      const struct cpath *cpath, const struct graph *graph)
+{
+	size_t kept = 0;
+
+	for (uint32_t i = 0; i < cpath->step_cnt; i++) {
+		uint32_t span = cpath->steps[i].span;
+
+		if (graph->bins[span])
+			bins_name(&r->opts, trace, span, cpath->steps[i].point, r->strings,
+				  &r->scratch, &leaf->bins);
+	}
+	vec_sort(&leaf->bins, by_point_and_label);
+	for (size_t i = 0; i < leaf->bins.cnt; i++)
+		if (!kept || by_point_and_label(&leaf->bins.items[kept - 1],
+						&leaf->bins.items[i]))
+			leaf->bins.items[kept++] = leaf->bins.items[i];
+	leaf->bins.cnt = kept;
+}
+
 /* The trace is that of the path; graph and cpath are what it came from. */
 static void add_to_type(struct requests *r, struct type *type, const struct trace *trace,
 			const struct graph *graph, const struct cpath *cpath)
@@ -183,11 +215,14 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 	bool sampled;
 
 	path_of(&trace->id, cpath, &r->scratch, &path);
+	path.type_point = type->point;
 	r->stats.clipped_cnt += path.clipped;
 	r->stats.folded_edge_cnt += path.folded_cnt;
 	sampled = path.id_hash <= r->sample_limit && samples_want(&leaf->samples, &path);
 	if (sampled || !leaf->acc.cnt || type->level != CSHAPE_EXACT)
 		path_name_edges(&path, cpath, graph, r->points, &r->scratch);
+	if (graph->bins && !leaf->acc.cnt && type->level == CSHAPE_EXACT)
+		note_bins(r, leaf, trace, cpath, graph);
 	if (type->level == CSHAPE_EXACT)
 		acc_add_same(&leaf->acc, &path);
 	else

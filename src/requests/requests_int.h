@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "requests/acc.h"
+#include "requests/bins.h"
 #include "requests/copies.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
@@ -29,6 +30,7 @@ enum {
 struct leaf {
 	uint64_t shape[CSHAPE_CNT];	/* from its type's level on */
 	uint32_t group;			/* of the last answer, REQUEST_ALL: of none */
+	struct path_bins bins;		/* of an exact path, by tracepoint and label */
 	struct acc acc;
 	struct samples samples;
 	struct copies copies;

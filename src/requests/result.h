@@ -96,12 +96,19 @@ struct path_rule {		/* what a group's paths have in common beyond their level */
 	bool holds;		/* or they do not */
 };
 
+struct path_bin {		/* see struct key_spec: what paths are told apart by */
+	uint32_t point;
+	uint32_t label;		/* string id: "size<4096" */
+};
+
 struct request_group {
 	uint64_t hash;		/* stable name of the path (or, at coarser levels, shape) */
 	uint8_t level;		/* enum tolerance it was formed at */
 	uint32_t path_cnt;	/* exact paths in it, or as far as its type tells them apart */
 	const struct path_rule *rules;	/* all hold: a coarse group is parted by them */
 	uint32_t rule_cnt;
+	const struct path_bin *bins;	/* that all of its paths have */
+	uint32_t bin_cnt;
 	bool decided;		/* min_cnt members: else nothing is said of it */
 	double effective_cnt;	/* members the variance rests on: see tails.h */
 	bool by_outliers;	/* under 4: a few requests make the variance, not the path */

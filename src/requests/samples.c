@@ -103,7 +103,8 @@ static void note(struct key_vars *vars, struct values *values, const struct span
 		 uint32_t point, const struct attr *attr)
 {
 	struct key_var *v = var_of(vars, point, attr->key);
-	int64_t ns = span->end_ns - span->begin_ns;
+	/* ends do not lie before begins that far: what wraps is not a length anyway */
+	int64_t ns = (int64_t)((uint64_t)span->end_ns - (uint64_t)span->begin_ns);
 	bool again = v && v->seen_no == vars->request_no;
 
 	if (!v || (!again && values->cnt >= SAMPLE_VALUES_MAX)) {
@@ -133,10 +134,23 @@ static int by_var(const void *a, const void *b)
 	return 0;
 }
 
+/* So that getting slower in time is told as any other key is. */
+static void note_start(struct key_vars *vars, const struct trace *trace, uint32_t point,
+		       struct values *ret)
+{
+	struct span first = {.begin_ns = INT64_MAX};
+	struct attr start = {.key = vars->start_key, .type = ATTR_NUM};
+
+	for (uint32_t i = 0; i < trace->span_cnt; i++)
+		if (trace->spans[i].begin_ns < first.begin_ns)
+			first.begin_ns = trace->spans[i].begin_ns;
+	start.num = (double)first.begin_ns / 1e9;
+	note(vars, ret, &first, point, &start);
+}
+
 static void collect(struct key_vars *vars, const struct trace *trace, struct points *points,
 		    const struct strtab *strings, struct values *ret)
 {
-	vars->request_no++;
 	for (uint32_t i = 0; i < trace->span_cnt; i++) {
 		const struct span *span = &trace->spans[i];
 		uint32_t point = points_add(points, strings, span->service, span->name);
@@ -164,6 +178,8 @@ uint32_t samples_add(struct samples *s, const struct trace *trace, const struct 
 	char *at;
 
 	values.cnt = 0;
+	vars->request_no++;
+	note_start(vars, trace, path->type_point, &values);
 	collect(vars, trace, points, strings, &values);
 	new = xmalloc(sizeof(*new) + took + edges + values.cnt * sizeof(*values.items));
 	at = (char *)(new + 1);

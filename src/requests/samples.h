@@ -10,7 +10,8 @@
  * A *variable* is a key at a tracepoint.  Where several spans of one trace
  * have it, the value is that of the longest of them (then of the lowest id):
  * it is time that is to be explained.  Besides what spans carry, each has
- * "host" (where the trace says so) and "error".
+ * "host" (where the trace says so) and "error"; its type's tracepoint has
+ * the request's "start time (s)".
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +42,7 @@ struct key_vars {
 	VEC(struct key_var) items;
 	struct hmap by_pair;
 	uint64_t request_no;
-	uint32_t host_key, error_key;	/* string ids */
+	uint32_t host_key, error_key, start_key;	/* string ids */
 	uint64_t refused_cnt;		/* values over a bound */
 };
 

@@ -40,7 +40,7 @@ static uint32_t name_of(struct world *w, uint8_t byte)
 /* Times from nanoseconds to centuries, and back. */
 static int64_t time_of(uint8_t size, uint8_t value)
 {
-	int64_t t = (int64_t)value << size % 56;
+	int64_t t = (int64_t)((uint64_t)value << size % 54);
 
 	return size & 0x80 ? -t : t;
 }

@@ -348,6 +348,14 @@ TEST(requests_bins_part_paths)
 	result = requests_finish(r, &arena);
 	EQ_U(result->types[0].group_cnt, 8);
 	OK(result->types[0].between_share > 0.85);
+	for (uint32_t i = 0; i < 8; i++) {
+		const struct request_group *g = &result->types[0].groups[i];
+		const char *rows = strtab_str(&m.strings, g->bins[0].label);
+
+		EQ_U(g->bin_cnt, 2);
+		OK(!strcmp(rows, "rows<500") || !strcmp(rows, "rows>=500"));
+		OK(!strncmp(strtab_str(&m.strings, g->bins[1].label), "tenant=", 7));
+	}
 	requests_free(r);
 	arena_release(&arena);
 	req_release(&m);
