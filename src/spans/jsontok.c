@@ -370,6 +370,8 @@ static void skip_to_struct(struct jsontok *t)
 /* Out of the objects and arrays inside the level the document has now, until it has keep. */
 static void skip_levels(struct jsontok *t, unsigned keep)
 {
+	uint64_t deeper = 0; /* levels over the limit, of which only the number is known */
+
 	while (t->depth > keep && !t->code) {
 		char c;
 
@@ -377,12 +379,14 @@ static void skip_levels(struct jsontok *t, unsigned keep)
 		c = t->buf[t->pos];
 		if (c == '"') {
 			skip_str(t);
+		} else if ((c == '{' || c == '[') && t->depth == JSONTOK_DEPTH_MAX) {
+			deeper++;
+			t->pos++;
 		} else if (c == '{' || c == '[') {
-			if (t->depth == JSONTOK_DEPTH_MAX) {
-				broken(t, "at most 128 levels");
-				return;
-			}
 			t->levels[t->depth++] = c == '{' ? LEVEL_OBJ : 0;
+			t->pos++;
+		} else if ((c == '}' || c == ']') && deeper) {
+			deeper--;
 			t->pos++;
 		} else if (c == '}' || c == ']') {
 			if ((t->levels[t->depth - 1] & LEVEL_OBJ) != (c == '}' ? LEVEL_OBJ : 0)) {

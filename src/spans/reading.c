@@ -204,14 +204,24 @@ int reading_cut(struct reading *r, uint64_t off, const char *fmt, ...)
 
 /* ---- names */
 
+/* At most max bytes, cut between two characters of UTF-8. */
+static size_t cut_len(const char *text, size_t len, size_t max)
+{
+	if (len <= max)
+		return len;
+	for (len = max; len > max - 4 && ((unsigned char)text[len] & 0xc0) == 0x80; len--)
+		;
+	return len;
+}
+
 uint32_t reading_name(struct reading *r, const char *text, size_t len)
 {
-	return strtab_addn(r->strings, text, len < NAME_MAX_LEN ? len : NAME_MAX_LEN);
+	return strtab_addn(r->strings, text, cut_len(text, len, NAME_MAX_LEN));
 }
 
 uint32_t reading_event_name(struct reading *r, const char *text, size_t len)
 {
-	char name[ATTR_TEXT_MAX];
+	char name[ATTR_TEXT_MAX + 1];
 	size_t n = 0;
 
 	for (size_t i = 0; i < len && n < sizeof(name); i++) {
@@ -222,7 +232,7 @@ uint32_t reading_event_name(struct reading *r, const char *text, size_t len)
 		else if (!n || name[n - 1] != '#')
 			name[n++] = '#';
 	}
-	return strtab_addn(r->strings, name, n);
+	return strtab_addn(r->strings, name, cut_len(name, n, ATTR_TEXT_MAX));
 }
 
 /* ---- ids */

@@ -361,8 +361,28 @@ TEST(jsontok_depth_is_bounded)
 	jsontok_release(&t);
 	jsontok_init_mem(&t, text, sizeof(text));
 	jsontok_skip(&t);
-	OK(jsontok_broken(&t));
-	EQ_U(jsontok_off(&t), JSONTOK_DEPTH_MAX);
+	OK(jsontok_broken(&t)); /* never closed */
+	EQ_U(jsontok_off(&t), sizeof(text));
+	jsontok_release(&t);
+}
+
+/* What is not asked for may be as deep as it likes: it costs itself. */
+TEST(jsontok_skips_any_depth)
+{
+	enum { LEVELS = 10 * JSONTOK_DEPTH_MAX };
+	char text[2 * LEVELS + 2];
+	struct jsontok t;
+	int64_t v = 0;
+
+	memset(text, '[', LEVELS);
+	memset(text + LEVELS, ']', LEVELS);
+	text[2 * LEVELS] = '7';
+	text[2 * LEVELS + 1] = 0;
+	jsontok_init_mem(&t, text, sizeof(text) - 1);
+	OK(jsontok_more(&t));
+	jsontok_skip(&t);
+	OK(jsontok_more(&t) && jsontok_i64(&t, &v));
+	EQ_I(v, 7);
 	jsontok_release(&t);
 }
 

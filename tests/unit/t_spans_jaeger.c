@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "spans_take.h"
 
 #define SPAN(id) "{'traceID':'a','spanID':'" id "','operationName':'o','startTime':5," \
@@ -146,6 +147,33 @@ TEST(spans_jaeger_bad_spans)
 		EQ_S(t.stats.bad[0].why, rows[i].why);
 		taken_release(&t);
 	}
+}
+
+/* Absurd values cost themselves, not the span and not the file. */
+TEST(spans_jaeger_absurd)
+{
+	enum { LEVELS = 100000, LONG = 5 << 20 };
+	static const char head[] = "{'traceID':'a','spans':[{'spanID':'1','startTime':5,"
+				   "'tags':[{'key':'k','value':";
+	static const char middle[] = "}],'operationName':'";
+	static const char tail[] = "'},{'spanID':'2','startTime':5,'operationName':'o'}]}";
+	struct taken t = {0};
+	struct buf b = {0};
+
+	buf_adds(&b, head);
+	buf_addn(&b, '[', LEVELS);
+	buf_addn(&b, ']', LEVELS);
+	buf_adds(&b, middle);
+	buf_addn(&b, 'x', LONG);
+	buf_adds(&b, tail);
+	EQ_I(take_json(&t, b.data), 0);
+	EQ_U(t.cnt, 2);
+	EQ_U(t.stats.bad_cnt, 0);
+	EQ_U(t.stats.cut, 0);
+	EQ_S(strtab_str(&t.strings, t.spans[0].name), "");
+	EQ_S(strtab_str(&t.strings, t.spans[1].name), "o");
+	buf_release(&b);
+	taken_release(&t);
 }
 
 TEST(spans_jaeger_durations)
