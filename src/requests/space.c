@@ -325,6 +325,15 @@ int space_add(struct space *s, const struct trace *t)
 	return 0;
 }
 
+void space_put_counts(struct space *s, const struct space_view *counts)
+{
+	s->bad_trace_cnt += counts->bad_trace_cnt;
+	s->path_dropped_cnt += counts->path_dropped_cnt;
+	s->context_dropped_cnt += counts->context_dropped_cnt;
+	s->key_dropped_cnt += counts->key_dropped_cnt;
+	s->type_dropped_cnt += counts->type_dropped_cnt;
+}
+
 void space_merge(struct space *s, const struct space *from)
 {
 	struct arena a = {0};
@@ -345,11 +354,7 @@ void space_merge(struct space *s, const struct space *from)
 		space_put_point(s, &v.points[i]);
 	for (uint32_t i = 0; i < v.key_cnt; i++)
 		space_put_key(s, &v.keys[i]);
-	s->bad_trace_cnt += v.bad_trace_cnt;
-	s->path_dropped_cnt += v.path_dropped_cnt;
-	s->context_dropped_cnt += v.context_dropped_cnt;
-	s->key_dropped_cnt += v.key_dropped_cnt;
-	s->type_dropped_cnt += v.type_dropped_cnt;
+	space_put_counts(s, &v);
 	arena_release(&a);
 }
 

@@ -124,6 +124,8 @@ void space_put_contexts(struct space *s, uint64_t type, const struct space_conte
 			uint32_t cnt);
 void space_put_point(struct space *s, const struct space_point *point);
 void space_put_key(struct space *s, const struct space_key *key);
+/* Of the view, what could not be used and what was over a bound. */
+void space_put_counts(struct space *s, const struct space_view *counts);
 void space_put_sample(struct space *s, uint64_t type, const struct trace *sample);
 
 /* How well a trace (with everything on) fits what was learnt. */
