@@ -7,21 +7,39 @@
 #include "requests/keys_int.h"
 #include "requests/stats.h"
 
+void key_test_begin(const struct column *col, uint32_t row_cnt, struct test_room *room)
+{
+	memset(room->places, 0, row_cnt * sizeof(*room->places));
+	for (uint32_t i = 0; i < col->cnt; i++)
+		room->places[col->rows[i]] = i + 1;
+	if (!col->numeric)
+		return;
+	for (uint32_t i = 0; i < col->cnt; i++)
+		room->x[i] = col->values[i].num;
+	stats_ranks(room->x, col->cnt, room->order, room->xr);
+}
+
+/* The order of all rows is that of these with gaps: nothing needs sorting. */
 static void load_targets(const struct column *col, const struct target *target,
 			 struct test_room *room)
 {
+	uint32_t cnt = 0;
+
 	for (uint32_t i = 0; i < col->cnt; i++)
 		room->y[i] = target->ns[col->rows[i]];
-	stats_ranks(room->y, col->cnt, room->order, room->yr);
+	for (uint32_t i = 0; cnt < col->cnt; i++) {
+		uint32_t place = room->places[target->order[i]];
+
+		if (place)
+			room->order[cnt++] = place - 1;
+	}
+	stats_ranks_in(room->y, room->order, cnt, room->yr);
 }
 
 void key_test_number(const struct column *col, const struct target *target,
 		     struct test_room *room, struct request_key *key)
 {
 	load_targets(col, target, room);
-	for (uint32_t i = 0; i < col->cnt; i++)
-		room->x[i] = col->values[i].num;
-	stats_ranks(room->x, col->cnt, room->order, room->xr);
 	key->kind = KEY_NUMERIC;
 	key->r = stats_r(room->x, room->y, col->cnt);
 	key->rank_r = stats_r(room->xr, room->yr, col->cnt);

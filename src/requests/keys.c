@@ -93,6 +93,15 @@ static void lay_out_cells(struct sheet *s, uint32_t var_cnt)
 	}
 }
 
+static void sheet_target(struct sheet *s, uint32_t edge, const double *ns)
+{
+	CLEANUP_FREE double *ranks = xmalloc((s->rows.cnt + 1) * sizeof(*ranks));
+	struct target *target = &s->targets[s->target_cnt++];
+
+	*target = (struct target){edge, ns, xmalloc((s->rows.cnt + 1) * sizeof(uint32_t))};
+	stats_ranks(ns, (uint32_t)s->rows.cnt, target->order, ranks);
+}
+
 static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
 		       const struct request_group *group, uint32_t var_cnt, struct sheet *ret)
 {
@@ -113,14 +122,15 @@ static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
 		ret->edge_ns[i] = edge ? edge_took(ret->rows.items[i], edge->hash) : 0;
 	}
 	lay_out_cells(ret, var_cnt);
-	ret->targets[ret->target_cnt++] = (struct target){REQUEST_ALL, ret->total_ns};
+	sheet_target(ret, REQUEST_ALL, ret->total_ns);
 	if (edge && edge->share > edge_share_min && group->edge_cnt > 1)
-		ret->targets[ret->target_cnt++] =
-			(struct target){group->by_share[0], ret->edge_ns};
+		sheet_target(ret, group->by_share[0], ret->edge_ns);
 }
 
 static void sheet_release(struct sheet *s)
 {
+	for (uint32_t i = 0; i < s->target_cnt; i++)
+		free(s->targets[i].order);
 	vec_release(&s->rows);
 	free(s->cells);
 	free(s->ends);
@@ -128,23 +138,22 @@ static void sheet_release(struct sheet *s)
 	free(s->edge_ns);
 }
 
-static uint64_t value_hash(const struct sample_value *v, const struct strtab *strings)
+/* Only to tell values of one run apart: the strings' ids do. */
+static uint64_t value_hash(const struct sample_value *v)
 {
-	const char *str;
+	uint64_t bits;
 
-	if (v->type != ATTR_STR)
-		return hash_pair(1, hash_bytes(&v->num, sizeof(v->num)));
-	str = strtab_str(strings, (uint32_t)v->str);
-	return hash_pair(2, hash_bytes(str, strlen(str)));
+	memcpy(&bits, &v->num, sizeof(bits));
+	return hash_pair(v->type == ATTR_STR, v->type == ATTR_STR ? v->str : bits);
 }
 
-static void label_values(struct column *col, const struct strtab *strings)
+static void label_values(struct column *col)
 {
 	CLEANUP(hmap_release) struct hmap seen = {0};
 
 	col->numeric = true;
 	for (uint32_t i = 0; i < col->cnt; i++) {
-		uint64_t *slot = hmap_slot(&seen, value_hash(&col->values[i], strings));
+		uint64_t *slot = hmap_slot(&seen, value_hash(&col->values[i]));
 
 		if (!*slot)
 			*slot = ++col->distinct_cnt;
@@ -254,13 +263,14 @@ static void test_var(struct testing *t, uint32_t var, const struct cell *cells, 
 		rows[i] = cells[i].row;
 		values[i] = cells[i].value;
 	}
-	label_values(&col, t->r->strings);
+	label_values(&col);
 	if (col.distinct_cnt < 2)
 		return;
 	if (is_id(&col)) {
 		t->tests->id_cnt++;
 		return;
 	}
+	key_test_begin(&col, (uint32_t)t->sheet->rows.cnt, t->room);
 	for (uint32_t i = 0; i < t->sheet->target_cnt; i++) {
 		if (col.numeric && col.distinct_cnt > 2)
 			test_one(t, &col, var, &t->sheet->targets[i], true);

@@ -21,6 +21,7 @@ struct column {			/* of the requests that have the variable */
 struct target {			/* what is to be explained: the total, or an edge */
 	uint32_t edge;
 	const double *ns;	/* by row */
+	uint32_t *order;	/* rows from the quickest */
 };
 
 /* Room for a test of as many requests as a sample has. */
@@ -28,7 +29,11 @@ struct test_room {
 	double x[SAMPLES_MAX], y[SAMPLES_MAX], xr[SAMPLES_MAX], yr[SAMPLES_MAX];
 	uint32_t order[SAMPLES_MAX], labels[SAMPLES_MAX], cnts[SAMPLES_MAX];
 	double sums[SAMPLES_MAX];
+	uint32_t places[SAMPLES_MAX];	/* by row: where it is in the column and 1, or 0 */
 };
+
+/* Before the tests of a column: where its rows are; of numbers their ranks. */
+void key_test_begin(const struct column *col, uint32_t row_cnt, struct test_room *room);
 
 /* Both fill in what they find in key: r, eta2, p, strength. */
 void key_test_number(const struct column *col, const struct target *target,

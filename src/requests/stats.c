@@ -4,10 +4,12 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cmp.h"
+#include "base/keysort.h"
 
 /* Both stop long before: the fraction takes O(sqrt(max(a, b))) steps. */
 enum { BETA_STEPS_MAX = 20000, QUANTILE_STEPS = 200 };
@@ -68,17 +70,20 @@ double stats_t_p(double t, double df)
 
 double stats_t_quantile(double p, double df)
 {
-	double low = 0, high = 1e6;
+	/* the density is scale * (1 + t^2 / df)^(-(df + 1) / 2) */
+	double scale = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * M_PI);
+	double t = 0;
 
-	for (int i = 0; i < QUANTILE_STEPS && high - low > 1e-12 * high; i++) {
-		double mid = low + (high - low) / 2;
+	/* The distribution is concave above 0: Newton's steps come from below and end there. */
+	for (int i = 0; i < QUANTILE_STEPS; i++) {
+		double lacks = p - (1 - stats_t_p(t, df) / 2);
+		double step = lacks / (scale * pow(1 + t * t / df, -(df + 1) / 2));
 
-		if (1 - stats_t_p(mid, df) / 2 < p)
-			low = mid;
-		else
-			high = mid;
+		if (!(step > 1e-12 * t))
+			break;
+		t += step;
 	}
-	return high;
+	return t;
 }
 
 double stats_f_p(double f, double df1, double df2)
@@ -111,11 +116,29 @@ static int by_value(const void *a, const void *b, void *ctx)
 	return 0;
 }
 
+/* Numbers that are not NaN in their order: of negative ones all bits count backwards. */
+static uint64_t sort_key(double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
 void stats_ranks(const double *x, uint32_t cnt, uint32_t *order, double *ret_rank)
 {
+	CLEANUP_FREE struct keyed *items = xmalloc((cnt + 1) * 2 * sizeof(*items));
+
 	for (uint32_t i = 0; i < cnt; i++)
-		order[i] = i;
-	qsort_r(order, cnt, sizeof(*order), by_value, (void *)x);
+		items[i] = (struct keyed){.key = sort_key(x[i]), .idx = i};
+	keysort(items, items + cnt, cnt);
+	for (uint32_t i = 0; i < cnt; i++)
+		order[i] = items[i].idx;
+	stats_ranks_in(x, order, cnt, ret_rank);
+}
+
+void stats_ranks_in(const double *x, const uint32_t *order, uint32_t cnt, double *ret_rank)
+{
 	for (uint32_t i = 0, end; i < cnt; i = end) {
 		for (end = i + 1; end < cnt && x[order[end]] == x[order[i]]; end++)
 			;

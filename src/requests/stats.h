@@ -32,6 +32,9 @@ void stats_fdr(const double *p, size_t cnt, double *ret_q);
 /* Ranks from 1, ties get their mean; order is room for cnt numbers. */
 void stats_ranks(const double *x, uint32_t cnt, uint32_t *order, double *ret_rank);
 
+/* The same where order is known. */
+void stats_ranks_in(const double *x, const uint32_t *order, uint32_t cnt, double *ret_rank);
+
 /* Pearson; 0 where one of them does not vary. */
 double stats_r(const double *x, const double *y, uint32_t cnt);
 
