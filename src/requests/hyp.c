@@ -43,6 +43,7 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 	return n;
 }
 
+/* The two of a pair go together: the one's traces of the space may be in the other's arena. */
 static void node_free(struct hyp_node *n)
 {
 	evidence_release(&n->e);
@@ -52,24 +53,32 @@ static void node_free(struct hyp_node *n)
 	free(n);
 }
 
-/* What the space's traces look like with what is on: those in the parent, and of the sign. */
-static void usual_take(struct control *c, struct hyp_tree *t, struct hyp_node *n)
+static void usual_keep(struct hyp_node *n, uint32_t i, const struct seen *s)
+{
+	n->usual[i] = *s;
+	n->usual_cnt++;
+	evidence_add_usual(&n->e, s);
+}
+
+/*
+ * What the space's traces look like with what is on: those in the parent, with
+ * the tracepoint on their path to n and without to other (NULL: all to n).
+ */
+static void usual_take(struct control *c, struct hyp_tree *t, struct hyp_node *n,
+		       struct hyp_node *other)
 {
 	const struct hyp_node *up = n->parent == FOREST_NONE ? NULL : t->nodes.items[n->parent];
 
 	n->usual = ARENA_ARRAY(&n->arena, struct seen, t->known_cnt + 1);
+	if (other)
+		other->usual = ARENA_ARRAY(&other->arena, struct seen, t->known_cnt + 1);
 	for (uint32_t i = 0; i < t->known_cnt; i++) {
-		struct seen *s = &n->usual[i];
+		struct seen s;
 
-		if (!t->known[i].full.path.step_cnt || (up && !up->usual[i].path.step_cnt))
+		if (!t->known[i].full.path.step_cnt || (up && !up->usual[i].path.step_cnt) ||
+		    !hyp_see(c, t->known[i].full.trace, n->on, &n->arena, &s))
 			continue;
-		if (!hyp_see(c, t->known[i].full.trace, n->on, &n->arena, s) ||
-		    (up && path_has(&s->path, n->point) != n->present)) {
-			*s = (struct seen){0};
-			continue;
-		}
-		n->usual_cnt++;
-		evidence_add_usual(&n->e, s);
+		usual_keep(other && !path_has(&s.path, n->point) ? other : n, i, &s);
 	}
 }
 
@@ -104,7 +113,7 @@ struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 	n = node_new(c, &root);
 	n->present = true;
 	vec_push(&t->nodes, n);
-	usual_take(c, t, n);
+	usual_take(c, t, n, NULL);
 	return t;
 }
 
@@ -132,9 +141,9 @@ uint32_t hyp_pair_new(struct control *c, const struct hyp_want *want)
 
 		n->present = i == 0;
 		n->other = at + 1 - i;
-		usual_take(c, t, n);
 		vec_push(&t->nodes, n);
 	}
+	usual_take(c, t, t->nodes.items[at], t->nodes.items[at + 1]);
 	return at;
 }
 
