@@ -125,45 +125,83 @@ uint32_t acc_column(const struct acc *a, uint64_t hash)
 	return UINT32_MAX;
 }
 
-static uint32_t reach_column(struct acc *a, const struct edge_key *key, uint64_t hash)
+static uint32_t add_column(struct acc *a, const struct edge_key *key, uint64_t hash)
 {
-	static const struct edge_key other = {.from = REQUEST_POINT_NONE,
-					      .to = REQUEST_POINT_NONE,
-					      .owner = REQUEST_POINT_NONE};
-	uint64_t col;
-
-	if (hmap_get(&a->columns, hash, &col))
-		return (uint32_t)col;
-	if (a->keys.cnt >= ACC_COLUMNS_MAX && hash != path_other_hash())
-		return reach_column(a, &other, path_other_hash());
 	hmap_put(&a->columns, hash, a->keys.cnt);
 	vec_push(&a->keys, *key);
 	vec_push(&a->hashes, hash);
 	return (uint32_t)a->keys.cnt - 1;
 }
 
-/* Those that share a column as one; returns how many are left. */
-static uint32_t fold(uint32_t *cols, int64_t *took_ns, uint32_t cnt, uint32_t other)
+static uint32_t greatest_hash(struct acc *a, uint32_t other)
 {
-	uint32_t kept = 0, first = UINT32_MAX;
+	uint32_t best = other ? 0 : 1;
 
-	for (uint32_t i = 0; i < cnt; i++) {
-		if (cols[i] == other && first != UINT32_MAX) {
-			took_ns[first] += took_ns[i];
-			continue;
-		}
-		if (cols[i] == other)
-			first = kept;
-		cols[kept] = cols[i];
-		took_ns[kept++] = took_ns[i];
+	if (a->greatest)
+		return a->greatest - 1;
+	for (uint32_t i = best + 1; i < a->hashes.cnt; i++)
+		if (i != other && a->hashes.items[i] > a->hashes.items[best])
+			best = i;
+	a->greatest = best + 1;
+	return best;
+}
+
+/* What is summed up in one column goes to another, as if it had always been there. */
+static void empty_column(struct acc *a, uint32_t col, uint32_t to)
+{
+	for (size_t pos = 0; !a->summed && pos < a->raw.cnt;) {
+		int64_t cnt = a->raw.items[pos + 1], *cols = &a->raw.items[pos + 2 + (size_t)cnt];
+
+		for (int64_t i = 0; i < cnt; i++)
+			if (cols[i] == col)
+				cols[i] = to;
+		pos += 2 + 2 * (size_t)cnt;
 	}
-	return kept;
+	moments_move(&a->moments, col, to);
+	tails_move(&a->tails, col, to);
+	if (col < a->hist_cnt) {
+		reach_hists(a);
+		hist_merge(&a->hists[to], &a->hists[col]);
+		hist_release(&a->hists[col]);
+	}
+}
+
+/*
+ * At the bound the columns with the lowest hashes stay, and all that others
+ * had is in "other", whichever came first.  Parts of one member are there each
+ * by themselves, so that it does not matter when they came there either.
+ */
+static uint32_t reach_column(struct acc *a, const struct edge_key *key, uint64_t hash)
+{
+	static const struct edge_key other = {.from = REQUEST_POINT_NONE,
+					      .to = REQUEST_POINT_NONE,
+					      .owner = REQUEST_POINT_NONE};
+	uint64_t col;
+	uint32_t last;
+	bool has_other;
+
+	if (hmap_get(&a->columns, hash, &col))
+		return (uint32_t)col;
+	has_other = hmap_get(&a->columns, path_other_hash(), &col);
+	if (hash == path_other_hash() || a->keys.cnt - has_other < ACC_COLUMNS_MAX)
+		return add_column(a, key, hash);
+	if (!has_other)
+		col = add_column(a, &other, path_other_hash());
+	last = greatest_hash(a, (uint32_t)col);
+	if (hash > a->hashes.items[last])
+		return (uint32_t)col;
+	empty_column(a, last, (uint32_t)col);
+	hmap_del(&a->columns, a->hashes.items[last]);
+	hmap_put(&a->columns, hash, last);
+	a->keys.items[last] = *key;
+	a->hashes.items[last] = hash;
+	a->greatest = 0;
+	return last;
 }
 
 void acc_add(struct acc *a, const struct path *path)
 {
 	uint32_t cols[PATH_EDGES_MAX];
-	int64_t took_ns[PATH_EDGES_MAX];
 	struct member m = {.cell = moments_cell_of(&path->id),
 			   .cnt = path->edge_cnt,
 			   .took_ns = path->took_ns,
@@ -171,20 +209,17 @@ void acc_add(struct acc *a, const struct path *path)
 			   .total_ns = path->total_ns};
 
 	BUG_ON(a->same);
+	/* all, so that none that was given out before is emptied by the next */
+	for (uint32_t i = 0; i < m.cnt; i++)
+		reach_column(a, &path->keys[i], path->hashes[i]);
 	for (uint32_t i = 0; i < m.cnt; i++)
 		cols[i] = reach_column(a, &path->keys[i], path->hashes[i]);
-	if (a->keys.cnt > ACC_COLUMNS_MAX) {
-		memcpy(took_ns, path->took_ns, m.cnt * sizeof(*took_ns));
-		m.cnt = fold(cols, took_ns, m.cnt, acc_column(a, path_other_hash()));
-		m.took_ns = took_ns;
-	}
 	take_member(a, &m);
 }
 
 static void merge_raw(struct acc *to, const struct acc *from, const uint32_t *map)
 {
 	uint32_t cols[PATH_EDGES_MAX];
-	int64_t took_ns[PATH_EDGES_MAX];
 
 	for (size_t pos = 0; pos < from->raw.cnt;) {
 		struct member m = raw_member(from, &pos, cols);
@@ -192,11 +227,6 @@ static void merge_raw(struct acc *to, const struct acc *from, const uint32_t *ma
 		for (uint32_t i = 0; i < m.cnt; i++)
 			cols[i] = map[m.cols ? m.cols[i] : i];
 		m.cols = cols;
-		if (to->keys.cnt > ACC_COLUMNS_MAX) {
-			memcpy(took_ns, m.took_ns, m.cnt * sizeof(*took_ns));
-			m.cnt = fold(cols, took_ns, m.cnt, acc_column(to, path_other_hash()));
-			m.took_ns = took_ns;
-		}
 		take_member(to, &m);
 	}
 }
@@ -207,6 +237,8 @@ void acc_merge(struct acc *to, const struct acc *from)
 	uint32_t *map = xmalloc((cnt + 1) * sizeof(*map));
 
 	BUG_ON(to->same);
+	for (uint32_t i = 0; i < cnt; i++)
+		reach_column(to, &from->keys.items[i], from->hashes.items[i]);
 	for (uint32_t i = 0; i < cnt; i++)
 		map[i] = reach_column(to, &from->keys.items[i], from->hashes.items[i]);
 	if (!from->summed) {

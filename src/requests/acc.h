@@ -36,6 +36,7 @@ struct acc {
 	struct tails tails;
 	struct hist *hists;		/* by column */
 	uint32_t hist_cnt;
+	uint32_t greatest;		/* at the bound: column of the greatest hash, and 1 */
 	bool same;			/* of one exact path: raw has no columns */
 	bool summed;			/* raw is no longer used */
 };

@@ -158,6 +158,16 @@ void moments_merge(struct moments *to, const struct moments *from, const uint32_
 				from->pairs[pair_idx(i, j)];
 }
 
+void moments_move(struct moments *m, uint32_t col, uint32_t to)
+{
+	if (col >= m->column_cnt)
+		return;
+	grow_columns(m, to + 1);
+	BUG_ON(m->column_cnt <= MOMENTS_MATRIX);
+	merge_column(&m->columns[to], &m->columns[col]);
+	memset(&m->columns[col], 0, sizeof(m->columns[col]));
+}
+
 uint64_t moments_cnt(const struct moments *m)
 {
 	uint64_t cnt = 0;

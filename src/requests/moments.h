@@ -67,14 +67,19 @@ uint32_t moments_cell_of(const struct trace_id *id);
 
 /*
  * One member: took_ns[i] belongs to column cols[i] (i itself if cols is NULL),
- * each column at most once, in order of the path.  Each is in
- * 0..MOMENTS_NS_MAX and so is their sum, which is the total.
+ * in order of the path.  Each column at most once; more often (as that of what
+ * is left over) only where there are too many columns for a matrix, and its
+ * variance is then that of the parts.  Each is in 0..MOMENTS_NS_MAX and so is
+ * their sum, which is the total.
  */
 void moments_add(struct moments *m, uint32_t cell, const int64_t *took_ns, const uint32_t *cols,
 		 uint32_t cnt);
 
 /* from's column i becomes to's column cols[i]; NULL: the same. */
 void moments_merge(struct moments *to, const struct moments *from, const uint32_t *cols);
+
+/* Adds column col to column to, and empties it; only with too many columns for a matrix. */
+void moments_move(struct moments *m, uint32_t col, uint32_t to);
 
 uint64_t moments_cnt(const struct moments *m);
 uint32_t moments_columns(const struct moments *m);

@@ -147,6 +147,12 @@ void leaves_sort(struct type *type)
 		hmap_put(&type->by_shape, type->leaves.items[i]->shape[type->level], i);
 }
 
+static uint32_t summed_columns(const struct leaf *leaf)
+{
+	/* not leaf->acc.summed: asking for an answer sums up as well */
+	return leaf->acc.cnt > ACC_RAW ? (uint32_t)leaf->acc.keys.cnt : 0;
+}
+
 /* All leaves of the type one level coarser; in an order that is always the same. */
 static void coarsen(struct requests *r, struct type *type)
 {
@@ -155,6 +161,7 @@ static void coarsen(struct requests *r, struct type *type)
 	type->level++;
 	memset(&type->leaves, 0, sizeof(type->leaves));
 	memset(&type->by_shape, 0, sizeof(type->by_shape));
+	type->column_cnt = 0;
 	leaves_sort(&old);
 	VEC_FOREACH(&old.leaves, one) {
 		struct leaf *from = *one, *to = leaf_of(type, from->shape);
@@ -164,6 +171,8 @@ static void coarsen(struct requests *r, struct type *type)
 		copies_move(&to->copies, &from->copies);
 		leaf_free(from);
 	}
+	VEC_FOREACH(&type->leaves, leaf)
+		type->column_cnt += summed_columns(*leaf);
 	vec_release(&old.leaves);
 	hmap_release(&old.by_shape);
 }
@@ -212,6 +221,7 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 {
 	struct leaf *leaf = leaf_of(type, cpath->shape);
 	struct path path;
+	uint32_t columns;
 	bool sampled;
 
 	path_of(&trace->id, cpath, &r->scratch, &path);
@@ -223,10 +233,12 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 		path_name_edges(&path, cpath, graph, r->points, &r->scratch);
 	if (graph->bins && !leaf->acc.cnt && type->level == CSHAPE_EXACT)
 		note_bins(r, leaf, trace, cpath, graph);
+	columns = summed_columns(leaf);
 	if (type->level == CSHAPE_EXACT)
 		acc_add_same(&leaf->acc, &path);
 	else
 		acc_add(&leaf->acc, &path);
+	type->column_cnt += summed_columns(leaf) - columns;
 	if (sampled)
 		r->sample_cnt += samples_add(&leaf->samples, trace, &path, &r->vars, r->points,
 					     r->strings);
@@ -234,7 +246,8 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 		r->stats.uncopied_cnt++;
 	while (r->sample_cnt > SAMPLES_ALL_MAX)
 		halve_samples(r);
-	while (type->leaves.cnt > LEAVES_MAX && type->level < CSHAPE_TYPE)
+	while ((type->leaves.cnt > LEAVES_MAX || type->column_cnt > LEAF_COLUMNS_MAX) &&
+	       type->level < CSHAPE_TYPE)
 		coarsen(r, type);
 }
 

@@ -25,6 +25,11 @@ enum {
 	 * on what came first.
 	 */
 	LEAVES_MAX = 4096,
+	/*
+	 * Columns of a type's leaves that are summed up (acc.h), of about 3 kB
+	 * each.  More, and leaves become coarser as well.
+	 */
+	LEAF_COLUMNS_MAX = 1 << 16,
 };
 
 struct leaf {
@@ -41,6 +46,7 @@ struct type {
 	uint32_t point, detail;
 	uint32_t level;			/* enum cshape that leaves are told apart by */
 	VEC(struct leaf *) leaves;
+	uint32_t column_cnt;		/* of leaves that are summed up */
 	struct hmap by_shape;		/* to index of leaf */
 	struct acc all;			/* of the last answer */
 	VEC(struct acc *) groups;	/* of the last answer, by group; owned where made */

@@ -221,6 +221,19 @@ void tails_merge(struct tails *to, const struct tails *from, const uint32_t *col
 		tails_extent(to, from->min, from->max, from->cnt);
 }
 
+void tails_move(struct tails *t, uint32_t col, uint32_t to)
+{
+	for (size_t i = 0; i < t->buckets.cnt; i++) {
+		struct tails_bucket *b = &t->buckets.items[i];
+
+		if (col >= b->column_cnt)
+			continue;
+		b = tails_reach(t, b->no, to + 1);
+		b->sums[to] += b->sums[col];
+		b->sums[col] = 0;
+	}
+}
+
 static int by_no(const void *a, const void *b)
 {
 	const struct tails_bucket *x = a, *y = b;

@@ -60,6 +60,9 @@ void tails_add(struct tails *t, const int64_t *took_ns, const uint32_t *cols, ui
 	       int64_t total_ns);
 void tails_merge(struct tails *to, const struct tails *from, const uint32_t *cols);
 
+/* Adds column col to column to, and empties it. */
+void tails_move(struct tails *t, uint32_t col, uint32_t to);
+
 /* To be called after adding, before any of those below. */
 void tails_sort(struct tails *t);
 

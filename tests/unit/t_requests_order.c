@@ -91,3 +91,40 @@ TEST(requests_order_changes_nothing_over_the_bound)
 	EQ_U(run(cnt, cnt - 1, 9, false, &stats), digest);
 	EQ_U(run(cnt, 2600, 9, true, &stats), digest);
 }
+
+/* Nor when paths that are long and many are few enough but too big together. */
+TEST(requests_order_changes_nothing_over_the_bound_of_columns)
+{
+	enum { PATHS = 280, STEPS = 120, EACH = ACC_RAW + 2 };
+	uint64_t digests[2];
+
+	for (uint32_t backward = 0; backward < 2; backward++) {
+		struct req_maker m = {.random = 1};
+		struct requests *r = requests_new(NULL, &m.strings, &m.points);
+		struct arena arena = {0};
+		const struct requests_result *result;
+
+		for (uint32_t n = 0; n < PATHS * EACH; n++) {
+			uint32_t id = backward ? PATHS * EACH - n : n + 1;
+			uint64_t root;
+			char name[16];
+
+			m.random = id;
+			req_begin(&m, id);
+			root = req_span(&m, 0, "front", "get", 0, STEPS * 10 + 100);
+			for (uint32_t s = 0; s < STEPS; s++) {
+				snprintf(name, sizeof(name), "%u", s * (1 + id % PATHS) % 509);
+				req_span(&m, root, "step", name, s * 10 + 1,
+					 s * 10 + 2 + req_random(&m, 7));
+			}
+			requests_add(r, req_trace(&m));
+		}
+		result = requests_finish(r, &arena);
+		EQ_U(result->stats.merged_cnt, 1);
+		digests[backward] = req_digest(&m, result);
+		requests_free(r);
+		arena_release(&arena);
+		req_release(&m);
+	}
+	EQ_U(digests[0], digests[1]);
+}
