@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -21,6 +22,8 @@
 #include "report/replay_out.h"
 #include "requests/forest_file.h"
 #include "requests/replay.h"
+#include "requests/space.h"
+#include "requests/space_file.h"
 
 enum {
 	COLUMNS = 120,
@@ -36,7 +39,7 @@ struct inject_list {
 struct replay_cmd_opts {
 	struct opt_list strategies;
 	struct inject_list inject;
-	const char *learn_path, *forest_path;
+	const char *learn_path, *space_path, *forest_path, *earlier_path;
 	int64_t rounds, batch, seed, budget;
 	struct output_opts output;
 };
@@ -107,6 +110,9 @@ struct setup {
 	struct injection items[INJECT_MAX_CNT];
 	struct inject_plan plan;
 	struct replay_input input;
+	struct space *space;	/* --space; NULL: not asked for */
+	struct forest *earlier;	/* --earlier */
+	bool known;		/* the space was there already */
 	bool split;
 };
 
@@ -114,6 +120,7 @@ static void setup_release(struct setup *s)
 {
 	kept_release(&s->live);
 	kept_release(&s->learn);
+	space_free(s->space);
 	points_release(&s->points);
 	strtab_release(&s->strings);
 }
@@ -181,6 +188,64 @@ static int make_plan(const struct replay_cmd_opts *o, struct setup *s, struct er
 	return 0;
 }
 
+/* ---- what earlier runs left */
+
+static int read_space(struct setup *s, const char *path, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = {0};
+	int code;
+
+	s->space = space_new(&s->points, &s->strings);
+	if (access(path, F_OK) < 0)
+		return 0;
+	code = packed_file_read(path, &bytes, err);
+	if (code == 0)
+		code = space_read(bytes.data, bytes.len, &s->points, &s->strings, s->space, err);
+	s->known = code == 0;
+	return code < 0 ? err_prefix(err, "--space %s", path) : 0;
+}
+
+static int read_earlier(struct cli *cli, struct setup *s, const char *path, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = {0};
+	int code = packed_file_read(path, &bytes, err);
+
+	s->earlier = ARENA_NEW(&cli->arena, struct forest);
+	if (code == 0)
+		code = forest_read(bytes.data, bytes.len, &s->points, &s->strings, &cli->arena,
+				   s->earlier, err);
+	return code < 0 ? err_prefix(err, "--earlier %s", path) : 0;
+}
+
+/* Some of the requests that a space was learnt from are in it: for who compares with them. */
+static void take_samples(struct cli *cli, struct setup *s)
+{
+	struct space_view v;
+
+	space_view(s->space, &cli->arena, &v);
+	for (uint32_t i = 0; i < v.type_cnt; i++)
+		for (uint32_t k = 0; k < v.types[i].sample_cnt; k++)
+			vec_push(&s->learn.traces, &v.types[i].samples[k]);
+}
+
+static int write_space(const char *path, const struct setup *s, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = {0};
+
+	space_write(s->space, &s->points, &s->strings, &bytes);
+	return packed_file_write(path, SPACE_FILE_WHAT, &bytes, err);
+}
+
+/* What is known already is learnt no second time. */
+static void learn_space(const struct replay_cmd_opts *o, struct setup *s)
+{
+	s->input.space = s->space;
+	if (!s->space || (s->known && !o->learn_path))
+		return;
+	for (size_t i = 0; i < s->input.learn_cnt; i++)
+		space_add(s->space, s->input.learn[i]);
+}
+
 static int setup_make(struct cli *cli, char **paths, size_t cnt, struct setup *s, struct err *err)
 {
 	const struct replay_cmd_opts *o = cli->opts;
@@ -189,9 +254,15 @@ static int setup_make(struct cli *cli, char **paths, size_t cnt, struct setup *s
 	if (code == 0 && o->learn_path)
 		code = read_traces(cli, (char *[]){(char *)o->learn_path, NULL}, 1, &s->strings,
 				   &s->learn, err);
+	if (code == 0 && o->space_path)
+		code = read_space(s, o->space_path, err);
+	if (code == 0 && o->earlier_path)
+		code = read_earlier(cli, s, o->earlier_path, err);
 	if (code < 0)
 		return code;
-	if (!o->learn_path && o->inject.cnt)
+	if (s->known && !o->learn_path)
+		take_samples(cli, s);
+	else if (!o->learn_path && o->inject.cnt)
 		split_halves(s);
 	s->input = (struct replay_input){
 		.live = s->live.traces.items, .live_cnt = s->live.traces.cnt,
@@ -203,6 +274,7 @@ static int setup_make(struct cli *cli, char **paths, size_t cnt, struct setup *s
 		s->split = false;
 	}
 	list_points(s);
+	learn_space(o, s);
 	return make_plan(o, s, err);
 }
 
@@ -254,11 +326,11 @@ static int write_forest(const char *path, const struct replay_view *v, struct er
 static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err)
 {
 	const struct replay_cmd_opts *o = cli->opts;
-	const struct replay_opts opts = {.batch = (uint32_t)o->batch,
-					 .rounds_max = (uint32_t)o->rounds,
-					 .seed = (uint64_t)o->seed,
-					 .control = {.budget = (uint32_t)o->budget}};
 	CLEANUP(setup_release) struct setup s = {0};
+	struct replay_opts opts = {.batch = (uint32_t)o->batch,
+				   .rounds_max = (uint32_t)o->rounds,
+				   .seed = (uint64_t)o->seed,
+				   .control = {.budget = (uint32_t)o->budget}};
 	struct replay_result results[REPLAY_STRATEGIES];
 	bool wanted[REPLAY_STRATEGIES] = {0};
 	struct replay_view v = {.points = &s.points, .strings = &s.strings, .input = &s.input,
@@ -271,6 +343,7 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 		code = setup_make(cli, paths, cnt, &s, err);
 	if (code < 0)
 		return code;
+	opts.control.earlier = s.earlier;
 	r = replay_new(&s.input, &opts);
 	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++)
 		if (wanted[i])
@@ -279,10 +352,13 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	space_view(replay_space(r), &cli->arena, &space);
 	v.space = &space;
 	v.split = s.split;
+	v.learnt_cnt = space.trace_cnt;
 	v.mean_ns = mean_ns(s.input.learn, s.input.learn_cnt);
 	print_view(o, &v);
 	if (o->forest_path)
 		code = write_forest(o->forest_path, &v, err);
+	if (code == 0 && o->space_path && (!s.known || o->learn_path))
+		code = write_space(o->space_path, &s, err);
 	replay_free(r);
 	return code;
 }
@@ -318,6 +394,9 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "learn", .metavar = "FILE",
 	 .help = "learn what there is, and what is usual, from these requests",
 	 OPT_AT(struct replay_cmd_opts, learn_path)},
+	{.type = OPT_STRING, .long_name = "space", .metavar = "FILE",
+	 .help = "keep what was learnt there; if FILE is there already, use it, and add to it what "
+		 "--learn has", OPT_AT(struct replay_cmd_opts, space_path)},
 	{.type = OPT_INT, .long_name = "batch", .metavar = "N", .help = "requests in a round",
 	 .def = "100", .min = 1, .max = 1000000, OPT_AT(struct replay_cmd_opts, batch)},
 	{.type = OPT_INT, .long_name = "rounds", .metavar = "N", .help = "at most so many rounds",
@@ -328,6 +407,9 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_INT, .long_name = "seed", .metavar = "N",
 	 .help = "for the order of requests and what is drawn", .def = "1", .min = 0,
 	 .max = INT64_MAX, OPT_AT(struct replay_cmd_opts, seed)},
+	{.type = OPT_STRING, .long_name = "earlier", .metavar = "FILE",
+	 .help = "a forest of an earlier search: what it found is looked at first",
+	 OPT_AT(struct replay_cmd_opts, earlier_path)},
 	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
 	 .help = "keep what was tried and what it showed, for heldup forest",
 	 OPT_AT(struct replay_cmd_opts, forest_path)},

@@ -183,7 +183,7 @@ void replay_json(const struct replay_view *v, struct buf *out)
 	json_kstr(&j, "schema", "heldup/replay/1");
 	json_kstr(&j, "version", HELDUP_VERSION);
 	json_ku64(&j, "requests", v->input->live_cnt);
-	json_ku64(&j, "learnt_requests", v->input->learn_cnt);
+	json_ku64(&j, "learnt_requests", v->learnt_cnt);
 	json_kf64_dec(&j, "learnt_mean_ms", v->mean_ns / 1e6, 6);
 	json_ku64(&j, "batch", v->batch);
 	put_points(&j, v);

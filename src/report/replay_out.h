@@ -21,6 +21,7 @@ struct replay_view {
 	size_t result_cnt;
 	uint32_t batch;
 	double mean_ns;		/* of the requests learnt from */
+	uint64_t learnt_cnt;	/* requests in the search space */
 	bool split;		/* learnt from one half, the other replayed */
 };
 

@@ -50,12 +50,12 @@ static void put_edge(const struct replay_view *v, const struct forest_event *fro
 
 static void put_head(const struct replay_view *v, struct pen *pen)
 {
-	char t[FMT_MAX];
+	char t[FMT_MAX], n[FMT_MAX];
 
 	pen_fmt(pen, PEN_BOLD, "%zu requests replayed", v->input->live_cnt);
-	pen_fmt(pen, PEN_PLAIN, ", %u in a round; learnt from %s%zu of %s on average", v->batch,
+	pen_fmt(pen, PEN_PLAIN, ", %u in a round; learnt from %s%s of %s on average", v->batch,
 		v->split ? "another " : v->input->learn == v->input->live ? "the same " : "",
-		v->input->learn_cnt, fmt_ns(t, (uint64_t)v->mean_ns));
+		fmt_count(n, v->learnt_cnt), fmt_ns(t, (uint64_t)v->mean_ns));
 	pen_nl(pen);
 }
 

@@ -100,8 +100,11 @@ struct replay *replay_new(const struct replay_input *input, const struct replay_
 	if (!r->opts.rounds_max)
 		r->opts.rounds_max = ROUNDS_MAX;
 	r->space = space_new(input->points, input->strings);
+	if (input->space)
+		space_merge(r->space, input->space);
 	for (size_t i = 0; i < input->learn_cnt; i++) {
-		space_add(r->space, input->learn[i]);
+		if (!input->space)
+			space_add(r->space, input->learn[i]);
 		strip_points(input->learn[i], input->points, input->strings);
 	}
 	for (size_t i = 0; i < input->live_cnt; i++)

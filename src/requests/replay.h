@@ -57,6 +57,7 @@ struct replay_input {	/* borrowed until replay_free */
 	const struct trace *const *live;
 	size_t live_cnt;
 	const struct inject_plan *plan;	/* into the live ones; NULL: they are as they are */
+	const struct space *space;	/* learnt already, from learn and maybe more; NULL: not */
 	struct points *points;		/* added to */
 	struct strtab *strings;
 };

@@ -143,3 +143,37 @@ def test_forest_bad_files_are_refused():
         with open(s.good, "rb") as f:
             assert f.read(1) == b"{"
         assert not [n for n in os.listdir(s.dir.name) if "partial" in n]
+
+
+def located(doc):
+    return [(e["owner"], e["round"]) for s in doc["strategies"] for e in s["located"]]
+
+
+def test_replay_keeps_what_it_learnt():
+    with Search() as s:
+        space = os.path.join(s.dir.name, "one.space")
+        args = ("replay", "--json", "--strategy", "hedge", s.bad)
+        first = json.loads(heldup(*args, "--learn", s.good, "--space", space).ended(OK).out)
+        with open(space, "rb") as f:
+            kept = f.read()
+        again = json.loads(heldup(*args, "--space", space).ended(OK).out)
+        assert located(again) == located(first) and located(first)
+        assert again["learnt_requests"] == first["learnt_requests"] == REQUESTS
+        with open(space, "rb") as f:
+            assert f.read() == kept, "used, and nothing was learnt"
+        more = json.loads(heldup(*args, "--learn", s.good, "--space", space).ended(OK).out)
+        assert more["learnt_requests"] == 2 * REQUESTS
+        with open(space, "wb") as f:
+            f.write(kept[:-9])
+        assert "cut short or damaged" in heldup(*args, "--space", space).ended(FAILED).err
+        assert "not a file" in heldup(*args, "--space", s.forest).ended(FAILED).err
+
+
+def test_replay_uses_an_earlier_search():
+    with Search() as s:
+        args = ("replay", "--json", "--strategy", "hedge", s.bad, "--learn", s.good)
+        first = json.loads(heldup(*args).ended(OK).out)
+        again = json.loads(heldup(*args, "--earlier", s.forest).ended(OK).out)
+        assert located(again)[0][0] == located(first)[0][0] == s.slow
+        assert again["strategies"][0]["enabled"] <= first["strategies"][0]["enabled"]
+        heldup(*args, "--earlier", s.good).ended(FAILED)
