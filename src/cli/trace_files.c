@@ -16,6 +16,11 @@
 #include "spans/spans.h"
 
 #define SHOW_NS (200 * NS_PER_MS)	/* a person sees it move, the disk of a log does not fill */
+/*
+ * After Ctrl-C requests are analysed for so long at most: somebody waits.
+ * They come by the hash of their id, so those that are in are a fair sample.
+ */
+#define ANSWER_NS (3 * NS_PER_SEC)
 
 struct progress {
 	bool shown;		/* stderr is a terminal */
@@ -32,6 +37,7 @@ struct reader {
 	struct skew *skew;
 	struct arena mended;	/* one trace */
 	uint64_t learn_cnt;
+	uint64_t end_ns;	/* when a stop ended the reading: of the analysis; else 0 */
 };
 
 /*
@@ -106,16 +112,19 @@ static bool take_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
 	return !stop_requested();
 }
 
-/*
- * A stop while files are read ends only that; one that comes later ends this
- * too, so it is looked for only where none came before: see trace_files_read.
- */
+/* A stop that ended the reading leaves some time, one that comes now does not. */
+static bool out_of_time(const struct reader *r)
+{
+	return stop_requested() && (!r->end_ns || clock_mono_ns() > r->end_ns);
+}
+
 static int take_trace(void *ctx, const struct trace *t)
 {
 	struct reader *r = ctx;
-
 	struct trace mended;
 
+	if (out_of_time(r))
+		return -EINTR;
 	r->progress.trace_cnt++;
 	progress_trace(&r->progress);
 	arena_clear(&r->mended);
@@ -123,17 +132,12 @@ static int take_trace(void *ctx, const struct trace *t)
 	return r->sink->trace(r->sink->ctx, &mended);
 }
 
-static int take_trace_stoppable(void *ctx, const struct trace *t)
-{
-	return stop_requested() ? -EINTR : take_trace(ctx, t);
-}
-
 static int learn_trace(void *ctx, const struct trace *t)
 {
 	struct reader *r = ctx;
 
 	skew_learn(r->skew, t);
-	return ++r->learn_cnt == LEARN_MAX || stop_requested() ? -ECANCELED : 0;
+	return ++r->learn_cnt == LEARN_MAX || out_of_time(r) ? -ECANCELED : 0;
 }
 
 /* The traces are walked once for the clocks, then with them mended. */
@@ -159,7 +163,7 @@ static void reader_release(struct reader *r)
 
 static int read_all(struct reader *r, char **paths, size_t cnt,
 		    const struct trace_files_opts *opts, struct strtab *strings,
-		    struct requests_file *files, struct err *err)
+		    struct requests_file *files, size_t *ret_cnt, struct err *err)
 {
 	const struct spans_opts how = {.no_events = opts->no_events};
 	const struct span_sink sink = {.ctx = r, .span = take_span, .progress = take_progress};
@@ -175,6 +179,7 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 			return err_set(err, code, "%s", assembler_why(r->assembler));
 		if (code < 0)
 			return code;
+		*ret_cnt = i + 1;
 	}
 	return 0;
 }
@@ -186,25 +191,27 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 	const struct assembler_opts how = {.max_bytes = opts->max_bytes};
 	struct reader r = {.sink = sink, .assembler = assembler_new(&how, err)};
 	struct requests_file *files = ARENA_ARRAY(arena, struct requests_file, cnt + 1);
-	struct requests_input in = {.files = files, .file_cnt = cnt};
+	struct requests_input in = {.files = files};
 	int code;
 
 	if (!r.assembler)
 		return err ? err->code : -EIO;
 	r.progress.shown = isatty(STDERR_FILENO);
 	r.progress.begin_ns = clock_mono_ns();
-	code = read_all(&r, paths, cnt, opts, strings, files, err);
+	code = read_all(&r, paths, cnt, opts, strings, files, &in.file_cnt, err);
 	in.stopped = stop_requested();
+	if (in.stopped)
+		r.end_ns = clock_mono_ns() + ANSWER_NS;
 	r.skew = skew_new(strings);
 	if (code == 0)
 		code = clocks_learn(&r, arena, &in.clocks, err);
 	if (code == 0)
-		code = assembler_finish(r.assembler, in.stopped ? take_trace : take_trace_stoppable,
-					&r, &in.assembled, err);
+		code = assembler_finish(r.assembler, take_trace, &r, &in.assembled, err);
 	if (code == -EINTR) {
 		in.stopped = true;
 		code = 0;
 	}
+	in.trace_cnt = r.progress.trace_cnt;
 	progress_end(&r.progress);
 	reader_release(&r);
 	if (code == 0)

@@ -36,6 +36,7 @@ struct requests_input {
 	size_t file_cnt;
 	struct assembler_stats assembled;
 	struct skew_result clocks;	/* hosts whose times were moved */
+	uint64_t trace_cnt;	/* handed on: fewer than assembled after a stop */
 	bool stopped;		/* by the user: a part of it only */
 };
 

@@ -92,8 +92,7 @@ void requests_input_words(const struct requests_input *in,
 		buf_printf(out, "%zu files: ", in->file_cnt);
 	buf_printf(out, "%s, %s, %s spans, %s request%s", buf_str(&formats),
 		   fmt_bytes(a, byte_cnt), fmt_count(b, span_cnt),
-		   fmt_count(c, in->assembled.trace_cnt),
-		   in->assembled.trace_cnt == 1 ? "" : "s");
+		   fmt_count(c, in->trace_cnt), in->trace_cnt == 1 ? "" : "s");
 	if (in->stopped)
 		buf_adds(out, " (stopped: a part of what there is)");
 }
@@ -103,7 +102,7 @@ static void put_bad(struct pen *p, const struct requests_file *f)
 	CLEANUP(buf_release) struct buf b = {0};
 	const struct spans_stats *s = &f->stats;
 
-	if (s->cut) {
+	if (s->cut && !s->stopped) {
 		buf_printf(&b, "%s: nothing could be read from offset %llu on: %s", f->path,
 			   (unsigned long long)s->cut_at.off, s->cut_at.why);
 		requests_put_line(p, PEN_DOUBT, buf_str(&b));
