@@ -26,12 +26,13 @@ static int by_rest(const void *a, const void *b, void *tree)
 static void spans_sort(struct graph_making *m)
 {
 	struct keyed *keys = m->keys;
-	uint32_t cnt = m->tree->order_cnt;
+	const struct tnode *nodes = m->tree->nodes;
+	uint32_t cnt = 0;
 
-	for (uint32_t i = 0; i < cnt; i++) {
-		uint32_t idx = m->tree->order[i];
-
-		keys[i] = (struct keyed){keysort_signed(m->tree->nodes[idx].begin), idx, 0};
+	/* As the trace has them: from the assembler they are nearly in order. */
+	for (uint32_t i = 0; i < m->tree->trace->span_cnt; i++) {
+		if (!(nodes[i].flags & TNODE_DROPPED))
+			keys[cnt++] = (struct keyed){keysort_signed(nodes[i].begin), i, 0};
 	}
 	keysort(keys, m->tmp, cnt);
 	for (uint32_t from = 0, to; from < cnt; from = to) {

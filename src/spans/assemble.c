@@ -155,8 +155,7 @@ static int part_flush(struct assembler *a, struct part *part)
 		return err_errno(&a->err, ret, "write temporary file in '%s'", a->tmp_dir);
 	part->bytes += buffer->len;
 	part->cnt += buffer->cnt;
-	buffer->len = 0;
-	buffer->cnt = 0;
+	records_clear(buffer);
 	return 0;
 }
 

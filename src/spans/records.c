@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most files hold a trace's spans side by side or nearly: what is sorted are
+ * Many files hold a trace's spans side by side: what is sorted are
  * runs of records of one trace, by the upper half of the id's hash, then,
  * for the few that share it, by hash and id.
  */
@@ -16,13 +16,20 @@
 void records_release(struct records *r)
 {
 	free(r->data);
+	vec_release(&r->runs);
 	*r = (struct records){0};
+}
+
+void records_clear(struct records *r)
+{
+	r->len = 0;
+	r->cnt = 0;
+	vec_clear(&r->runs);
 }
 
 void record_walk_release(struct record_walk *w)
 {
-	vec_release(&w->offs);
-	vec_release(&w->keys);
+	vec_release(&w->runs);
 	vec_release(&w->tmp);
 	vec_release(&w->found);
 	vec_release(&w->sorted);
@@ -33,7 +40,7 @@ void record_walk_release(struct record_walk *w)
 
 uint64_t records_cost(uint64_t bytes, uint64_t cnt)
 {
-	return bytes + cnt * (sizeof(size_t) + 2 * sizeof(struct keyed));
+	return bytes + cnt * 3 * sizeof(struct keyed);
 }
 
 uint64_t record_hash(const struct trace_id *id)
@@ -47,11 +54,27 @@ size_t record_size(const struct span *span)
 	       span->ref_cnt * sizeof(struct span_ref);
 }
 
+static void run_begin(struct records *r, const struct trace_id *trace)
+{
+	struct keyed run = {
+		.key = record_hash(trace) & ~(uint64_t)UINT32_MAX,
+		.idx = (uint32_t)r->len,
+		.pad = (uint32_t)(r->len >> 32),
+	};
+
+	vec_push(&r->runs, run);
+	r->last = *trace;
+}
+
 void records_add(struct records *r, const struct trace_id *trace, const struct span *span,
 		 const struct attr *attrs, const struct span_ref *refs)
 {
 	size_t size = record_size(span);
 	struct record *to;
+
+	if (!r->cnt || trace->lo != r->last.lo || trace->hi != r->last.hi)
+		run_begin(r, trace);
+	vec_last(&r->runs)->key++;
 
 	if (r->cap - r->len < size) {
 		r->cap = r->cap * 2 > r->len + size ? r->cap * 2 : r->len + size + (1 << 16);
@@ -76,9 +99,9 @@ bool record_is_whole(const struct record *record)
 	       record->size == record_size(&record->span);
 }
 
-static const struct record *record_at(const struct records *r, size_t off)
+static const struct record *run_at(const struct records *r, const struct keyed *run)
 {
-	return (const struct record *)(r->data + off);
+	return (const struct record *)(r->data + ((uint64_t)run->pad << 32 | run->idx));
 }
 
 static bool same_trace(const struct record *a, const struct record *b)
@@ -86,63 +109,42 @@ static bool same_trace(const struct record *a, const struct record *b)
 	return a->trace.lo == b->trace.lo && a->trace.hi == b->trace.hi;
 }
 
-static void runs_find(const struct records *r, struct record_walk *w)
+static int by_trace(const void *a, const void *b, void *records)
 {
-	const struct record *last = NULL;
-
-	vec_clear(&w->offs);
-	vec_clear(&w->keys);
-	for (size_t off = 0; off < r->len;) {
-		const struct record *record = record_at(r, off);
-
-		if (!last || !same_trace(last, record)) {
-			uint32_t run = (uint32_t)w->offs.cnt;
-			struct keyed key = {record_hash(&record->trace) >> 32, run, 0};
-
-			vec_push(&w->keys, key);
-			vec_push(&w->offs, off);
-		}
-		last = record;
-		off += record->size;
-	}
-	vec_push(&w->offs, r->len);
-}
-
-struct sorting {
-	const struct records *r;
-	const struct record_walk *w;
-};
-
-static int by_trace(const void *a, const void *b, void *ctx)
-{
-	const struct sorting *s = ctx;
-	const struct keyed *k = a, *l = b;
-	const struct record *x = record_at(s->r, s->w->offs.items[k->idx]);
-	const struct record *y = record_at(s->r, s->w->offs.items[l->idx]);
+	const struct record *x = run_at(records, a), *y = run_at(records, b);
 
 	CMP(record_hash(&x->trace), record_hash(&y->trace));
 	CMP(x->trace.hi, y->trace.hi);
 	CMP(x->trace.lo, y->trace.lo);
-	CMP(k->idx, l->idx);
+	CMP(x, y);
 	return 0;
 }
 
+static bool same_half(const struct keyed *a, const struct keyed *b)
+{
+	return a->key >> 32 == b->key >> 32;
+}
+
+/* Those that share the half of the hash are nearly always of one trace. */
 static void runs_sort(const struct records *r, struct record_walk *w)
 {
-	struct sorting s = {r, w};
-	struct keyed *keys = w->keys.items;
-	size_t cnt = w->keys.cnt;
+	size_t cnt = r->runs.cnt;
+	struct keyed *runs;
 
+	vec_reserve(&w->runs, cnt);
 	vec_reserve(&w->tmp, cnt);
-	keysort(keys, w->tmp.items, cnt);
+	runs = w->runs.items;
+	w->runs.cnt = cnt;
+	memcpy(runs, r->runs.items, cnt * sizeof(*runs));
+	keysort(runs, w->tmp.items, cnt);
 	for (size_t from = 0, to; from < cnt; from = to) {
-		const struct record *first = record_at(r, w->offs.items[keys[from].idx]);
 		bool mixed = false;
 
-		for (to = from + 1; to < cnt && keys[to].key == keys[from].key; to++)
-			mixed |= !same_trace(first, record_at(r, w->offs.items[keys[to].idx]));
+		for (to = from + 1; to < cnt && same_half(&runs[to], &runs[from]); to++)
+			mixed |= !same_trace(run_at(r, &runs[from]), run_at(r, &runs[to]));
 		if (mixed)
-			qsort_r(&keys[from], to - from, sizeof(*keys), by_trace, &s);
+			qsort_r(&runs[from], to - from, sizeof(*runs), by_trace,
+				(void *)(uintptr_t)r);
 	}
 }
 
@@ -166,11 +168,11 @@ static void found_sort(struct record_walk *w)
 	size_t cnt = w->found.cnt;
 	struct keyed *keys;
 
-	/* The runs' keys are in use: these go behind them. */
-	vec_reserve(&w->keys, w->keys.cnt + cnt);
+	/* The runs are in use: these go behind them. */
+	vec_reserve(&w->runs, w->runs.cnt + cnt);
 	vec_reserve(&w->tmp, cnt);
 	vec_reserve(&w->sorted, cnt);
-	keys = w->keys.items + w->keys.cnt;
+	keys = w->runs.items + w->runs.cnt;
 	for (size_t i = 0; i < cnt; i++)
 		keys[i] = (struct keyed){keysort_signed(w->found.items[i]->span.begin_ns),
 					 (uint32_t)i, 0};
@@ -239,13 +241,27 @@ static int trace_give(struct record_walk *w, int (*trace)(void *, const struct t
 	return trace(ctx, &whole);
 }
 
-static void run_take(const struct records *r, struct record_walk *w, uint32_t run)
-{
-	for (size_t off = w->offs.items[run]; off < w->offs.items[run + 1];) {
-		const struct record *record = record_at(r, off);
+enum { AHEAD = 12, LINE = 64, LINES = 3 };
 
+/* Runs lie far apart: memory takes longer to answer than a few of them to take. */
+static void run_fetch(const struct records *r, const struct record_walk *w, size_t run)
+{
+	const unsigned char *at;
+
+	if (run >= w->runs.cnt)
+		return;
+	at = (const unsigned char *)run_at(r, &w->runs.items[run]);
+	for (int i = 0; i < LINES; i++)
+		__builtin_prefetch(at + (ptrdiff_t)i * LINE);
+}
+
+static void run_take(const struct records *r, struct record_walk *w, const struct keyed *run)
+{
+	const struct record *record = run_at(r, run);
+
+	for (uint32_t cnt = (uint32_t)run->key; cnt > 0; cnt--) {
 		vec_push(&w->found, record);
-		off += record->size;
+		record = (const struct record *)((const char *)record + record->size);
 	}
 }
 
@@ -255,17 +271,17 @@ int records_walk(const struct records *r, struct record_walk *w,
 {
 	if (!r->len)
 		return 0;
-	runs_find(r, w);
 	runs_sort(r, w);
-	for (size_t from = 0, to; from < w->keys.cnt; from = to) {
+	for (size_t from = 0, to; from < w->runs.cnt; from = to) {
 		int err;
 
 		vec_clear(&w->found);
-		for (to = from; to < w->keys.cnt; to++) {
-			uint32_t run = w->keys.items[to].idx;
+		for (to = from; to < w->runs.cnt; to++) {
+			const struct keyed *run = &w->runs.items[to];
 
-			if (to > from && !same_trace(w->found.items[0],
-						     record_at(r, w->offs.items[run])))
+			run_fetch(r, w, to + AHEAD);
+			if (to > from && (!same_half(run, run - 1) ||
+					  !same_trace(w->found.items[0], run_at(r, run))))
 				break;
 			run_take(r, w, run);
 		}

@@ -26,9 +26,16 @@ struct records {
 	unsigned char *data;
 	size_t len, cap;
 	uint64_t cnt;
+	/*
+	 * Records of one trace side by side: key is the upper half of the id's
+	 * hash and how many there are, idx and pad are where in data.
+	 */
+	VEC(struct keyed) runs;
+	struct trace_id last;	/* of the last record */
 };
 
 void records_release(struct records *r);
+void records_clear(struct records *r);
 
 /* Memory that walking them takes, with the records themselves. */
 uint64_t records_cost(uint64_t bytes, uint64_t cnt);
@@ -44,8 +51,7 @@ uint64_t record_hash(const struct trace_id *id);
 
 /* Scratch that is used again for each part and each trace. */
 struct record_walk {
-	VEC(size_t) offs;	/* of runs of records of one trace, in the order of the data */
-	VEC(struct keyed) keys;
+	VEC(struct keyed) runs;	/* sorted, then scratch for a trace's spans */
 	VEC(struct keyed) tmp;
 	VEC(const struct record *) found;
 	VEC(const struct record *) sorted;
