@@ -109,6 +109,9 @@ struct control *control_new(const struct space *space, const struct control_opts
 	if (opts)
 		c->opts = *opts;
 	defaults_set(&c->opts);
+	c->vars.host_key = strtab_add(strings, "host");
+	c->vars.error_key = strtab_add(strings, "error");
+	c->vars.start_key = strtab_add(strings, "start time (s)");
 	space_view(space, &c->arena, &c->view);
 	points_grow(c);
 	for (uint32_t i = 0; i < c->view.point_cnt; i++) {
@@ -134,6 +137,7 @@ void control_free(struct control *c)
 		hyp_tree_free(c->trees.items[i]);
 	vec_release(&c->trees);
 	hmap_release(&c->by_type);
+	key_vars_release(&c->vars);
 	vec_release(&c->decisions);
 	vec_release(&c->located);
 	free(c->always);

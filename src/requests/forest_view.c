@@ -158,6 +158,7 @@ static void node_fill(const struct viewing *v, uint32_t node, double slow_ns,
 		.groups = groups, .group_cnt = (uint32_t)n->e.groups.cnt,
 		.other_trace_cnt = n->e.other_cnt,
 	};
+	ret->keys = hyp_keys_find(v->c, n, v->arena, &ret->key_cnt);
 	for (size_t i = 0; i < n->e.groups.cnt; i++)
 		group_fill(v, n, &n->e.groups.items[i], slow_ns, &groups[i]);
 	if (ret->group_cnt > 1)

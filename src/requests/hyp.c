@@ -47,6 +47,7 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 static void node_free(struct hyp_node *n)
 {
 	evidence_release(&n->e);
+	samples_release(&n->samples);
 	hmap_release(&n->done);
 	arena_release(&n->arena);
 	free(n->on);
@@ -162,14 +163,21 @@ struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct se
 	return c->trees.items[at];
 }
 
+static void node_count(struct control *c, struct hyp_node *n, const struct seen *s)
+{
+	evidence_add(&n->e, s);
+	hyp_keys_add(c, n, s);
+}
+
 void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 	      const struct seen *root, bool *came, bool count)
 {
 	came[0] = true;
 	if (count)
-		evidence_add(&tree->nodes.items[0]->e, root);
+		node_count(c, tree->nodes.items[0], root);
 	for (uint32_t i = 1; i + 1 < tree->nodes.cnt; i += 2) {
 		const struct hyp_node *n = tree->nodes.items[i];
+		uint32_t to = i;
 		struct seen s;
 
 		came[i] = came[i + 1] = came[n->parent];
@@ -178,14 +186,9 @@ void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 		came[i] = came[i + 1] = false;
 		if (!hyp_see(c, t, n->on, &c->scratch, &s))
 			continue;
-		if (path_has(&s.path, n->point)) {
-			came[i] = true;
-			if (count)
-				evidence_add(&tree->nodes.items[i]->e, &s);
-		} else {
-			came[i + 1] = true;
-			if (count)
-				evidence_add(&tree->nodes.items[i + 1]->e, &s);
-		}
+		to += !path_has(&s.path, n->point);
+		came[to] = true;
+		if (count)
+			node_count(c, tree->nodes.items[to], &s);
 	}
 }

@@ -17,6 +17,7 @@
 #include "requests/control.h"
 #include "requests/evidence.h"
 #include "requests/hidden.h"
+#include "requests/samples.h"
 #include "requests/search.h"
 #include "requests/space.h"
 
@@ -34,6 +35,7 @@ struct hyp_node {
 	uint32_t usual_cnt;	/* of them in this node */
 	struct arena arena;
 	struct hmap done;	/* keys of edges that are dealt with */
+	struct samples samples;	/* for what keys explain */
 };
 
 struct hyp_tree {
@@ -77,6 +79,7 @@ struct control {
 	VEC(struct control_located) located;
 	uint32_t round, round_first; /* first decision of the round at hand */
 	bool paused;
+	struct key_vars vars;
 	struct graph_stats stats;
 	uint64_t trace_cnt, bad_trace_cnt, other_type_cnt;
 };
@@ -109,6 +112,11 @@ struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct se
 /* Which nodes a trace comes through: came has room for all; seen may be NULL. */
 void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 	      const struct seen *root, bool *came, bool count);
+
+/* Keys that go with the time of a node's requests, the strongest first; in arena. */
+void hyp_keys_add(struct control *c, struct hyp_node *n, const struct seen *s);
+const struct forest_key *hyp_keys_find(const struct control *c, const struct hyp_node *n,
+				       struct arena *arena, uint32_t *ret_cnt);
 
 bool path_has(const struct cpath *p, uint32_t point);
 

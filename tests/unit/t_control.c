@@ -281,6 +281,57 @@ TEST(control_forest_holds_together_and_shutdown_leaves_nothing_on)
 	made_release(&m);
 }
 
+/* The longer the queue that the root tells of, the slower "c". */
+static const struct trace *queued(struct made *m, uint64_t id)
+{
+	struct plan p = {"s/c", 2000};
+	struct attr length = {.key = strtab_add(&m->strings, "length"), .type = ATTR_NUM};
+	struct attr noise = {.key = strtab_add(&m->strings, "noise"), .type = ATTR_NUM};
+
+	(void)chain(m, id, &p);
+	length.num = (double)(draw(id, 99) % 2000 / 100);
+	noise.num = (double)(draw(id, 5) % 100);
+	vec_push(&m->attrs, length);
+	vec_push(&m->attrs, noise);
+	m->spans.items[0].attr_cnt = 2;
+	made_trace(m);
+	m->trace.id = (struct trace_id){0, id};
+	return &m->trace;
+}
+
+TEST(control_forest_tells_the_key_that_explains)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct control *c = control_new(s, NULL, &m.points, &m.strings);
+	struct arena a = {0};
+	const struct forest_node *root;
+	struct control_round r;
+
+	for (uint64_t id = 1000; id < 1200; id++) {
+		struct arena t = {0};
+		struct trace seen;
+		bool on[64] = {0};
+
+		OK(m.points.items.cnt < 64);
+		on[point(&m, "top")] = true;
+		trace_strip(queued(&m, id), on, &m.points, &m.strings, &t, &seen);
+		control_add(c, &seen);
+		arena_release(&t);
+	}
+	control_decide(c, &r);
+	root = &control_forest(c, &a)->trees[0].nodes[0];
+	EQ_U(root->key_cnt, 1);
+	EQ_S(strtab_str(&m.strings, root->keys[0].key), "length");
+	OK(root->keys[0].numeric);
+	OK(root->keys[0].strength > 0.9 && root->keys[0].q < 1e-6);
+	EQ_U(root->keys[0].point, point(&m, "top"));
+	arena_release(&a);
+	control_free(c);
+	space_free(s);
+	made_release(&m);
+}
+
 TEST(control_paused_switches_nothing_on)
 {
 	struct made m = {0};
