@@ -441,6 +441,35 @@ static void pairs_rest(struct control *c, const bool *needed)
 	}
 }
 
+/* Says why a tracepoint goes off, unless that was said when its hypothesis was given up. */
+static void off_note(struct control *c, uint32_t point)
+{
+	const struct hyp_node *n = NULL;
+	struct forest_decision d = decision_blank(c, 0, 0, DECIDE_OFF);
+
+	for (uint32_t t = 0; t < c->trees.cnt; t++) {
+		const struct hyp_tree *tree = c->trees.items[t];
+
+		for (uint32_t i = 1; i < tree->nodes.cnt; i++) {
+			if (tree->nodes.items[i]->point != point || !tree->nodes.items[i]->present)
+				continue;
+			n = tree->nodes.items[i];
+			d.tree = t;
+			d.node = i;
+		}
+	}
+	if (!n || n->status == HYP_USELESS)
+		return;
+	d.point = point;
+	d.trace_cnt = (uint32_t)moments_cnt(&n->e.live);
+	d.mean_ns = moments_mean(&n->e.live);
+	if (c->trees.items[d.tree]->finished)
+		control_note(c, &d, "the search has ended, and it is no end of what was found");
+	else
+		control_note(c, &d, "what is looked for is in a part of the edge that it does not "
+				    "bound");
+}
+
 /* Decides anew what is on: what is always on and what open hypotheses need. */
 static void points_switch(struct control *c, struct control_round *ret)
 {
@@ -460,8 +489,10 @@ static void points_switch(struct control *c, struct control_round *ret)
 		BUG_ON(needed[p] && !c->known[p]);
 		if (needed[p] && !c->on[p])
 			on[ret->on_cnt++] = p;
-		if (!needed[p] && c->on[p])
+		if (!needed[p] && c->on[p]) {
 			off[ret->off_cnt++] = p;
+			off_note(c, p);
+		}
 		c->ever[p] |= needed[p] && !c->always[p];
 		c->on[p] = needed[p];
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "requests/hyp.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,23 @@ static void known_take(struct control *c, struct hyp_tree *t)
 	}
 }
 
+/* The most that one edge has of the variance when everything is on. */
+static double top_share(const struct control *c, const struct hyp_tree *t)
+{
+	struct evidence e = {0};
+	double top = 0;
+
+	evidence_begin(&e, c->points, (struct forest_event){FOREST_NONE, 0},
+		       (struct forest_event){FOREST_NONE, 0}, FOREST_NONE);
+	for (uint32_t i = 0; i < t->known_cnt; i++)
+		if (t->known[i].full.path.step_cnt)
+			evidence_add_usual(&e, &t->known[i].full);
+	for (uint32_t i = 1; i < moments_columns(&e.usual); i++)
+		top = fmax(top, moments_share(&e.usual, i).value);
+	evidence_release(&e);
+	return top;
+}
+
 struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 {
 	struct hyp_tree *t = xcalloc(1, sizeof(*t));
@@ -111,6 +129,7 @@ struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 	t->type = type;
 	t->barred = xcalloc(c->point_size, sizeof(*t->barred));
 	known_take(c, t);
+	t->top_share = top_share(c, t);
 	n = node_new(c, &root);
 	n->present = true;
 	vec_push(&t->nodes, n);

@@ -49,6 +49,7 @@ struct hyp_tree {
 	double top;		/* in this round: largest score that is asked or waited for */
 	double located;		/* score of what was localised */
 	double base_ns;		/* all that is to be explained, once the root told */
+	double top_share;	/* of the usual variance, with everything on: the largest edge's */
 	uint8_t mode;		/* enum hyp_mode */
 	struct arena arena;
 };
@@ -56,8 +57,11 @@ struct hyp_tree {
 enum hyp_mode {
 	MODE_UNKNOWN = 0,
 	MODE_SHIFT,		/* slower than the search space knows it: means */
-	MODE_VARIANCE,		/* shares of the variance */
-	MODE_SLOW,		/* predictable and slow: shares of the time */
+	/*
+	 * Shares of the variance, of all paths together: so a path that is always
+	 * slow is told by what the other paths do not have.
+	 */
+	MODE_VARIANCE,
 };
 
 struct control {

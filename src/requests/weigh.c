@@ -36,6 +36,8 @@
  * is the next to hold the request up when what is on the path is mended.
  */
 #define BESIDE_PART 0.5
+/* Under so many times the usual variance it is the usual variance. */
+#define VARIANCE_NEW 1.5
 /* An edge met less often in the space's traces has no usual time. */
 #define USUAL_MIN 5
 /* 97.5 % of Student's t with 15 degrees of freedom, as the shares' intervals are made. */
@@ -246,6 +248,15 @@ static double base_find(const struct weighing *w)
 	return base;
 }
 
+/* It varies as it always did, and the space's traces show that no edge has much of that. */
+static bool spread_out(const struct weighing *w)
+{
+	const struct evidence *e = &w->n->e;
+
+	return moments_cnt(&e->usual) >= w->c->opts.min_cnt && w->t->top_share < SCORE_MIN &&
+	       moments_var(&e->live) < VARIANCE_NEW * moments_var(&e->usual);
+}
+
 /*
  * Is there a problem, and of what kind.  Only the root is asked, and, as long
  * as nothing was done about it, asked again: a shift is the better lead, so
@@ -265,13 +276,12 @@ static void mode_find(struct weighing *w)
 	if (usual && on_path > SHIFT_MIN * moments_mean(&w->n->e.live))
 		return;
 	t->mode = MODE_UNKNOWN;
-	if (cv_of(&w->n->e.live) <= w->c->opts.cv_min)
+	if (cv_of(&w->n->e.live) <= w->c->opts.cv_min || spread_out(w) ||
+	    (usual && w->n->looks < LOOKS_SHIFT))
 		return;
 	t->mode = MODE_VARIANCE;
 	suspects_fill(w);
 	t->base_ns = base_find(w);
-	if (usual && w->n->looks < LOOKS_SHIFT)
-		t->mode = MODE_UNKNOWN;
 }
 
 static void ask(struct weighing *w, const struct suspect *s, struct actions *out)
@@ -347,13 +357,18 @@ static void root_weigh(struct weighing *w)
 	w->n->status = w->n->status == HYP_CALM ? HYP_OPEN : w->n->status;
 	if (w->t->mode != MODE_UNKNOWN)
 		return;
-	if (cv_of(&w->n->e.live) > w->c->opts.cv_min) {
+	if (cv_of(&w->n->e.live) > w->c->opts.cv_min && w->n->looks < LOOKS_SHIFT) {
 		wait_for_more(w, "it varies, and whether it is slower than usual is not sure");
 		return;
 	}
 	d = numbers_of(w, NULL, DECIDE_CALM);
 	w->n->status = HYP_CALM;
-	control_note(w->c, &d, "neither slower than usual nor varying: CV %.1f %%", d.cv * 100);
+	if (d.cv > w->c->opts.cv_min)
+		control_note(w->c, &d, "it varies as it always did (CV %.0f %%), with no edge that "
+				       "has %.0f %% of that", d.cv * 100, SCORE_MIN * 100);
+	else
+		control_note(w->c, &d, "neither slower than usual nor varying: CV %.1f %%",
+			     d.cv * 100);
 }
 
 /* A rare side of a hypothesis may never get enough: it is left when the other has many. */
