@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
+#include "cli/forest_file_read.h"
 #include "cli/options.h"
 #include "cli/packed_file.h"
 #include "cli/page_file.h"
@@ -49,23 +50,12 @@ static void session_release(struct session *s)
 
 /* ---- reading */
 
-static int read_one(struct session *s, const char *path, struct forest *ret, struct err *err)
-{
-	CLEANUP(buf_release) struct buf bytes = {0};
-	int code = packed_file_read(path, &bytes, err);
-
-	if (code < 0)
-		return code;
-	code = forest_read(bytes.data, bytes.len, &s->points, &s->strings, &s->cli->arena, ret,
-			   err);
-	return code < 0 ? err_prefix(err, "%s", path) : 0;
-}
-
 static int read_all(struct session *s, char **paths, size_t cnt, struct err *err)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		struct forest next, all;
-		int code = read_one(s, paths[i], &next, err);
+		int code = forest_file_read(paths[i], &s->points, &s->strings, &s->cli->arena,
+					    &next, err);
 
 		if (code < 0)
 			return code;
@@ -133,30 +123,11 @@ static int find_trace(struct session *s, struct err *err)
 
 static int walk(struct session *s, struct forest_walked *ret, struct err *err)
 {
-	struct arena *arena = &s->cli->arena;
-	struct graph_stats stats = {0};
-	struct graph graph;
-	struct cpath path;
-	uint32_t *nodes, node_cnt;
-	bool *on_path;
-	int code = graph_build(s->found, &s->points, &s->strings, arena, &graph, &stats);
+	int code = forest_walked_make(&s->forest, s->found, &s->points, &s->strings,
+				      &s->cli->arena, ret);
 
-	if (code == 0)
-		code = critical_path(&graph, &s->points, arena, &path);
 	if (code < 0)
 		return err_set(err, code, "the request has no path from its begin to its end");
-	on_path = ARENA_ARRAY(arena, bool, s->points.items.cnt + 1);
-	for (uint32_t i = 0; i < path.step_cnt; i++)
-		on_path[path.steps[i].point] = true;
-	*ret = (struct forest_walked){.id = s->found->id, .total_ns = path.total_ns,
-				      .tree = forest_find(&s->forest, graph.type_hash)};
-	if (ret->tree == FOREST_NONE)
-		return 0;
-	node_cnt = s->forest.trees[ret->tree].node_cnt;
-	nodes = ARENA_ARRAY(arena, uint32_t, node_cnt);
-	ret->node_cnt = forest_walk(&s->forest.trees[ret->tree], on_path,
-				    (uint32_t)s->points.items.cnt, nodes, node_cnt);
-	ret->nodes = nodes;
 	return 0;
 }
 

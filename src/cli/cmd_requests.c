@@ -13,11 +13,13 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
+#include "cli/forest_file_read.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/trace_files.h"
 #include "model/points.h"
 #include "report/pen.h"
+#include "report/forest_out.h"
 #include "report/requests_out.h"
 #include "requests/changes.h"
 #include "requests/requests.h"
@@ -33,7 +35,7 @@ struct key_list {
 };
 
 struct requests_cmd_opts {
-	const char *type_re, *trace_id, *diff_path, *memory;
+	const char *type_re, *trace_id, *forest_path, *diff_path, *memory;
 	double cv, slow_pct;
 	int64_t min_cnt, top;
 	struct key_list keys;
@@ -141,6 +143,8 @@ static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memo
 		return err_usage(err, "give files of spans, or - for standard input");
 	if (o->trace_id && o->diff_path)
 		return err_usage(err, "--trace and --diff are two questions: ask one");
+	if (o->forest_path && !o->trace_id)
+		return err_usage(err, "--forest shows the way of one request: give --trace ID too");
 	*ret_memory_bytes = 0;
 	if (o->memory && size_parse(o->memory, ret_memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", o->memory);
@@ -270,6 +274,30 @@ static int explain(const struct set *s, struct requests_view *v, struct err *err
 	return 0;
 }
 
+/* The way of the request through the trees of its type. */
+static int through_forest(const struct set *s, struct requests_view *v, struct err *err)
+{
+	const struct requests_cmd_opts *o = s->cli->opts;
+	struct arena *arena = &s->cli->arena;
+	struct forest *f = ARENA_NEW(arena, struct forest);
+	struct forest_walked *w = ARENA_NEW(arena, struct forest_walked);
+	struct forest_view *fv = ARENA_NEW(arena, struct forest_view);
+	int code = forest_file_read(o->forest_path, s->points, s->strings, arena, f, err);
+	bool *shown;
+
+	if (code == 0)
+		code = forest_walked_make(f, s->found, s->points, s->strings, arena, w);
+	if (code < 0)
+		return code;
+	shown = ARENA_ARRAY(arena, bool, f->tree_cnt + 1);
+	if (w->tree != FOREST_NONE)
+		shown[w->tree] = true;
+	*fv = (struct forest_view){.f = f, .points = s->points, .strings = s->strings,
+				   .path = o->forest_path, .tree_shown = shown, .walked = w};
+	v->forest = fv;
+	return 0;
+}
+
 static int show(const struct set *s, const struct set *base, struct page_file *files,
 		struct err *err)
 {
@@ -290,6 +318,8 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 	}
 	if (o->trace_id)
 		code = explain(s, &v, err);
+	if (code == 0 && o->forest_path)
+		code = through_forest(s, &v, err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		to_stdout |= files[k].to_stdout;
 	if (code == 0 && !to_stdout)
@@ -354,6 +384,9 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "trace", .metavar = "ID",
 	 .help = "why was this request slow: it against the others on its path",
 	 OPT_AT(struct requests_cmd_opts, trace_id)},
+	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
+	 .help = "with --trace: its way through a search that heldup replay wrote there",
+	 OPT_AT(struct requests_cmd_opts, forest_path)},
 	{.type = OPT_STRING, .long_name = "diff", .metavar = "GOOD",
 	 .help = "what is different from this file; the FILEs are the bad ones",
 	 OPT_AT(struct requests_cmd_opts, diff_path)},

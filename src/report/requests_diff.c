@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "report/forest_out.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
 #include "report/waterfall.h"
@@ -218,6 +219,10 @@ void requests_put_explain(const struct requests_view *v, struct pen *p)
 	}
 	pen_nl(p);
 	requests_put_waterfall(v, p, v->trace, ROWS_TEXT, "this");
+	if (v->forest) {
+		requests_put_head(p, "ITS WAY THROUGH THE SEARCH", v->forest->path);
+		forest_text(v->forest, p);
+	}
 }
 
 /* ---- JSON */
@@ -268,6 +273,34 @@ static void json_explain_waterfall(const struct requests_view *v, struct json *j
 		json_null(j);
 }
 
+/* The nodes of the search that it came through, the root first. */
+static void json_explain_forest(const struct requests_view *v, struct json *j)
+{
+	const struct forest_walked *w = v->forest ? v->forest->walked : NULL;
+
+	if (!w || w->tree == FOREST_NONE) {
+		json_knull(j, "search");
+		return;
+	}
+	json_karr(j, "search");
+	for (uint32_t i = 0; i < w->node_cnt; i++) {
+		CLEANUP(buf_release) struct buf point = {0};
+		const struct forest_node *n = &v->forest->f->trees[w->tree].nodes[w->nodes[i]];
+
+		forest_point_words(v->forest, n->point, &point);
+		json_obj(j);
+		json_ku64(j, "node", w->nodes[i]);
+		json_kstr(j, "tracepoint", buf_str(&point));
+		json_kbool(j, "present", n->present);
+		json_kstr(j, "status", forest_status_name(n->status));
+		json_ku64(j, "requests", n->trace_cnt);
+		number(j, "mean_ns", n->mean_ns, 0);
+		number(j, "cv", n->cv, 5);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 void requests_json_explain(const struct requests_view *v, struct json *j)
 {
 	const struct request_explain *x = v->explain;
@@ -294,6 +327,7 @@ void requests_json_explain(const struct requests_view *v, struct json *j)
 		json_u64(j, x->by_excess[i]);
 	json_arr_end(j);
 	json_explain_waterfall(v, j);
+	json_explain_forest(v, j);
 	json_obj_end(j);
 }
 

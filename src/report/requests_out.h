@@ -19,6 +19,7 @@
 struct arena;
 struct buf;
 struct edge_key;
+struct forest_view;
 struct edge_rank_result;
 struct json;
 struct pen;
@@ -52,6 +53,7 @@ struct requests_view {
 	/* --trace: */
 	const struct trace *trace;	/* NULL: not asked for */
 	const struct request_explain *explain;
+	const struct forest_view *forest;	/* its way through this; NULL: not asked for */
 	const struct edge_rank_result *rank;
 	/* --diff: r is what is compared with base */
 	const struct requests_diff *diff;

@@ -366,3 +366,19 @@ def test_requests_real_traces():
             for g in t["groups"] + [t["all"]]:
                 near(sum(e["latency"]["mean_ns"] for e in g["edges"]), g["latency"]["mean_ns"],
                      len(g["edges"]) + 1)
+
+
+def test_requests_show_the_way_through_a_search():
+    with Files() as f:
+        shop = Shop()
+        path, forest = f.write("a.json", shop.traces), f.path("a.forest")
+        heldup("replay", path, "--forest", forest).ended(OK)
+        trace = shop.traces[5]["traceID"]
+        data = requests_json(path, "--trace", trace, "--forest", forest)
+        check_schema(data)
+        search = data["trace"]["search"]
+        assert search and search[0]["node"] == 0 and search[0]["requests"] > 0, search
+        assert requests_json(path, "--trace", trace)["trace"]["search"] is None
+        assert "ITS WAY THROUGH THE SEARCH" in requests(path, "--trace", trace, "--forest", forest)
+        heldup("requests", path, "--forest", forest).ended(USAGE).one_line().says("--trace")
+        heldup("requests", path, "--trace", trace, "--forest", path).ended(FAILED).one_line()

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/forest_file_read.h"
+
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "cli/packed_file.h"
+#include "model/points.h"
+#include "report/forest_out.h"
+#include "requests/critical.h"
+#include "requests/forest_file.h"
+#include "requests/graph.h"
+
+int forest_file_read(const char *path, struct points *points, struct strtab *strings,
+		     struct arena *arena, struct forest *ret, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = {0};
+	int code = packed_file_read(path, &bytes, err);
+
+	if (code < 0)
+		return code;
+	code = forest_read(bytes.data, bytes.len, points, strings, arena, ret, err);
+	return code < 0 ? err_prefix(err, "%s", path) : 0;
+}
+
+int forest_walked_make(const struct forest *f, const struct trace *t, struct points *points,
+		       const struct strtab *strings, struct arena *arena,
+		       struct forest_walked *ret)
+{
+	struct graph_stats stats = {0};
+	struct graph graph;
+	struct cpath path;
+	uint32_t *nodes, node_cnt;
+	bool *on_path;
+
+	if (graph_build(t, points, strings, arena, &graph, &stats) < 0 ||
+	    critical_path(&graph, points, arena, &path) < 0)
+		return -EINVAL;
+	on_path = ARENA_ARRAY(arena, bool, points->items.cnt + 1);
+	for (uint32_t i = 0; i < path.step_cnt; i++)
+		on_path[path.steps[i].point] = true;
+	*ret = (struct forest_walked){.id = t->id, .total_ns = path.total_ns,
+				      .tree = forest_find(f, graph.type_hash)};
+	if (ret->tree == FOREST_NONE)
+		return 0;
+	node_cnt = f->trees[ret->tree].node_cnt;
+	nodes = ARENA_ARRAY(arena, uint32_t, node_cnt);
+	ret->node_cnt = forest_walk(&f->trees[ret->tree], on_path,
+				    (uint32_t)points->items.cnt, nodes, node_cnt);
+	ret->nodes = nodes;
+	return 0;
+}
