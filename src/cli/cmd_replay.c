@@ -334,7 +334,7 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	struct replay_result results[REPLAY_STRATEGIES];
 	bool wanted[REPLAY_STRATEGIES] = {0};
 	struct replay_view v = {.points = &s.points, .strings = &s.strings, .input = &s.input,
-				.results = results, .batch = opts.batch};
+				.results = results};
 	struct space_view space;
 	struct replay *r;
 	int code = chosen(o, wanted, err);
@@ -345,6 +345,7 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 		return code;
 	opts.control.earlier = s.earlier;
 	r = replay_new(&s.input, &opts);
+	v.batch = replay_batch(r);
 	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++)
 		if (wanted[i])
 			replay_run(r, (enum replay_strategy)i, &cli->arena,
@@ -397,8 +398,9 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "space", .metavar = "FILE",
 	 .help = "keep what was learnt there; if FILE is there already, use it, and add to it what "
 		 "--learn has", OPT_AT(struct replay_cmd_opts, space_path)},
-	{.type = OPT_INT, .long_name = "batch", .metavar = "N", .help = "requests in a round",
-	 .def = "100", .min = 1, .max = 1000000, OPT_AT(struct replay_cmd_opts, batch)},
+	{.type = OPT_INT, .long_name = "batch", .metavar = "N",
+	 .help = "requests in a round (default 100; without --inject a sixteenth, 20 at least)",
+	 .min = 1, .max = 1000000, OPT_AT(struct replay_cmd_opts, batch)},
 	{.type = OPT_INT, .long_name = "rounds", .metavar = "N", .help = "at most so many rounds",
 	 .def = "50", .min = 1, .max = 10000, OPT_AT(struct replay_cmd_opts, rounds)},
 	{.type = OPT_INT, .long_name = "budget", .metavar = "N",

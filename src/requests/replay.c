@@ -19,6 +19,9 @@
 enum {
 	/* Enough for a mean within some 10 % where times vary as much as they are long. */
 	BATCH = 100,
+	/* What is shown once is to last for a search, but not with fewer than are looked at. */
+	ONCE_ROUNDS = 16,
+	ONCE_BATCH_MIN = 20,
 	ROUNDS_MAX = 50,
 };
 
@@ -89,16 +92,29 @@ static void draw_order(struct replay *r)
 		r->order[i] = drawn[i].idx;
 }
 
+static void set_bounds(struct replay *r)
+{
+	size_t once = r->in.live_cnt / ONCE_ROUNDS, rounds;
+
+	if (!r->opts.rounds_max)
+		r->opts.rounds_max = ROUNDS_MAX;
+	if (!r->opts.batch && !r->in.plan)
+		r->opts.batch = once < ONCE_BATCH_MIN ? ONCE_BATCH_MIN
+				: once < BATCH ? (uint32_t)once : BATCH;
+	if (!r->opts.batch)
+		r->opts.batch = BATCH;
+	rounds = r->in.live_cnt / r->opts.batch;
+	if (!r->in.plan && rounds < r->opts.rounds_max)
+		r->opts.rounds_max = rounds ? (uint32_t)rounds : 1;
+}
+
 struct replay *replay_new(const struct replay_input *input, const struct replay_opts *opts)
 {
 	struct replay *r = xcalloc(1, sizeof(*r));
 
 	r->in = *input;
 	r->opts = opts ? *opts : (struct replay_opts){0};
-	if (!r->opts.batch)
-		r->opts.batch = BATCH;
-	if (!r->opts.rounds_max)
-		r->opts.rounds_max = ROUNDS_MAX;
+	set_bounds(r);
 	r->space = space_new(input->points, input->strings);
 	if (input->space)
 		space_merge(r->space, input->space);
@@ -130,6 +146,11 @@ void replay_free(struct replay *r)
 	space_free(r->space);
 	arena_release(&r->arena);
 	free(r);
+}
+
+uint32_t replay_batch(const struct replay *r)
+{
+	return r->opts.batch;
 }
 
 const struct space *replay_space(const struct replay *r)

@@ -10,10 +10,11 @@
  *	replay_new(&input, &opts), replay_run for each strategy, replay_free
  *
  * A round shows a strategy a batch of traces, then it decides.  The live
- * traces come in an order drawn from the seed; when all have been shown they
- * come again (as new requests of the same kind would), with other draws of
- * what is injected into them.  All strategies get the same.  Pure values:
- * the traces are the caller's, no files, no clock.
+ * traces come in an order drawn from the seed; with something to inject they
+ * come again when all have been shown, with other draws of it.  Without, the
+ * replay ends then: the same trace shown twice is no more evidence than once.
+ * All strategies get the same.  Pure values: the traces are the caller's, no
+ * files, no clock.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,7 +64,7 @@ struct replay_input {	/* borrowed until replay_free */
 };
 
 struct replay_opts {		/* a zero field means its default */
-	uint32_t batch;		/* traces in a round; 100 */
+	uint32_t batch;		/* traces in a round; 100, or see replay_batch */
 	uint32_t rounds_max;	/* 50 */
 	uint64_t seed;
 	struct control_opts control; /* strategy is replay_run's */
@@ -96,7 +97,7 @@ struct replay_truth {
 struct replay_result {
 	enum replay_strategy strategy;
 	uint32_t round_cnt;	/* until it ended */
-	bool ended;		/* by itself, not by the bound on rounds */
+	bool ended;		/* by itself, not by the bound on rounds or for want of traces */
 	bool right;		/* the felt truths are the first it located; false without any */
 	uint64_t trace_cnt;	/* shown */
 	uint64_t span_cnt;	/* in them */
@@ -123,6 +124,9 @@ void replay_free(struct replay *r);
 /* The result lives in arena. */
 void replay_run(struct replay *r, enum replay_strategy strategy, struct arena *arena,
 		struct replay_result *ret);
+
+/* Traces in a round, after the defaults. */
+uint32_t replay_batch(const struct replay *r);
 
 /* Borrowed until replay_free. */
 const struct space *replay_space(const struct replay *r);

@@ -13,7 +13,7 @@ import schema_check  # noqa: E402
 from requests import made  # noqa: E402
 
 STRATEGIES = ["hedge", "flat", "hierarchical", "random", "variance", "shift", "astraea", "all-on"]
-REQUESTS = 300
+REQUESTS = 400
 MS = 1_000_000
 
 
@@ -65,6 +65,14 @@ def test_replay_finds_what_it_slows_itself():
         assert other["strategies"][0]["slowed_ms"] != ours["slowed_ms"]
         text = heldup("replay", *args, "--strategy", "hedge").ended(OK).out
         assert "located " + f.slow in text and "round  decided" in text, text
+
+
+def test_replay_shows_a_recording_once():
+    with Files() as f:
+        for batch, rounds in (("100", 4), ("1000", 1)):
+            doc = answer(f.bad, "--learn", f.good, "--batch", batch, "--strategy", "random")
+            assert doc["strategies"][0]["rounds"] <= rounds, doc["strategies"][0]["rounds"]
+        assert answer(f.good)["batch"] == 25
 
 
 def test_replay_does_not_depend_on_the_order_of_the_file():

@@ -12,6 +12,7 @@ import math
 import random
 
 WORK_CV = 0.2           # of an operation's own work
+SIGMA = math.sqrt(math.log(1 + WORK_CV ** 2))
 NETWORK_NS = 150_000    # one way
 OPTIONAL = 0.25         # of the calls are made only in some requests
 ASIDE = 0.25            # of the steps are several calls at once
@@ -91,8 +92,7 @@ class Request:
         self.run(app.root, 10**18 + number * 10**8, None, None)
 
     def work(self, mean_ns):
-        sigma = math.sqrt(math.log(1 + WORK_CV ** 2))
-        return self.rnd.lognormvariate(math.log(mean_ns) - sigma ** 2 / 2, sigma)
+        return mean_ns * math.exp(self.rnd.gauss(-SIGMA ** 2 / 2, SIGMA))
 
     def span(self, op, name, kind, parent):
         made = {'id': '%016x' % (len(self.spans) + 1), 'service': op.service, 'name': name,

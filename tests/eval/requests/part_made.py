@@ -7,7 +7,7 @@ from requests import made
 from requests.replayed import OURS, Sums, Trouble, replay
 
 ABOUT = 'requests of a made application with a known problem'
-REQUESTS = 400          # as in the recorded files
+GOOD, BAD = 400, 800     # the bad ones are shown once, 50 in a round
 SEEDS = (1, 2, 3, 4, 5)
 MS = 1_000_000
 
@@ -64,23 +64,29 @@ def good_requests(folder, case, seed):
     """The same application's without a problem; kept for the cases that share it."""
     path = os.path.join(folder, 'good-%d-%d-%s.json' % (case.ops, seed, case.mangle and case.name))
     if not os.path.exists(path):
-        good = made.requests(made.App(seed, case.ops), REQUESTS, seed * 1000)
+        good = made.requests(made.App(seed, case.ops), GOOD, seed * 1000)
         if case.mangle:
             case.mangle(good, seed)
         made.write(good, path)
     return path
 
 
-def run_case(opts, case, seed, folder):
-    """What was to be found, and what heldup found."""
+def make(case, seed, folder):
+    """The problems, and the paths of good and bad requests; those are kept until the next."""
     app = made.App(seed, case.ops)
     problems = case.slow(app)
-    bad = made.requests(app, REQUESTS, seed * 1000 + 1, problems)
+    bad = made.requests(app, BAD, seed * 1000 + 1, problems)
     if case.mangle:
         case.mangle(bad, seed)
     path = os.path.join(folder, 'bad.json')
     made.write(bad, path)
-    doc = replay(opts, [path], '--learn', good_requests(folder, case, seed))
+    return problems, good_requests(folder, case, seed), path
+
+
+def run_case(opts, case, seed, folder):
+    """What was to be found, and what heldup found."""
+    problems, good, bad = make(case, seed, folder)
+    doc = replay(opts, [bad], '--learn', good)
     return sorted({p.op.point for p in problems}), doc
 
 
