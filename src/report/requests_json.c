@@ -217,6 +217,46 @@ static void json_edge(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
+static void json_owner(const struct requests_view *v, struct json *j,
+		       const struct request_owner *o)
+{
+	json_obj(j);
+	json_point(v, j, "tracepoint", o->point);
+	json_ku64(j, "edges", o->edge_cnt);
+	time_ns(j, "mean_ns", o->mean_ns);
+	share(j, "time_share", o->time_share);
+	share(j, "variance_share", o->share);
+	share(j, "variance_share_low", o->share_low);
+	share(j, "variance_share_high", o->share_high);
+	share(j, "trimmed_share", o->trimmed_share);
+	share(j, "tail_share", o->tail_share);
+	time_ns(j, "excess_ns", o->excess_ns);
+	json_obj_end(j);
+}
+
+/* What its paths have in common beyond their shape. */
+static void json_common(const struct requests_view *v, struct json *j,
+			const struct request_group *g)
+{
+	json_karr(j, "bins");
+	for (uint32_t i = 0; i < g->bin_cnt; i++) {
+		json_obj(j);
+		json_point(v, j, "tracepoint", g->bins[i].point);
+		json_kstr(j, "bin", strtab_str(v->strings, g->bins[i].label));
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	json_karr(j, "rules");
+	for (uint32_t i = 0; i < g->rule_cnt; i++) {
+		json_obj(j);
+		json_point(v, j, "tracepoint", g->rules[i].point);
+		json_ku64(j, "times", g->rules[i].times);
+		json_kbool(j, "holds", g->rules[i].holds);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 static void json_value(const struct requests_view *v, struct json *j, const struct key_value *x)
 {
 	json_obj(j);
@@ -302,6 +342,10 @@ static void json_group_lists(const struct requests_view *v, struct json *j,
 	for (uint32_t i = 0; i < g->edge_cnt; i++)
 		json_edge(v, j, &g->edges[i]);
 	json_arr_end(j);
+	json_karr(j, "owners");
+	for (uint32_t i = 0; i < g->owner_cnt; i++)
+		json_owner(v, j, &g->owners[i]);
+	json_arr_end(j);
 	json_order(j, "by_variance", g->by_share, g->edge_cnt);
 	json_order(j, "by_time", g->by_time, g->edge_cnt);
 	json_karr(j, "pairs");
@@ -327,6 +371,7 @@ static void json_group(const struct requests_view *v, struct json *j,
 	hash_text(j, "hash", g->hash);
 	json_kstr(j, "level", request_level_name(g->level));
 	json_ku64(j, "paths", g->path_cnt);
+	json_common(v, j, g);
 	json_kbool(j, "decided", g->decided);
 	share(j, "effective_requests", g->effective_cnt);
 	json_kbool(j, "by_outliers", g->by_outliers);
@@ -357,7 +402,7 @@ static void json_type(const struct requests_view *v, struct json *j, uint32_t ty
 	struct request_group all = *t->all;
 
 	if (v->waterfalls)	/* the page draws those of the paths, which are as many again */
-		all.edge_cnt = all.pair_cnt = all.key_cnt = 0;
+		all.edge_cnt = all.owner_cnt = all.pair_cnt = all.key_cnt = 0;
 
 	json_obj(j);
 	json_kstr(j, "name", strtab_str(v->strings, t->name));

@@ -91,6 +91,13 @@ void requests_point_words(const struct requests_view *v, uint32_t point, struct 
 void requests_edge_words(const struct requests_view *v, const struct edge_key *k,
 			 unsigned width, struct buf *out);
 
+/* Whether what runs on many edges together says more than the first edge does. */
+bool requests_by_owner(const struct request_group *g);
+
+/* "; tenant=acme in db query; through archive ask 4 times or more": common to its paths. */
+void requests_what_words(const struct requests_view *v, const struct request_group *g,
+			 struct buf *out);
+
 /* What is wrong with whom and where, one sentence. */
 void requests_problem_words(const struct requests_view *v, const struct request_problem *p,
 			    struct buf *out);

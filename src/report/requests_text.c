@@ -18,6 +18,7 @@
 
 enum {
 	EDGES_TOP = 5,
+	OWNERS_TOP = 3,
 	KEYS_TOP = 3,
 	GROUPS_TOP = 4,
 	PROBLEMS_TOP = 5,
@@ -173,26 +174,60 @@ static void put_problems(const struct requests_view *v, struct pen *p)
 
 /* ---- a group */
 
-static void put_edge(const struct requests_view *v, struct pen *p,
-		     const struct request_edge *e, bool first, bool with_variance)
+struct figures {
+	double mean_ns, time_share, share, low, high;
+};
+
+static void put_figures(struct pen *p, const struct figures *f, bool with_variance)
 {
-	CLEANUP(buf_release) struct buf name = {0};
 	char t[FMT_MAX];
 	unsigned columns = p->columns;
 
-	pen_to(p, 4);
-	requests_edge_words(v, &e->key, columns - COL_MEAN - 4, &name);
-	pen_cut(p, first ? PEN_BOLD : PEN_PLAIN, columns - COL_MEAN - 4, buf_str(&name));
-	pen_right(p, PEN_PLAIN, columns - COL_TIME, fmt_ns(t, (uint64_t)e->latency.mean_ns));
-	pen_right(p, PEN_PLAIN, columns - COL_VARIANCE, fmt_share(t, e->time_share));
+	pen_right(p, PEN_PLAIN, columns - COL_TIME, fmt_ns(t, (uint64_t)f->mean_ns));
+	pen_right(p, PEN_PLAIN, columns - COL_VARIANCE, fmt_share(t, f->time_share));
 	if (with_variance)
 		pen_right(p, PEN_BOLD, columns - COL_VARIANCE + 9,
-			  (snprintf(t, sizeof(t), "%.0f %%", 100 * e->share), t));
-	if (with_variance && isfinite(e->share_low) && isfinite(e->share_high))
+			  (snprintf(t, sizeof(t), "%.0f %%", 100 * f->share), t));
+	if (with_variance && isfinite(f->low) && isfinite(f->high))
 		pen_right(p, PEN_DIM, columns,
-			  (snprintf(t, sizeof(t), "%.0f..%.0f %%", 100 * e->share_low,
-				    100 * e->share_high), t));
+			  (snprintf(t, sizeof(t), "%.0f..%.0f %%", 100 * f->low, 100 * f->high),
+			   t));
 	pen_nl(p);
+}
+
+static void put_edge(const struct requests_view *v, struct pen *p,
+		     const struct request_edge *e, bool first, bool with_variance)
+{
+	const struct figures f = {e->latency.mean_ns, e->time_share, e->share, e->share_low,
+				  e->share_high};
+	CLEANUP(buf_release) struct buf name = {0};
+	unsigned width = p->columns - COL_MEAN - 4;
+
+	pen_to(p, 4);
+	requests_edge_words(v, &e->key, width, &name);
+	pen_cut(p, first ? PEN_BOLD : PEN_PLAIN, width, buf_str(&name));
+	put_figures(p, &f, with_variance);
+}
+
+/* Where no edge stands out, what ran on many of them together may. */
+static void put_owners(const struct requests_view *v, struct pen *p,
+		       const struct request_group *g)
+{
+	if (!requests_by_owner(g))
+		return;
+	pen_text(p, PEN_DIM, "    on all edges on which it ran");
+	pen_nl(p);
+	for (uint32_t i = 0; i < g->owner_cnt && i < OWNERS_TOP; i++) {
+		const struct request_owner *o = &g->owners[i];
+		const struct figures f = {o->mean_ns, o->time_share, o->share, o->share_low,
+					  o->share_high};
+		CLEANUP(buf_release) struct buf name = {0};
+
+		pen_to(p, 4);
+		requests_point_words(v, o->point, &name);
+		pen_cut(p, i ? PEN_PLAIN : PEN_BOLD, p->columns - COL_MEAN - 4, buf_str(&name));
+		put_figures(p, &f, true);
+	}
 }
 
 static void put_edge_heads(struct pen *p, bool with_variance)
@@ -304,8 +339,8 @@ void requests_put_waterfall(const struct requests_view *v, struct pen *p,
 	waterfall_text(&w, max_rows, p);
 }
 
-static void group_title(const struct request_type *t, uint32_t group,
-			const struct request_group *g, struct buf *out)
+static void group_title(const struct requests_view *v, const struct request_type *t,
+			uint32_t group, const struct request_group *g, struct buf *out)
 {
 	char n[FMT_MAX], s[FMT_MAX];
 
@@ -318,6 +353,7 @@ static void group_title(const struct request_type *t, uint32_t group,
 	requests_latency_words(&g->latency, out);
 	if (g->path_cnt > 1)
 		buf_printf(out, "; %u exact paths in one", g->path_cnt);
+	requests_what_words(v, g, out);
 }
 
 /* pr: the problem that this is shown for, or NULL. */
@@ -327,11 +363,12 @@ static void put_group(const struct requests_view *v, struct pen *p, const struct
 	const struct request_group *g = group == REQUEST_ALL ? t->all : &t->groups[group];
 	CLEANUP(buf_release) struct buf b = {0};
 
-	group_title(t, group, g, &b);
+	group_title(v, t, group, g, &b);
 	pen_to(p, 2);
 	pen_wrap(p, PEN_BOLD, 4, 2, buf_str(&b));
 	pen_nl(p);
 	put_edges(v, p, g, pr && pr->kind == PROBLEM_SLOW);
+	put_owners(v, p, g);
 	put_keys(v, p, g);
 	put_copies(p, g);
 }

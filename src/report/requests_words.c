@@ -13,6 +13,9 @@
 
 enum { VALUES_SHOWN = 5, NAME_MIN = 8 };
 
+/* So much more than the first edge must all edges of a tracepoint carry to be told instead. */
+static const double OWNER_AHEAD = 1.5;
+
 bool requests_type_shown(const struct requests_view *v, uint32_t type)
 {
 	return !v->type_shown || v->type_shown[type];
@@ -167,6 +170,30 @@ void requests_edge_words(const struct requests_view *v, const struct edge_key *k
 	edge_words(v, k, width, " → ", out);
 }
 
+bool requests_by_owner(const struct request_group *g)
+{
+	return g->decided && g->owner_cnt && g->owners[0].edge_cnt > 1 &&
+	       g->owners[0].share_low > 0 &&
+	       g->owners[0].share > OWNER_AHEAD * g->edges[g->by_share[0]].share;
+}
+
+void requests_what_words(const struct requests_view *v, const struct request_group *g,
+			 struct buf *out)
+{
+	for (uint32_t i = 0; i < g->bin_cnt; i++) {
+		buf_printf(out, "; %s in ", strtab_str(v->strings, g->bins[i].label));
+		requests_point_words(v, g->bins[i].point, out);
+	}
+	for (uint32_t i = 0; i < g->rule_cnt; i++) {
+		const struct path_rule *r = &g->rules[i];
+
+		buf_adds(out, r->holds ? "; through " : "; not through ");
+		requests_point_words(v, r->point, out);
+		if (r->times > 1)
+			buf_printf(out, " %u times or more", r->times);
+	}
+}
+
 static void first_edge_words(const struct requests_view *v, const struct request_problem *p,
 			     const struct request_group *g, struct buf *out)
 {
@@ -180,7 +207,13 @@ static void first_edge_words(const struct requests_view *v, const struct request
 		buf_printf(out, ", most of the extra time, %s, lies ",
 			   fmt_ns(t, e->excess_ns > 0 ? (uint64_t)e->excess_ns
 						      : (uint64_t)e->latency.mean_ns));
-	else
+	else if (requests_by_owner(g)) {
+		buf_printf(out, "; %s of the variance arises while ",
+			   fmt_share(t, g->owners[0].share));
+		requests_point_words(v, g->owners[0].point, out);
+		buf_adds(out, " runs");
+		return;
+	} else
 		buf_printf(out, "; %s of the variance lies ", fmt_share(t, e->share));
 	if (!is_inside(&e->key))
 		buf_adds(out, "between ");
