@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`heldup forest`: what replay kept is shown, walked and put together; bad files are refused."""
+import html
 import json
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
-from heldup_cli import FAILED, OK, TOP, USAGE, heldup
+from heldup_cli import FAILED, OK, TOP, USAGE, Skip, heldup
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 sys.path.insert(0, os.path.join(TOP, "tests", "eval"))
@@ -117,6 +121,57 @@ def test_forest_page_holds_the_data():
             text = f.read()
         data = text.split('id="data">', 1)[1].split("</script>", 1)[0]
         assert json.loads(data)["trees"] == answer(s.forest)["trees"]
+
+
+PROBE = """<script>addEventListener('load', () => setTimeout(() => {
+	const all = s => [...document.querySelectorAll(s)], shown = () => all('[role=treeitem]').filter(i => i.offsetParent);
+	const key = k => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: k, bubbles: true}));
+	const saw = {drawn: document.documentElement.dataset.drawn, nodes: shown().length, bars: all('.side .bar1').length,
+		wide: document.documentElement.scrollWidth > innerWidth};
+	all('[role=treeitem]')[0].querySelector('.hyp').click();
+	key('ArrowLeft');
+	saw.closed = shown().length;
+	key('ArrowRight');
+	key('ArrowDown');
+	saw.chosen = document.documentElement.dataset.node;
+	const find = document.querySelector('input[type=search]');
+	find.value = 'nothing is called so';
+	find.dispatchEvent(new Event('input'));
+	saw.found = shown().length;
+	const pre = document.createElement('pre');
+	pre.id = 'saw';
+	pre.textContent = JSON.stringify(saw);
+	document.body.append(pre);
+}, 100));</script></body>"""
+
+
+def test_forest_page_can_be_walked():
+    """In a browser, where there is one, on a narrow screen."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        raise Skip("no chromium")
+    with Search() as s:
+        page = os.path.join(s.dir.name, "page.html")
+        heldup("forest", s.forest, "--html", page).ended(OK)
+        nodes = len(answer(s.forest)["trees"][0]["nodes"])
+        with open(page, encoding="utf-8") as f:
+            text = f.read().replace("</body>", PROBE)
+        with open(page, "w", encoding="utf-8") as f:
+            f.write(text)
+        p = subprocess.run(
+            [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync",
+             "--user-data-dir=" + os.path.join(s.dir.name, "profile"), "--enable-logging=stderr",
+             "--window-size=420,900", "--virtual-time-budget=3000", "--dump-dom",
+             "file://" + page], capture_output=True, text=True, errors="replace", timeout=60)
+        errors = [line for line in p.stderr.splitlines() if "CONSOLE" in line]
+        assert not errors, errors[0][:200]
+        found = re.search(r'<pre id="saw">(.*?)</pre>', p.stdout, re.S)
+        assert found, "the page was not drawn to its end"
+        saw = json.loads(html.unescape(found.group(1)))
+        assert saw["drawn"] == "1" and saw["nodes"] == nodes, saw
+        assert saw["closed"] == 1 and saw["chosen"] == "0.1" and saw["found"] == 0, saw
+        assert saw["bars"] > 0 and not saw["wide"], saw
 
 
 def test_forest_same_search_same_bytes():
