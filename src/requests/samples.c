@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
+#include "base/keysort.h"
 #include "model/points.h"
 #include "requests/path.h"
 
@@ -93,6 +94,21 @@ static struct key_var *var_of(struct key_vars *vars, uint32_t point, uint32_t ke
 	return &vars->items.items[old];
 }
 
+/* Most variables of a request are those of others before it: found without the table. */
+static struct key_var *var_of_quick(struct key_vars *vars, uint32_t point, uint32_t key)
+{
+	uint64_t pair = (uint64_t)point << 32 | key;
+	struct key_var_near *near = &vars->near[(point * 31 + key) % KEY_VARS_NEAR];
+	struct key_var *v;
+
+	if (near->idx && near->pair == pair)
+		return &vars->items.items[near->idx - 1];
+	v = var_of(vars, point, key);
+	if (v)
+		*near = (struct key_var_near){pair, (uint64_t)(v - vars->items.items) + 1};
+	return v;
+}
+
 struct values {
 	struct sample_value items[SAMPLE_VALUES_MAX];
 	uint32_t cnt;
@@ -102,7 +118,7 @@ struct values {
 static void note(struct key_vars *vars, struct values *values, const struct span *span,
 		 uint32_t point, const struct attr *attr)
 {
-	struct key_var *v = var_of(vars, point, attr->key);
+	struct key_var *v = var_of_quick(vars, point, attr->key);
 	/* ends do not lie before begins that far: what wraps is not a length anyway */
 	int64_t ns = (int64_t)((uint64_t)span->end_ns - (uint64_t)span->begin_ns);
 	bool again = v && v->seen_no == vars->request_no;
@@ -126,12 +142,16 @@ static void note(struct key_vars *vars, struct values *values, const struct span
 		values->items[v->seen_idx].num = attr->num;
 }
 
-static int by_var(const void *a, const void *b)
+/* Ascending by variable, which are all different. */
+static void sort_values(const struct values *values, struct sample_value *to)
 {
-	const struct sample_value *x = a, *y = b;
+	struct keyed order[SAMPLE_VALUES_MAX], tmp[SAMPLE_VALUES_MAX];
 
-	CMP(x->var, y->var);
-	return 0;
+	for (uint32_t i = 0; i < values->cnt; i++)
+		order[i] = (struct keyed){.key = values->items[i].var, .idx = i};
+	keysort(order, tmp, values->cnt);
+	for (uint32_t i = 0; i < values->cnt; i++)
+		to[i] = values->items[order[i].idx];
 }
 
 /* So that getting slower in time is told as any other key is. */
@@ -165,7 +185,6 @@ static void collect(struct key_vars *vars, const struct trace *trace, struct poi
 		for (uint32_t a = 0; a < span->attr_cnt; a++)
 			note(vars, ret, span, point, &trace->attrs[span->attr_idx + a]);
 	}
-	qsort(ret->items, ret->cnt, sizeof(*ret->items), by_var);
 }
 
 uint32_t samples_add(struct samples *s, const struct trace *trace, const struct path *path,
@@ -188,10 +207,10 @@ uint32_t samples_add(struct samples *s, const struct trace *trace, const struct 
 			       .total_ns = path->total_ns,
 			       .took_ns = memcpy(at, path->took_ns, took),
 			       .edges = memcpy(at + took, path->hashes, edges),
-			       .values = memcpy(at + took + edges, values.items,
-						values.cnt * sizeof(*values.items)),
+			       .values = (struct sample_value *)(at + took + edges),
 			       .edge_cnt = path->edge_cnt,
 			       .value_cnt = values.cnt};
+	sort_values(&values, (struct sample_value *)(at + took + edges));
 	return (uint32_t)heap_put(s, new);
 }
 

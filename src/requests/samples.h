@@ -38,8 +38,16 @@ struct key_var {
 	uint64_t seen_span;
 };
 
+enum { KEY_VARS_NEAR = 1024 };
+
+struct key_var_near {
+	uint64_t pair;		/* as in by_pair */
+	uint64_t idx;		/* of the variable, and 1; 0: none */
+};
+
 struct key_vars {
 	VEC(struct key_var) items;
+	struct key_var_near near[KEY_VARS_NEAR];
 	struct hmap by_pair;
 	uint64_t request_no;
 	uint32_t host_key, error_key, start_key;	/* string ids */

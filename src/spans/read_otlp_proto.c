@@ -75,11 +75,45 @@ struct key_value {
 	struct otlp_value value;
 };
 
+/*
+ * As all SDKs write it and nothing else: the key, then the value, each with a
+ * length of one byte, and of the value a text or a number of up to 63 bits.
+ */
+static bool key_value_usual(struct pb m, struct key_value *ret)
+{
+	size_t len = pb_len(&m), key_len, rest;
+	const uint8_t *at = m.at;
+	struct pb number;
+	uint64_t v;
+
+	if (len < 6 || at[0] != PB_FIELD(1, PB_LEN) || at[1] >= 0x80 || at[1] + 5u > len)
+		return false;
+	key_len = at[1];
+	ret->key = (const char *)at + 2;
+	ret->key_len = key_len;
+	at += 2 + key_len;
+	rest = len - 2 - key_len - 2;
+	if (at[0] != PB_FIELD(2, PB_LEN) || at[1] != rest || rest < 2 || rest >= 0x80)
+		return false;
+	at += 2;
+	if (at[0] == PB_FIELD(1, PB_LEN) && at[1] == rest - 2) {
+		ret->value = (struct otlp_value){OTLP_TEXT, (const char *)at + 2, rest - 2, 0};
+		return true;
+	}
+	number = pb_bytes(at + 1, rest - 1);
+	if (at[0] != PB_FIELD(3, PB_VARINT) || !pb_varint(&number, &v) || number.at != number.end)
+		return false;
+	ret->value = (struct otlp_value){.kind = OTLP_NUM, .num = (double)(int64_t)v};
+	return true;
+}
+
 static bool key_value_fields(struct pb m, struct key_value *ret)
 {
 	struct pb_field f;
 	bool ok = true;
 
+	if (key_value_usual(m, ret))
+		return true;
 	*ret = (struct key_value){.key = ""};
 	while (ok && pb_next(&m, &f)) {
 		if (PB_FIELD(f.num, f.type) == PB_FIELD(1, PB_LEN)) {

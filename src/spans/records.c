@@ -196,8 +196,10 @@ static void span_take(struct record_walk *w, const struct record *record)
 
 	span.attr_idx = (uint32_t)w->attrs.cnt;
 	span.ref_idx = (uint32_t)w->refs.cnt;
-	for (uint32_t i = 0; i < span.attr_cnt; i++)
-		vec_push(&w->attrs, attrs[i]);
+	vec_reserve(&w->attrs, w->attrs.cnt + span.attr_cnt);
+	if (span.attr_cnt)
+		memcpy(w->attrs.items + w->attrs.cnt, attrs, span.attr_cnt * sizeof(*attrs));
+	w->attrs.cnt += span.attr_cnt;
 	for (uint32_t i = 0; i < span.ref_cnt; i++)
 		vec_push(&w->refs, refs[i]);
 	vec_push(&w->spans, span);
