@@ -594,8 +594,10 @@ static int jaeger_read(struct reading *r)
 
 static bool jaeger_matches(const char *head, size_t len)
 {
-	return head_is_json(head, len) && (head_has_key(head, len, "traceID", 5) ||
-					   head_has_key(head, len, "spanID", 5));
+	/* an answer may be empty; then its counts tell whose it is */
+	return head_is_json(head, len) &&
+	       (head_has_key(head, len, "traceID", 5) || head_has_key(head, len, "spanID", 5) ||
+		(head_has_key(head, len, "data", 1) && head_has_key(head, len, "total", 1)));
 }
 
 const struct spans_reader reader_jaeger = {SPANS_JAEGER, jaeger_matches, jaeger_read};

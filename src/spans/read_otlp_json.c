@@ -446,7 +446,8 @@ static int read_request(struct json *j, bool outermost)
 	if (!jsontok_obj(t))
 		return 0;
 	while (rc == 0 && jsontok_key(t, &key)) {
-		if (outermost && tok_is(&key, "trace"))
+		/* Tempo's answers, and those of Jaeger's newer API */
+		if (outermost && (tok_is(&key, "trace") || tok_is(&key, "result")))
 			rc = read_request(j, false);
 		if (!is_resources(&key) || !jsontok_arr(t))
 			continue;

@@ -80,11 +80,6 @@ static uint32_t last_part(struct xtrace *x, const struct tok_str *v)
 	return reading_name(x->r, v->s + skip, v->len - skip);
 }
 
-static bool is_key(const char *key, const char *name)
-{
-	return strcmp(key, name) == 0;
-}
-
 static void x_trace_id(struct xtrace *x, const struct tok_str *v)
 {
 	size_t head = v->len > ID_LEN ? v->len - ID_LEN : 0;
@@ -96,40 +91,40 @@ static void x_trace_id(struct xtrace *x, const struct tok_str *v)
 }
 
 /* A key that says who, when or after what; false: another. */
-static bool order_key(struct xtrace *x, const char *key, const struct tok_str *v)
+static bool order_key(struct xtrace *x, const struct tok_str *key, const struct tok_str *v)
 {
 	int64_t ns;
 
-	if (is_key(key, "EventID"))
+	if (tok_is(key, "EventID"))
 		x->m.span.id = decimal_id(v->s, v->len);
-	else if (is_key(key, "X-Trace"))
+	else if (tok_is(key, "X-Trace"))
 		x_trace_id(x, v);
-	else if (is_key(key, "TaskID"))
+	else if (tok_is(key, "TaskID"))
 		x->m.trace = id_trace(v->s, v->len);
-	else if (is_key(key, "ParentEventID") || is_key(key, "Edge"))
-		add_parent(x, v, key[0] == 'P');
-	else if (is_key(key, "HRT"))
+	else if (tok_is(key, "ParentEventID") || tok_is(key, "Edge"))
+		add_parent(x, v, key->s[0] == 'P');
+	else if (tok_is(key, "HRT"))
 		x->hrt_ns = time_parse(v->s, v->len, 1, &ns) && ns >= 0 ? ns : -1;
-	else if (is_key(key, "Timestamp"))
+	else if (tok_is(key, "Timestamp"))
 		x->stamp_ns = time_parse(v->s, v->len, MS, &ns) && ns >= 0 ? ns : -1;
 	else
 		return false;
 	return true;
 }
 
-static bool place_key(struct xtrace *x, const char *key, const struct tok_str *v)
+static bool place_key(struct xtrace *x, const struct tok_str *key, const struct tok_str *v)
 {
-	if (is_key(key, "Host"))
+	if (tok_is(key, "Host"))
 		x->m.span.host = reading_name(x->r, v->s, v->len);
-	else if (is_key(key, "ProcessName"))
+	else if (tok_is(key, "ProcessName"))
 		x->process = reading_name(x->r, v->s, v->len);
-	else if (is_key(key, "Agent"))
+	else if (tok_is(key, "Agent"))
 		x->agent = reading_name(x->r, v->s, v->len);
-	else if (is_key(key, "Class"))
+	else if (tok_is(key, "Class"))
 		x->class = last_part(x, v);
-	else if (is_key(key, "Source"))
+	else if (tok_is(key, "Source"))
 		x->source = reading_name(x->r, v->s, v->len);
-	else if (is_key(key, "Label"))
+	else if (tok_is(key, "Label"))
 		x->label = reading_event_name(x->r, v->s, v->len);
 	else
 		return false;
@@ -137,27 +132,27 @@ static bool place_key(struct xtrace *x, const char *key, const struct tok_str *v
 }
 
 /* Says nothing of how long something takes: its format, and one more clock. */
-static bool is_noise(const char *key)
+static bool is_noise(const struct tok_str *key)
 {
-	return is_key(key, "version") || is_key(key, "Option") || is_key(key, "NumOptions") ||
-	       is_key(key, "Cycles");
+	return tok_is(key, "version") || tok_is(key, "Option") || tok_is(key, "NumOptions") ||
+	       tok_is(key, "Cycles");
 }
 
-static void take_value(struct xtrace *x, const char *key, const struct tok_str *v)
+static void take_value(struct xtrace *x, const struct tok_str *key, const struct tok_str *v)
 {
 	if (order_key(x, key, v) || place_key(x, key, v) || is_noise(key))
 		return;
-	if (is_key(key, "Operation"))
+	if (tok_is(key, "Operation"))
 		x->operation = reading_name(x->r, v->s, v->len);
-	making_text(x->r, &x->m, reading_name(x->r, key, strlen(key)), v->s, v->len);
+	making_text(x->r, &x->m, reading_name(x->r, key->s, key->len), v->s, v->len);
 }
 
 /* A value may be a list; only that of the parents has more than one that counts. */
-static void take_values(struct xtrace *x, const char *key)
+static void take_values(struct xtrace *x, const struct tok_str *key)
 {
 	char number[NUMBER_MAX];
 	struct tok_str v;
-	bool parents = is_key(key, "ParentEventID") || is_key(key, "Edge");
+	bool parents = tok_is(key, "ParentEventID") || tok_is(key, "Edge");
 
 	if (jsontok_kind(x->t) != TOK_ARR) {
 		if (json_text(x->t, number, sizeof(number), &v))
@@ -233,8 +228,8 @@ static int take_event(struct xtrace *x)
 			x->r->stats->attr_passed_cnt++;
 			continue;
 		}
-		memcpy(key_text, key.s, key.len + 1);
-		take_values(x, key_text);
+		memcpy(key_text, key.s, key.len);
+		take_values(x, &(struct tok_str){key_text, key.len});
 	}
 	if (jsontok_broken(x->t))
 		return 0;

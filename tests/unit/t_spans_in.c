@@ -274,6 +274,31 @@ TEST(spans_no_format)
 	}
 }
 
+/* What servers put around OTLP. */
+TEST(spans_otlp_wrapped)
+{
+#define OTLP "[{'scopeSpans':[{'spans':[{'traceId':'5b8efff798038103d269b633813fc60c'," \
+	     "'spanId':'eee19b7ec3c1b174','name':'n','startTimeUnixNano':'1'," \
+	     "'endTimeUnixNano':'2'}]}]}]"
+	static const char *const rows[] = {
+		"{'resourceSpans':" OTLP "}", "{'batches':" OTLP "}",
+		"{'trace':{'resourceSpans':" OTLP "}}",
+		"{'result':{'resourceSpans':" OTLP "}}\n{'result':{'resourceSpans':[]}}\n",
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct taken t = {0};
+
+		ROW(i);
+		take_json(&t, rows[i]);
+		EQ_S(t.err.msg, "");
+		EQ_U(t.stats.format, SPANS_OTLP_JSON);
+		EQ_U(t.cnt, 1);
+		EQ_I(t.spans[0].end_ns, 2);
+		taken_release(&t);
+	}
+}
+
 TEST(spans_formats)
 {
 	for (int f = 0; f < SPANS_FORMAT_CNT; f++) {
