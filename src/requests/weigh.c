@@ -30,12 +30,15 @@
 /* After as many looks without being sure, the largest edge is taken if it is most of it. */
 #define LOOKS_MAX 6
 /* Variance that is not new is gone after when a shift has not shown in as many looks. */
-#define LOOKS_SHIFT 3
+#define LOOKS_SHIFT 5
 /*
  * What got slower beside the critical path counts for so much of its time: it
  * is the next to hold the request up when what is on the path is mended.
  */
 #define BESIDE_PART 0.5
+/* A side with under the least is left when the other has so many times the least. */
+#define RARE_WITH 20
+#define RARE_WITHOUT 4
 /* Under so many times the usual variance it is the usual variance. */
 #define VARIANCE_NEW 1.5
 /* An edge met less often in the space's traces has no usual time. */
@@ -157,19 +160,32 @@ static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 	s->p = on_path > 0 ? sequential_p(s->gain_ns, moments_mean_error(&e->live, i + 1)) : 1;
 }
 
+/*
+ * Of the covariance over the whole tree what comes from this node's requests:
+ * that inside the node, and that the node is slow as a whole by the edge.
+ */
 static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 {
 	const struct evidence *e = &w->n->e;
+	const struct beside *usual = beside_find(&e->usual_beside, e->classes.items[i].key);
+	const struct beside *live = beside_find(&e->live_beside, e->classes.items[i].key);
 	struct moments_share share = moments_share(&e->live, i + 1);
-	const struct beside *u = beside_find(&e->usual_beside, e->classes.items[i].key);
-	double var = moments_var(&e->live), cov = share.value * var;
+	double var = moments_var(&e->live), cov = share.value * var, more, between;
 
-	if (u)
-		s->usual_ns = beside_mean(u);
+	if (usual)
+		s->usual_ns = beside_mean(usual);
+	more = moments_column_mean(&e->live, i + 1) -
+	       on_path_cnt(e, i) / w->cnt * (usual ? s->usual_ns : 0);
+	between = more * (moments_mean(&e->live) - moments_mean(&w->t->nodes.items[0]->e.live));
 	if (i + 1 < moments_columns(&e->usual) && moments_var(&e->usual) < var / 2)
 		cov -= moments_cov_total(&e->usual, i + 1);
 	s->p = sequential_p(share.value, (share.high - share.low) / 2 / T_975_15);
 	s->gain_ns = cov;
+	if (more > 0 && between > cov) {
+		s->gain_ns = cov + between;
+		s->p = usual && live ? slower_p(live, usual) :
+		       sequential_p(more, moments_mean_error(&e->live, i + 1));
+	}
 }
 
 static int suspect_cmp(const void *a, const void *b, void *ctx)
@@ -371,17 +387,24 @@ static void root_weigh(struct weighing *w)
 			     d.cv * 100);
 }
 
-/* A rare side of a hypothesis may never get enough: it is left when the other has many. */
+/*
+ * A rare side of a hypothesis may never get enough: it is left when the other
+ * has many.  With the tracepoint it is waited for longer: few slow requests
+ * are what is looked for as well.
+ */
 static void few_weigh(struct weighing *w)
 {
-	bool root = w->n->parent == FOREST_NONE;
+	uint64_t other;
 
-	if (root && !w->cnt)
+	if (w->n->parent == FOREST_NONE) {
+		if (w->cnt)
+			wait_for_more(w, "too few to tell");
 		return;
-	if (!root && moments_cnt(&w->t->nodes.items[w->n->other]->e.live) >=
-			     4 * (uint64_t)w->c->opts.min_cnt)
+	}
+	other = moments_cnt(&w->t->nodes.items[w->n->other]->e.live);
+	if (other >= (uint64_t)w->c->opts.min_cnt * (w->n->present ? RARE_WITH : RARE_WITHOUT))
 		w->n->status = HYP_CALM;
-	else
+	else if (w->n->present || other < w->c->opts.min_cnt)
 		wait_for_more(w, "too few to tell");
 }
 
