@@ -198,20 +198,32 @@ static void put_decision(const struct replay_view *v, const struct forest_decisi
 	pen_nl(pen);
 }
 
+/* Waiting is what it does most and tells nothing: counted. */
 static void put_decisions(const struct replay_view *v, const struct replay_result *res,
 			  struct pen *pen)
 {
-	uint32_t shown = 0;
+	uint32_t shown = 0, waits = 0, more = 0;
 
 	if (!res->decision_cnt)
 		return;
 	pen_nl(pen);
 	pen_text(pen, PEN_HEAD, "round  decided");
 	pen_nl(pen);
-	for (uint32_t i = 0; i < res->decision_cnt && shown < DECISIONS_SHOWN; i++, shown++)
-		put_decision(v, &res->decisions[i], pen);
-	if (shown < res->decision_cnt) {
-		pen_fmt(pen, PEN_DIM, "and %u more (--json has all)", res->decision_cnt - shown);
+	for (uint32_t i = 0; i < res->decision_cnt; i++) {
+		if (res->decisions[i].kind == DECIDE_WAIT) {
+			waits++;
+		} else if (shown < DECISIONS_SHOWN) {
+			put_decision(v, &res->decisions[i], pen);
+			shown++;
+		} else {
+			more++;
+		}
+	}
+	if (waits || more) {
+		pen_fmt(pen, PEN_DIM, "%u times it waited for more requests", waits);
+		if (more)
+			pen_fmt(pen, PEN_DIM, "; %u decisions more", more);
+		pen_text(pen, PEN_DIM, " (--json has all)");
 		pen_nl(pen);
 	}
 }

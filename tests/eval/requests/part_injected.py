@@ -3,6 +3,7 @@
 import os
 
 import requests
+from requests import best
 from requests.replayed import OURS, PAPERS, Sums, Trouble, replay
 
 ABOUT = 'delays in recorded requests at each tracepoint, found by what is switched on'
@@ -30,10 +31,15 @@ def evaluate(opts, say):
     if not folder:
         say('SKIPPED: ../shared/data/traces is not there')
         return 0, 0, 0
-    total, sums, broken = Sums(), {}, 0
+    total, sums, broken, least = Sums(), {}, 0, []
     for name in FILES:
         path = os.path.join(folder, name + '-load150.jaeger.json.gz')
-        points = [p['name'] for p in replay(opts, [path], '--strategy', 'all-on')['points']]
+        known = replay(opts, [path], '--strategy', 'all-on')['points']
+        points = [p['name'] for p in known]
+        fewest = best.tracepoints(path, [p['name'] for p in known if p['always_on']])
+        if fewest is not None:
+            least.append('%s: no search for one slow operation can do with fewer than %.2f of '
+                         '%d tracepoints on average' % (name, fewest, len(points)))
         for i in range(len(points)):
             for law, injections in laws(points, i):
                 more = [a for text in injections for a in ('--inject', text)]
@@ -51,6 +57,8 @@ def evaluate(opts, say):
         for line in s.lines('%s, %s' % (name, law)):
             say(line)
     for line in total.lines('all'):
+        say(line)
+    for line in least:
         say(line)
     return judge(total, say) + (broken,)
 
