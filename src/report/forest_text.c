@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fmt.h"
@@ -280,25 +281,18 @@ static void put_decisions(const struct forest_view *v, uint32_t tree, struct pen
 
 /* ---- the whole */
 
-static bool decided_before(const struct forest *f, uint32_t i)
-{
-	for (uint32_t k = 0; k < i; k++)
-		if (f->decisions[k].kind == DECIDE_OFF &&
-		    f->decisions[k].point == f->decisions[i].point)
-			return true;
-	return false;
-}
-
 static void put_useless(const struct forest_view *v, struct pen *p)
 {
 	CLEANUP(buf_release) struct buf words = {0};
+	CLEANUP_FREE bool *told = xcalloc(v->points->items.cnt + 1, sizeof(*told));
 	size_t cnt = 0;
 
 	for (uint32_t i = 0; i < v->f->decision_cnt; i++) {
 		const struct forest_decision *d = &v->f->decisions[i];
 
-		if (d->kind != DECIDE_OFF || d->point == FOREST_NONE || decided_before(v->f, i))
+		if (d->kind != DECIDE_OFF || d->point >= v->points->items.cnt || told[d->point])
 			continue;
+		told[d->point] = true;
 		if (cnt++ >= LIST_MAX)
 			continue;
 		buf_adds(&words, cnt > 1 ? "; " : "");

@@ -31,7 +31,7 @@ struct points;
 
 enum {
 	PACKED_TEXT_MAX = 64 << 10,	/* of one text */
-	PACKED_FILE_MAX = 1 << 30,	/* of one file */
+	PACKED_FILE_MAX = 256 << 20,	/* of one file */
 };
 
 struct packer {

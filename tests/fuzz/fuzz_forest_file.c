@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bytes are what is inside of a file with a forest; head and checksum are
- * put around them.  What is accepted reads back as it is written, and can be
- * merged with itself and walked.
+ * put around them.  What is accepted reads back as it is written, can be
+ * merged with itself and shown.
  */
 #include "fuzz.h"
 
@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "model/points.h"
+#include "report/forest_out.h"
+#include "report/pen.h"
 #include "requests/forest_file.h"
 
 struct world {
@@ -38,6 +40,21 @@ static void world_release(struct world *w)
 	arena_release(&w->arena);
 }
 
+static void show(struct world *w)
+{
+	struct buf out = {0};
+	struct pen pen = {.out = &out, .columns = 100};
+	uint32_t node = 0;
+	struct forest_walked walked = {.total_ns = 1000000, .nodes = &node, .node_cnt = 1};
+	struct forest_view v = {.f = &w->forest, .points = &w->points, .strings = &w->strings,
+				.path = "fuzz", .walked = w->forest.tree_cnt ? &walked : NULL};
+
+	forest_text(&v, &pen);
+	buf_clear(&out);
+	forest_html(&v, &out);
+	buf_release(&out);
+}
+
 static void use(struct world *w)
 {
 	struct world other = {0};
@@ -52,6 +69,7 @@ static void use(struct world *w)
 	buf_clear(&two);
 	forest_write(&both, &w->points, &w->strings, &two);
 	BUG_ON(unpack(&other, &two) < 0);
+	show(w);
 	buf_release(&one);
 	buf_release(&two);
 	world_release(&other);
