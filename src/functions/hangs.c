@@ -33,7 +33,7 @@ static enum wait_api api_of(const struct appfns *fns, uint32_t stack)
 {
 	static const struct { const char *part; enum wait_api api; } rows[] = {
 		{"cond_", API_COND}, {"mutex", API_LOCK}, {"rwlock", API_LOCK},
-		{"lll_lock", API_LOCK}, {"spin_lock", API_LOCK}, {"sem_", API_LOCK},
+		{"lll_lock", API_LOCK}, {"spin_lock", API_LOCK}, {"sem_", API_COND},
 		{"pthread_join", API_COND}, {"barrier_", API_LOCK},
 	};
 	const struct stack_path *path = &fns->paths[stack];
@@ -98,7 +98,7 @@ static bool only_waits(const struct profile *p, const struct call *c)
 	return true;
 }
 
-/* Without a stack, of a futex: a mutex has an owner, a condition variable none. */
+/* Without a stack, of a futex: a mutex has an owner, what is posted or signalled none. */
 static enum wait_api api_of_wait(const struct model *m, uint32_t thread)
 {
 	const struct wait *w = pending_wait(m, thread);

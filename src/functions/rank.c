@@ -20,6 +20,7 @@
 struct sums {			/* of one function */
 	double e, e_weighted, e_self;
 	double p, p_weighted, p_self;
+	double own;		/* time without calls, harm or not, through it */
 	uint32_t seen;		/* number of the last site, plus one */
 	struct fn_evidence ev[FN_EVIDENCE_MAX];
 	uint32_t ev_cnt;
@@ -85,11 +86,24 @@ static double site_harm_ns(const struct site *s)
 	return sum;
 }
 
+/* Of the step outwards to frame i; most: gathered by the best of the frames inside it. */
+static double step_weight(const struct folder *f, const struct app_stack *st, uint32_t i,
+			  double *most)
+{
+	double own = f->sums[st->frames[i].fn].own;
+
+	if (own < GATHERS * *most)
+		return PASSES_ON;
+	*most = own;
+	return 1;
+}
+
 /* frames: innermost first; from skip on, they count as self, caller, ... */
 static void fold(struct folder *f, const struct site *site, const struct app_stack *st,
 		 uint32_t skip)
 {
 	double harm = site_harm_ns(site), weight = 1;
+	double most = skip < st->cnt ? f->sums[st->frames[skip].fn].own : 0;
 
 	f->site++;
 	for (uint32_t i = skip; i < st->cnt; i++) {
@@ -107,7 +121,26 @@ static void fold(struct folder *f, const struct site *site, const struct app_sta
 			}
 			ev_add(s, site, i == skip);
 		}
-		weight *= CALLER_WEIGHT;
+		if (site->sampled && i + 1 < st->cnt)
+			weight *= step_weight(f, st, i + 1, &most);
+		else
+			weight *= CALLER_WEIGHT;
+	}
+}
+
+/* So that fold knows what each function gathers. */
+static void fold_own(struct folder *f, const struct site *site, const struct app_stack *st)
+{
+	double all = site_harm_ns(site) + site->usual_ns;
+
+	f->site++;
+	for (uint32_t i = 0; i < st->cnt; i++) {
+		struct sums *s = &f->sums[st->frames[i].fn];
+
+		if (s->seen != f->site) {
+			s->seen = f->site;
+			s->own += all;
+		}
 	}
 }
 
@@ -286,6 +319,9 @@ static void fold_stacks(struct folder *f)
 	for (size_t i = 0; i < b->sites.cnt; i++)
 		order[i] = &b->sites.items[i];
 	qsort(order, b->sites.cnt, sizeof(struct site *), cmp_site);
+	for (size_t i = 0; i < b->sites.cnt; i++)
+		if (order[i]->sampled && order[i]->stack != NO_IDX)
+			fold_own(f, order[i], &fns->stacks[order[i]->stack]);
 	for (size_t i = 0; i < b->sites.cnt; i++)
 		fold_site(f, order[i]);
 	free(order);

@@ -17,7 +17,10 @@
  *
  * Callers count too, since the guilty one is often not the one that makes the
  * call: each step outwards weighs CALLER_WEIGHT of the step before, so main
- * does not win by being on every stack.
+ * does not win by being on every stack.  That holds for calls, which somebody
+ * made.  A sample of a clock falls into whatever helper just ran: there a step
+ * to a function that gathers more than what it called (GATHERS) weighs all, and
+ * one to a function that only passes on weighs PASSES_ON.
  *
  * Where little harm was found, where time goes counts instead: by the ratio of
  * harm to all time, see HARM_SHARE.
@@ -29,6 +32,8 @@ struct functions_result;
 struct sigs;
 
 #define CALLER_WEIGHT 0.7
+#define GATHERS 1.1
+#define PASSES_ON 0.95
 /* Harm of this part of all time counts as much as the plain cost of functions. */
 #define HARM_SHARE 0.1
 /* Where time goes is no deviation: at most so much of a score. */
