@@ -28,6 +28,9 @@
 #include "report/functions_out.h"
 #include "report/pen.h"
 #include "symbols/symbols.h"
+#include "verdict/outside.h"
+#include "verdict/verdict.h"
+#include "waits/waits.h"
 
 struct functions_cmd_opts {
 	struct select_opts select;
@@ -175,11 +178,19 @@ static int page_write_view(struct page_file *f, const struct functions_view *v, 
 	return page_file_write(f, &out, err);
 }
 
+/* Where waits were recorded beside the calls they may know of a cause outside; false if not. */
+static bool outside_of(const struct model *m, struct outside_report *ret, struct arena *arena)
+{
+	return m->wait_cnt && verdict_outside(verdict_make(m, waits_analyse(m, NULL, arena), NULL,
+							   NULL, arena), ret);
+}
+
 static int functions_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct functions_cmd_opts *o = cli->opts;
 	struct functions_opts opts = {.units = (uint8_t)o->units, .calls_only = o->calls_only};
 	struct functions_view view = {.top = (size_t)o->top, .explain = (size_t)o->explain};
+	struct outside_report outside;
 	struct model *m = NULL, *good = NULL;
 	const struct sigs *sigs = NULL;
 	int code = sigs_read(cli, &sigs, err);
@@ -194,6 +205,7 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 	if (code == 0) {
 		opts.good = good;
 		opts.total_fn_cnt = program_fn_cnt(m);
+		opts.outside = outside_of(m, &outside, &cli->arena) ? &outside : NULL;
 		view.r = functions_analyse(m, sigs, &opts, &cli->arena);
 		if (!page->to_stdout)
 			print_view(o, &view);

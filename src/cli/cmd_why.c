@@ -28,6 +28,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "store/capture.h"
+#include "verdict/outside.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
@@ -162,10 +163,13 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 
 /* NULL where no calls were recorded.  base may be NULL. */
 static const struct functions_result *functions_of(const struct model *m,
-						   const struct model *base, struct arena *arena)
+						   const struct model *base,
+						   const struct verdict *v, struct arena *arena)
 {
 	struct functions_opts opts = {.good = base && base->calls->cnt ? base : NULL};
+	struct outside_report outside;
 
+	opts.outside = verdict_outside(v, &outside) ? &outside : NULL;
 	return m->calls->cnt ? functions_analyse(m, NULL, &opts, arena) : NULL;
 }
 
@@ -190,8 +194,8 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		.model = run.model, .waits = run.waits,
 		.verdict = verdict_make(run.model, run.waits, base.model, base.waits,
 					&cli->arena),
-		.arena = &cli->arena,
-		.functions = functions_of(run.model, base.model, &cli->arena)};
+		.arena = &cli->arena};
+	a.functions = functions_of(run.model, base.model, a.verdict, &cli->arena);
 	if (run.model->stack_sum_cnt && page_file_wanted(page))
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 	if (!page->to_stdout)

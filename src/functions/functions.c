@@ -370,6 +370,8 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	units_report(a);
 	fn_units(a);
 	outside_find(&a->blame, a->r->fn_cnt ? a->r->fns[0].score : 0, &a->r->outside, a->arena);
+	if (o->outside)
+		outside_told(&a->r->outside, o->outside);
 	results_fill(a);
 	thin_find(a, sigs);
 	blame_release(&a->blame);

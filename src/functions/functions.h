@@ -37,6 +37,7 @@ struct functions_opts {
 	uint64_t total_fn_cnt;	/* functions there are in the program, 0: not known */
 	uint8_t units;		/* enum units_rule */
 	bool calls_only;	/* as if no call had a stack */
+	const struct outside_report *outside; /* as the waits tell it, NULL: they do not */
 };
 
 /* How a unit deviates from its like. */
@@ -134,6 +135,7 @@ struct outside_report {		/* the cause lies outside of the program */
 	uint64_t spread_ns;	/* between the quarters of those times */
 	double share;		/* of the harm, in calls of that kind */
 	const char *who;	/* other processes that did it, "" not known */
+	const char *words;	/* what the waits tell of it, a sentence; NULL: they do not */
 };
 
 /* What could not be told, and why. */

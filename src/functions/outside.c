@@ -174,3 +174,11 @@ void outside_find(const struct blame *b, double top_score, struct outside_report
 		ret->share = 1;
 	}
 }
+
+void outside_told(struct outside_report *r, const struct outside_report *told)
+{
+	r->kind = told->kind;
+	r->share = told->share;
+	r->who = told->who;
+	r->words = told->words;
+}

@@ -113,6 +113,10 @@ void functions_outside_words(const struct functions_result *r, struct buf *out)
 	const struct outside_report *o = &r->outside;
 	char t[FMT_MAX];
 
+	if (o->kind && o->words) {
+		buf_printf(out, "The cause lies outside: %s", o->words);
+		return;
+	}
 	switch (o->kind) {
 	case OUTSIDE_NONE:
 		return;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef VERDICT_OUTSIDE_H
+#define VERDICT_OUTSIDE_H
+/*
+ * What the verdict on waits tells those who look for guilty functions: where
+ * it is sure that a neighbour or a limit is behind most of the time, no
+ * function is.
+ */
+#include <stdbool.h>
+
+struct outside_report;
+struct verdict;
+
+/* false: nothing to tell.  Strings of *ret are the verdict's. */
+bool verdict_outside(const struct verdict *v, struct outside_report *ret);
+
+#endif /* VERDICT_OUTSIDE_H */
