@@ -178,11 +178,15 @@ static int page_write_view(struct page_file *f, const struct functions_view *v, 
 	return page_file_write(f, &out, err);
 }
 
-/* Where waits were recorded beside the calls they may know of a cause outside; false if not. */
-static bool outside_of(const struct model *m, struct outside_report *ret, struct arena *arena)
+/* Where waits were recorded beside the calls they know whether the cause is outside; else NULL. */
+static const struct outside_report *outside_of(const struct model *m, struct arena *arena)
 {
-	return m->wait_cnt && verdict_outside(verdict_make(m, waits_analyse(m, NULL, arena), NULL,
-							   NULL, arena), ret);
+	struct outside_report *told = ARENA_NEW(arena, struct outside_report);
+
+	if (!m->wait_cnt)
+		return NULL;
+	verdict_outside(verdict_make(m, waits_analyse(m, NULL, arena), NULL, NULL, arena), told);
+	return told;
 }
 
 static int functions_answer(struct cli *cli, struct page_file *page, struct err *err)
@@ -190,7 +194,6 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 	const struct functions_cmd_opts *o = cli->opts;
 	struct functions_opts opts = {.units = (uint8_t)o->units, .calls_only = o->calls_only};
 	struct functions_view view = {.top = (size_t)o->top, .explain = (size_t)o->explain};
-	struct outside_report outside;
 	struct model *m = NULL, *good = NULL;
 	const struct sigs *sigs = NULL;
 	int code = sigs_read(cli, &sigs, err);
@@ -205,7 +208,7 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 	if (code == 0) {
 		opts.good = good;
 		opts.total_fn_cnt = program_fn_cnt(m);
-		opts.outside = outside_of(m, &outside, &cli->arena) ? &outside : NULL;
+		opts.outside = outside_of(m, &cli->arena);
 		view.r = functions_analyse(m, sigs, &opts, &cli->arena);
 		if (!page->to_stdout)
 			print_view(o, &view);

@@ -169,7 +169,8 @@ static const struct functions_result *functions_of(const struct model *m,
 	struct functions_opts opts = {.good = base && base->calls->cnt ? base : NULL};
 	struct outside_report outside;
 
-	opts.outside = verdict_outside(v, &outside) ? &outside : NULL;
+	verdict_outside(v, &outside);
+	opts.outside = &outside;
 	return m->calls->cnt ? functions_analyse(m, NULL, &opts, arena) : NULL;
 }
 

@@ -37,7 +37,7 @@ struct functions_opts {
 	uint64_t total_fn_cnt;	/* functions there are in the program, 0: not known */
 	uint8_t units;		/* enum units_rule */
 	bool calls_only;	/* as if no call had a stack */
-	const struct outside_report *outside; /* as the waits tell it, NULL: they do not */
+	const struct outside_report *outside; /* as the waits tell it; NULL: there are none */
 };
 
 /* How a unit deviates from its like. */

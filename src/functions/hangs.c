@@ -10,12 +10,16 @@
 #include "model/calls.h"
 #include "model/stack.h"
 
-/* Like others that wait for work at the same place. */
-#define WEIGHT_IDLE 0.02
+/*
+ * Most threads of a server rest all window long, and one that was never woken
+ * looks the same: these are to come first only where nothing else was found.
+ * Like others that wait for work at the same place.
+ */
+#define WEIGHT_IDLE 0.002
 /* In a condition variable, and did nothing else: a pool's spare thread, or one never woken. */
-#define WEIGHT_COND 0.1
+#define WEIGHT_COND 0.01
 /* A read or a futex all window long, and nothing known of it. */
-#define WEIGHT_DOUBT 0.3
+#define WEIGHT_DOUBT 0.05
 
 /* Not making calls for so long is a spin, when the thread never did so before. */
 #define SPIN_MIN_NS UINT64_C(200000000)

@@ -177,6 +177,8 @@ void outside_find(const struct blame *b, double top_score, struct outside_report
 
 void outside_told(struct outside_report *r, const struct outside_report *told)
 {
+	if (told->kind == OUTSIDE_NONE && r->kind == OUTSIDE_ALL)
+		return; /* that is told by calls alone */
 	r->kind = told->kind;
 	r->share = told->share;
 	r->who = told->who;

@@ -20,14 +20,14 @@ static uint8_t kind_of(unsigned cls)
 	return OUTSIDE_NONE;
 }
 
-bool verdict_outside(const struct verdict *v, struct outside_report *ret)
+void verdict_outside(const struct verdict *v, struct outside_report *ret)
 {
 	const struct finding *f = v->finding_cnt ? &v->findings[0] : NULL;
 
+	*ret = (struct outside_report){.kind = OUTSIDE_NONE, .who = ""};
 	if (!f || f->conf < CONF_HIGH || f->share < MOST || !kind_of(f->cls))
-		return false;
+		return;
 	*ret = (struct outside_report){.kind = kind_of(f->cls), .share = f->share,
 				       .who = f->culprit.comm ? f->culprit.comm : "",
 				       .words = f->summary};
-	return true;
 }

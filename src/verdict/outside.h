@@ -6,12 +6,10 @@
  * it is sure that a neighbour or a limit is behind most of the time, no
  * function is.
  */
-#include <stdbool.h>
-
 struct outside_report;
 struct verdict;
 
-/* false: nothing to tell.  Strings of *ret are the verdict's. */
-bool verdict_outside(const struct verdict *v, struct outside_report *ret);
+/* Kind OUTSIDE_NONE where it is not so.  Strings of *ret are the verdict's. */
+void verdict_outside(const struct verdict *v, struct outside_report *ret);
 
 #endif /* VERDICT_OUTSIDE_H */

@@ -344,6 +344,36 @@ TEST(functions_samples_stand_in_for_stacks)
 	synth_free(c.s);
 }
 
+/* A clock falls into the helpers: the function that gathers them all is the one, not they. */
+TEST(functions_samples_in_helpers_are_the_gatherers)
+{
+	static const char *const helpers[] = {"mix;round", "copy;round", "wipe", "mix;tail"};
+	CLEANUP(arena_release) struct arena arena = {0};
+	const struct functions_result *r;
+	struct scene c;
+
+	begin(&c);
+	for (unsigned i = 0; i < 60; i++) {
+		double from;
+		char stack[96];
+
+		call(&c, NR_POLL, 5, LOOP);
+		from = c.now;
+		c.now += i % 20 == 7 ? 200 : 0.1;
+		for (unsigned k = 0; from + 5 * k < c.now; k++) {
+			snprintf(stack, sizeof(stack), "%s;derive;pass;%s;loop;main",
+				 helpers[k % 4], i % 20 == 7 ? "hash" : "serve");
+			synth_sample(c.s, 11, synth_stack(c.s, 20 + k % 4 + 4 * (i % 20 == 7),
+							  stack), from + 5 * k, 1);
+		}
+		call(&c, NR_WRITE, 0.02, WRITE);
+	}
+	r = judge_scene(&c, &arena, NULL);
+	EQ_S(r->fns[0].name, "derive");
+	OK(fn_named(r, "hash")->rank < fn_named(r, "mix")->rank);
+	synth_free(c.s);
+}
+
 /* The paper's rule cuts where another thread comes between. */
 TEST(functions_paper_units)
 {
