@@ -297,3 +297,145 @@ TEST(graph_deep_and_wide)
 		made_release(&m);
 	}
 }
+
+/* Zipkin: both halves of a call under one id, children of the server's process below its half. */
+TEST(graph_shared_ids)
+{
+	for (uint64_t seed = 0; seed < 12; seed++) {
+		struct made m = {0};
+
+		ROW(seed);
+		made_span(&m, 1, 0, "front/a", 0, 100)->kind = SPAN_SERVER;
+		made_span(&m, 2, 1, "front/b", 10, 90)->kind = SPAN_CLIENT;
+		made_span(&m, 2, 1, "back/b", 20, 80)->kind = SPAN_SERVER;
+		if (seed & 1)
+			vec_last(&m.spans)->flags = SPANF_SHARED;
+		made_span(&m, 3, 2, "back/c", 30, 70);
+		made_span(&m, 4, 2, "front/d", 12, 15);	/* the caller's own, before it sent */
+		made_span(&m, 5, 2, "cache/e", 72, 75);
+		made_shuffle(&m, seed);
+		made_path(&m);
+		EQ_S(made_steps(&m), "front/a> front/b> front/d> front/d< back/b> back/c> back/c< "
+				     "cache/e> cache/e< back/b< front/b< front/a<");
+		EQ_U(m.stats.shared_cnt, 1);
+		EQ_U(m.stats.same_id_cnt + m.stats.duplicate_cnt, 0);
+		made_release(&m);
+	}
+}
+
+TEST(graph_ids_that_are_there_twice)
+{
+	for (uint64_t seed = 0; seed < 12; seed++) {
+		struct made m = {0};
+
+		ROW(seed);
+		made_span(&m, 1, 0, "s/a", 0, 100);
+		made_span(&m, 2, 1, "s/b", 10, 40);
+		made_span(&m, 2, 1, "s/b", 10, 40);	/* the same, sent again */
+		made_span(&m, 2, 1, "s/x", 50, 90);	/* another one */
+		made_span(&m, 3, 2, "s/c", 20, 30);
+		made_shuffle(&m, seed);
+		made_path(&m);
+		EQ_S(made_steps(&m), "s/a> s/b> s/c> s/c< s/b< s/x> s/x< s/a<");
+		EQ_U(m.stats.duplicate_cnt, 1);
+		EQ_U(m.stats.same_id_cnt, 1);
+		EQ_U(m.graph.node_cnt, 8);
+		made_release(&m);
+	}
+}
+
+/* What a rule does is counted, and nothing else is. */
+TEST(graph_counts_what_it_does)
+{
+	struct made m = {0};
+
+	made_span(&m, 1, 0, "s/a", 0, 10000000);
+	made_span(&m, 2, 77, "s/b", 10, 20);
+	made_span(&m, 3, 1, "s/c", 30, 11000000);
+	made_span(&m, 4, 1, "s/d", 50, 40);
+	made_span(&m, 5, 1, "s/e", 60, 60)->flags = SPANF_OPEN;
+	made_span(&m, 6, 1, "s/f", 10000000, 10000001);
+	made_ref(&m, 99, SPAN_REF_AFTER);
+	made_span(&m, 7, 7, "s/g", 70, 80);
+	made_path(&m);
+	EQ_U(m.stats.trace_cnt, 1);
+	EQ_U(m.stats.span_cnt, 7);
+	EQ_U(m.stats.orphan_cnt, 2);
+	EQ_U(m.stats.outside_cnt, 1);
+	EQ_U(m.stats.negative_cnt, 1);
+	EQ_U(m.stats.open_cnt, 1);
+	EQ_U(m.stats.async_cnt, 1);
+	EQ_U(m.stats.ref_lost_cnt, 1);
+	EQ_U(m.stats.cycle_cnt + m.stats.raised_cnt + m.stats.join_cut_cnt, 0);
+	EQ_U(m.stats.skew_trace_cnt + m.stats.ref_backward_cnt + m.stats.extra_root_cnt, 0);
+	EQ_U(m.stats.duplicate_cnt + m.stats.same_id_cnt + m.stats.shared_cnt, 0);
+	EQ_U(m.stats.rootless_cnt, 0);
+	made_release(&m);
+}
+
+TEST(graph_hash_is_the_same_for_ever)
+{
+	struct made m = {0};
+
+	made_span(&m, 1, 0, "front/GET /cart", 0, 100);
+	made_span(&m, 2, 1, "cart/read", 10, 40);
+	made_span(&m, 3, 1, "cart/read", 50, 90);
+	made_path(&m);
+	/* What is on disk of a forest or a search space names paths by these. */
+	EQ_U(m.path.shape[CSHAPE_EXACT], UINT64_C(8863340391319734285));
+	EQ_U(m.path.shape[CSHAPE_REPEATS], UINT64_C(10491769967503331001));
+	EQ_U(m.path.shape[CSHAPE_UNORDERED], UINT64_C(13702117380297222986));
+	EQ_U(m.path.shape[CSHAPE_POINTS], UINT64_C(6116158802216544691));
+	EQ_U(m.path.shape[CSHAPE_ENTRIES], UINT64_C(13773431430657163108));
+	EQ_U(m.path.shape[CSHAPE_TYPE], UINT64_C(8244542442654442269));
+	made_release(&m);
+}
+
+/* Which of a and b come out alike at which level. */
+TEST(graph_shapes_from_exact_to_coarse)
+{
+	static const struct {
+		const char *a, *b;	/* pairs of a tracepoint and its parent, in order */
+		enum cshape from;	/* the first level at which they are the same */
+	} table[] = {
+		{"b.a. b.a.", "b.a. b.a.", CSHAPE_EXACT},
+		{"b.a. b.a.", "b.a. b.a. b.a.", CSHAPE_REPEATS},
+		{"b.a. c.a.", "c.a. b.a.", CSHAPE_UNORDERED},
+		{"b.a. c.a. b.a.", "b.a. c.a.", CSHAPE_UNORDERED},
+		{"b.a. c.b.", "b.a. c.a.", CSHAPE_POINTS},
+		{"b.a. c.a.", "b.a.", CSHAPE_ENTRIES},
+		{"b.a.", "z.a.", CSHAPE_TYPE},
+		{"a.a.", "a.a. a.a.", CSHAPE_REPEATS},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		uint64_t shape[2][CSHAPE_CNT];
+
+		ROW(i);
+		for (int side = 0; side < 2; side++) {
+			const char *at = side ? table[i].b : table[i].a;
+			struct made m = {0};
+			uint64_t ids[128] = {['a'] = 1}, id = 1;
+			int64_t end[128] = {['a'] = 1000};
+
+			made_span(&m, 1, 0, "s/a", 0, 1000);
+			for (int64_t begin = 10; *at; at += at[4] ? 5 : 4, begin += 20) {
+				char point[] = {at[0] == 'z' ? 't' : 's', '/', at[0], '\0'};
+				int64_t from = at[2] == 'a' ? begin : end[(int)at[2]] - 8;
+
+				made_span(&m, ++id, ids[(int)at[2]], point, from,
+					  at[2] == 'a' ? begin + 10 : from + 4);
+				if (at[0] == 'a')
+					continue;
+				ids[(int)at[0]] = id;
+				end[(int)at[0]] = begin + 10;
+			}
+			made_path(&m);
+			memcpy(shape[side], m.path.shape, sizeof(m.path.shape));
+			EQ_U(m.path.hash, m.path.shape[CSHAPE_EXACT]);
+			made_release(&m);
+		}
+		for (enum cshape level = 0; level < CSHAPE_CNT; level++)
+			EQ_I(shape[0][level] == shape[1][level], level >= table[i].from);
+	}
+}
