@@ -282,6 +282,8 @@ bench: all load
 	$(Q)bench/stacks
 	$(Q)bench/calls
 	$(Q)bench/spans
+	$(Q)$(MAKE) -s build/bench/forest
+	$(Q)build/bench/forest
 
 fuzz: fuzzers
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run

@@ -332,6 +332,41 @@ TEST(control_forest_tells_the_key_that_explains)
 	made_release(&m);
 }
 
+/* What is slow is slow no more when the first tracepoint is on: it is said and switched off. */
+TEST(control_gives_up_a_tracepoint_that_explains_nothing)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan slow = {"s/c", 2000}, none = {NULL, 1};
+	struct control *c = control_new(s, NULL, &m.points, &m.strings);
+	struct control_round r;
+	uint32_t first, rounds = 0;
+	bool said = false;
+
+	round_of(&m, c, &slow, 1000, 100, false, &r);
+	EQ_U(r.on_cnt, 1);
+	first = r.on[0];
+	do {
+		round_of(&m, c, &none, 2000 + 100 * rounds, 100, false, &r);
+		for (uint32_t i = 0; i < r.decision_cnt; i++)
+			said |= r.decisions[i].kind == DECIDE_OFF &&
+				r.decisions[i].point == first;
+	} while (!said && ++rounds < 20);
+	OK(said);
+	EQ_U(r.off_cnt, 1);
+	EQ_U(r.off[0], first);
+	OK(!control_wants(c, first));
+	for (uint32_t i = 0; i < r.on_cnt; i++)
+		OK(r.on[i] != first);
+	for (uint64_t i = 0; i < 20; i++) {
+		round_of(&m, c, &none, 9000 + 100 * i, 100, false, &r);
+		OK(!control_wants(c, first));
+	}
+	control_free(c);
+	space_free(s);
+	made_release(&m);
+}
+
 TEST(control_paused_switches_nothing_on)
 {
 	struct made m = {0};

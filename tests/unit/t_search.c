@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/graph.h"
+#include "requests/hidden.h"
+#include "requests/search.h"
+#include "requests/strip.h"
+#include "trace_make.h"
+#include "unit.h"
+
+enum { POINTS = 16 };
+
+struct bench {
+	struct points points;
+	struct strtab strings;
+	bool none[POINTS];
+	struct arena arena;
+};
+
+/* Tracepoints 0, 1, 2 ... are named in this order. */
+static void bench_make(struct bench *b)
+{
+	char name[4] = "a";
+
+	for (uint32_t i = 0; i < POINTS; i++, name[0]++)
+		points_add(&b->points, &b->strings, 0, strtab_add(&b->strings, name));
+}
+
+static void bench_release(struct bench *b)
+{
+	points_release(&b->points);
+	strtab_release(&b->strings);
+	arena_release(&b->arena);
+}
+
+/* "aAbB": a is entered, left, b is entered, left; the time each edge took is given. */
+static struct stretch stretch_of(struct bench *b, const char *events, const double *took)
+{
+	uint32_t cnt = (uint32_t)strlen(events);
+	struct forest_event *e = ARENA_ARRAY(&b->arena, struct forest_event, cnt + 1);
+	uint32_t *owners = ARENA_ARRAY(&b->arena, uint32_t, cnt + 1);
+	double *mean = ARENA_ARRAY(&b->arena, double, cnt + 1), *cov;
+	uint32_t stack[POINTS + 1] = {POINTS - 1}, depth = 0;
+
+	cov = ARENA_ARRAY(&b->arena, double, cnt + 1);
+	for (uint32_t i = 0; i < cnt; i++) {
+		bool exit = events[i] < 'a';
+
+		e[i].point = (uint32_t)(events[i] - (exit ? 'A' : 'a'));
+		e[i].kind = exit ? NODE_EXIT : NODE_ENTRY;
+		owners[i] = stack[depth];
+		if (exit)
+			depth--;
+		else
+			stack[++depth] = e[i].point;
+	}
+	owners[cnt] = stack[depth];
+	for (uint32_t i = 0; i <= cnt; i++)
+		mean[i] = took ? took[i] : 1000;
+	return (struct stretch){e, owners, mean, cov, cnt, 1, cnt, 1};
+}
+
+static uint32_t hedge(struct bench *b, const char *events, const double *took, const bool *barred,
+		      double fresh, struct pick *ret)
+{
+	struct stretch s = stretch_of(b, events, took);
+	struct stretches ways = {{POINTS - 1, NODE_ENTRY}, &s, 1, 1};
+	struct search search = {.points = &b->points, .strings = &b->strings,
+				.barred = barred ? barred : b->none, .fresh = fresh};
+
+	if (took)
+		memcpy(s.cov, took, sizeof(*took) * (s.event_cnt + 1));
+	search_hedge(&search, &ways, &b->arena, ret);
+	return ret->point;
+}
+
+TEST(search_hedge_picks_what_leaves_least)
+{
+	struct bench b = {0};
+	double last[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1000, 1};
+	bool barred[POINTS] = {0};
+	struct pick p;
+
+	bench_make(&b);
+	EQ_U(hedge(&b, "", NULL, NULL, 1, &p), FOREST_NONE);
+	EQ_U(p.hidden_cnt, 0);
+	EQ_U(hedge(&b, "aA", NULL, NULL, 1, &p), 0);
+	NEAR(p.cost, 1, 1e-9);
+	/* One after the other: the middle one cuts off most. */
+	EQ_U(hedge(&b, "aAbBcC", NULL, NULL, 1, &p), 1);
+	EQ_U(p.hidden_cnt, 3);
+	OK(p.cost > 1 && p.cost < 3);
+	/* All that varied was in f, so that it alone is worth its price. */
+	EQ_U(hedge(&b, "aAbBcCdDeEfF", last, NULL, 0, &p), 5);
+	OK(p.cost < 1.1);
+	/* What was barred is as if it were not there. */
+	barred[1] = true;
+	OK(hedge(&b, "aAbBcC", NULL, barred, 1, &p) != 1);
+	EQ_U(p.hidden_cnt, 2);
+	bench_release(&b);
+}
+
+TEST(search_hedge_guesses_where_tables_would_be_too_large)
+{
+	struct bench b = {0};
+	char events[2 * SEARCH_EXACT_MAX + 1] = "";
+	struct pick p;
+
+	bench_make(&b);
+	/* a many times, then one b in the middle, then c many times. */
+	for (int i = 0; i < SEARCH_EXACT_MAX; i++)
+		events[i] = i % 2 ? 'A' : 'a';
+	memcpy(events + SEARCH_EXACT_MAX, "bB", 3);
+	OK(hedge(&b, events, NULL, NULL, 1, &p) < 2);
+	EQ_U(p.hidden_cnt, 2);
+	OK(p.cost >= 1);
+	bench_release(&b);
+}
+
+/* p calls a (which calls b), c, d (which calls e), f. */
+static const struct space_step steps[] = {
+	{.point = 15, .kind = NODE_ENTRY, .parent = UINT32_MAX},
+	{.point = 0, .kind = NODE_ENTRY, .parent = 0},
+	{.point = 1, .kind = NODE_ENTRY, .parent = 1},
+	{.point = 1, .kind = NODE_EXIT, .parent = 1},
+	{.point = 0, .kind = NODE_EXIT, .parent = 0},
+	{.point = 2, .kind = NODE_ENTRY, .parent = 0},
+	{.point = 2, .kind = NODE_EXIT, .parent = 0},
+	{.point = 3, .kind = NODE_ENTRY, .parent = 0},
+	{.point = 4, .kind = NODE_ENTRY, .parent = 7},
+	{.point = 4, .kind = NODE_EXIT, .parent = 7},
+	{.point = 3, .kind = NODE_EXIT, .parent = 0},
+	{.point = 15, .kind = NODE_EXIT, .parent = UINT32_MAX},
+};
+static const struct space_path path = {.steps = steps, .step_cnt = 12};
+
+TEST(search_flat_and_hierarchical_take_the_middle)
+{
+	struct bench b = {0};
+	struct search s = {.barred = b.none};
+	bool on[POINTS] = {0};
+	struct pick p;
+
+	/* Of a b c d e the third, of the children a c d the second. */
+	search_flat(&s, &path, 0, 11, on, &p);
+	EQ_U(p.point, 2);
+	EQ_U(p.hidden_cnt, 5);
+	search_hierarchical(&s, &path, 0, 11, on, &p);
+	EQ_U(p.point, 2);
+	EQ_U(p.hidden_cnt, 3);
+	on[2] = true;
+	/* After c: d and e by what happens, d alone by who calls. */
+	search_flat(&s, &path, 6, 11, on, &p);
+	EQ_U(p.hidden_cnt, 2);
+	search_hierarchical(&s, &path, 6, 11, on, &p);
+	EQ_U(p.point, 3);
+	EQ_U(p.hidden_cnt, 1);
+	on[3] = true;
+	/* Inside d: e for both; between d and the end of p nothing. */
+	search_hierarchical(&s, &path, 7, 10, on, &p);
+	EQ_U(p.point, 4);
+	search_flat(&s, &path, 10, 11, on, &p);
+	EQ_U(p.point, FOREST_NONE);
+	search_hierarchical(&s, &path, 10, 11, on, &p);
+	EQ_U(p.point, FOREST_NONE);
+}
+
+/* The whole trace, and as it is with all but top and last off. */
+TEST(hidden_finds_what_is_between_and_how_long)
+{
+	struct made m = {0};
+	struct known known = {0};
+	struct seen stripped = {0};
+	struct trace t;
+	struct stretches ways;
+	bool on[8] = {0};
+	struct hidden_query q = {.known = &known, .stripped = &stripped, .known_cnt = 1,
+				 .on = on, .points = &m.points};
+
+	made_span(&m, 1, 0, "s/top", 0, 100);
+	made_span(&m, 2, 1, "s/first", 10, 40);
+	made_span(&m, 3, 2, "s/inner", 15, 30);
+	made_span(&m, 4, 1, "s/last", 60, 90);
+	made_path(&m);
+	known.full = (struct seen){made_trace(&m), m.graph, m.path};
+	known_begin(&known);
+	q.from = (struct forest_event){m.path.steps[0].point, NODE_ENTRY};
+	q.to = (struct forest_event){m.path.steps[5].point, NODE_ENTRY};
+	q.owner = q.from.point;
+	on[q.from.point] = on[q.to.point] = true;
+	trace_strip(known.full.trace, on, &m.points, &m.strings, &m.arena, &t);
+	stripped.trace = &t;
+	EQ_I(graph_build(&t, &m.points, &m.strings, &m.arena, &stripped.graph, &m.stats), 0);
+	critical_path(&stripped.graph, &m.points, &m.arena, &stripped.path);
+	hidden_find(&q, &m.arena, &ways);
+	EQ_U(ways.cnt, 1);
+	EQ_U(ways.items[0].event_cnt, 4);
+	EQ_U(ways.items[0].events[1].point, m.path.steps[2].point);
+	EQ_U(ways.items[0].owners[1], m.path.steps[1].point);
+	EQ_U(ways.items[0].owners[4], q.from.point);
+	NEAR(ways.items[0].mean_ns[0], 10, 0);
+	NEAR(ways.items[0].mean_ns[2], 15, 0);
+	NEAR(ways.items[0].mean_ns[4], 20, 0);
+	/* Nothing is hidden in the last. */
+	q.from = q.to;
+	q.to.kind = NODE_EXIT;
+	q.owner = q.to.point;
+	hidden_find(&q, &m.arena, &ways);
+	EQ_U(ways.cnt, 1);
+	EQ_U(ways.items[0].event_cnt, 0);
+	known_release(&known);
+	made_release(&m);
+}
