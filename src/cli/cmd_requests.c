@@ -198,10 +198,16 @@ static int set_read(struct set *s, enum edge_rank_side side, char **paths, size_
 	s->requests = requests_new(&opts, s->strings, s->points);
 	code = trace_files_read(paths, cnt, &how, s->strings, &sink, &s->cli->arena, &s->input,
 				err);
-	if (code < 0)
-		return code;
-	s->result = requests_finish(s->requests, &s->cli->arena);
-	return 0;
+	return code < 0 ? code : 0;
+}
+
+static void finish(struct set *base, struct set *set)
+{
+	if (base->requests) {
+		requests_pair(base->requests, set->requests);
+		base->result = requests_finish(base->requests, &base->cli->arena);
+	}
+	set->result = requests_finish(set->requests, &set->cli->arena);
 }
 
 /* ---- answering */
@@ -347,6 +353,8 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 		code = set_read(&base, EDGE_RANK_GOOD, &base_path, 1, memory_bytes, err);
 	if (code == 0)
 		code = set_read(&set, EDGE_RANK_BAD, paths, cnt, memory_bytes, err);
+	if (code == 0)
+		finish(&base, &set);
 	if (code == 0 && !set.result->stats.trace_cnt)
 		code = err_set(err, -ENODATA, "no whole request was read");
 	if (code == 0)

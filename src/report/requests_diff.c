@@ -101,6 +101,20 @@ static void put_path_change(const struct requests_view *v, struct pen *p,
 	pen_nl(p);
 }
 
+/* Not where one of the two is next to nothing: then the edges say it all. */
+static void put_why(struct pen *p, const struct type_change *c)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	char t[FMT_MAX], u[FMT_MAX];
+
+	if (fabs(c->other_paths_ns) <= 0.1 * fabs(c->delta_ns))
+		return;
+	buf_printf(&b, "%s of it since requests take other paths, %s since the same paths take "
+		   "longer or shorter", signed_ns(t, c->other_paths_ns),
+		   signed_ns(u, c->same_paths_ns));
+	requests_put_line(p, PEN_PLAIN, buf_str(&b));
+}
+
 static void put_type_change(const struct requests_view *v, struct pen *p,
 			    const struct type_change *c)
 {
@@ -119,6 +133,7 @@ static void put_type_change(const struct requests_view *v, struct pen *p,
 		   signed_ns(low, c->low_ns), signed_ns(high, c->high_ns));
 	requests_put_head(p, strtab_str(v->strings, bad->name), "");
 	requests_put_line(p, PEN_BOLD, buf_str(&b));
+	put_why(p, c);
 	heads(p, "good", "bad");
 	for (uint32_t i = 0; i < c->edge_cnt && i < EDGES_TOP; i++)
 		put_edge_change(v, p, &c->edges[i], i == 0);
@@ -356,6 +371,8 @@ static void json_type_change(const struct requests_view *v, struct json *j,
 	json_kstr(j, "in", c->good_type == REQUEST_ALL ? "bad"
 			   : c->bad_type == REQUEST_ALL ? "good" : "both");
 	number(j, "delta_ns", c->delta_ns, 0);
+	number(j, "other_paths_ns", c->other_paths_ns, 0);
+	number(j, "same_paths_ns", c->same_paths_ns, 0);
 	number(j, "low_ns", c->low_ns, 0);
 	number(j, "high_ns", c->high_ns, 0);
 	json_karr(j, "edges");

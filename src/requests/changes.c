@@ -140,6 +140,26 @@ static void paths_change(const struct request_type *good, const struct request_t
 	c->path_cnt = kept;
 }
 
+static double group_mean(const struct request_type *t, uint32_t group)
+{
+	return group == REQUEST_ALL ? t->all->latency.mean_ns : t->groups[group].latency.mean_ns;
+}
+
+static void split_delta(const struct request_type *good, const struct request_type *bad,
+			struct type_change *c)
+{
+	for (uint32_t i = 0; i < c->path_cnt; i++) {
+		const struct path_change *p = &c->paths[i];
+		double was = p->good_group == REQUEST_ALL ? group_mean(bad, p->bad_group)
+							  : group_mean(good, p->good_group);
+
+		c->other_paths_ns += (p->bad_share - p->good_share) *
+				     (was - group_mean(good, REQUEST_ALL));
+		if (p->good_group != REQUEST_ALL && p->bad_group != REQUEST_ALL)
+			c->same_paths_ns += p->bad_share * (group_mean(bad, p->bad_group) - was);
+	}
+}
+
 static uint32_t type_find(const struct requests_result *r, uint64_t hash)
 {
 	for (uint32_t i = 0; i < r->type_cnt; i++)
@@ -161,8 +181,8 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 	change_bounds(c->delta_ns, mean_error2(&good->all->latency) +
 		      mean_error2(&bad->all->latency), &c->low_ns, &c->high_ns);
 	edges_change(good->all, bad->all, c, arena);
-	if (good->group_cnt && bad->group_cnt && good->groups[0].level == bad->groups[0].level)
-		paths_change(good, bad, c, arena);
+	paths_change(good, bad, c, arena);
+	split_delta(good, bad, c);
 }
 
 struct ordered {

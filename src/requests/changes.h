@@ -38,7 +38,12 @@ struct type_change {
 	double low_ns, high_ns;
 	const struct edge_change *edges;	/* greatest change first */
 	uint32_t edge_cnt;
-	/* greatest change of share first; none where the two tell paths apart differently */
+	/*
+	 * delta is the sum of both: of requests that take other paths than
+	 * before, and of paths that take longer than before.
+	 */
+	double other_paths_ns, same_paths_ns;
+	/* greatest change of share first */
 	const struct path_change *paths;
 	uint32_t path_cnt;
 };
@@ -49,7 +54,7 @@ struct requests_diff {
 	uint32_t type_cnt;
 };
 
-/* Both made with the same string table and points.  The answer lives in arena. */
+/* Of a pair (requests_pair).  The answer lives in arena. */
 const struct requests_diff *requests_diff(const struct requests_result *good,
 					  const struct requests_result *bad,
 					  struct arena *arena);

@@ -14,15 +14,6 @@
 #include "requests/keys.h"
 #include "requests/requests_int.h"
 
-static uint64_t type_cnt(const struct type *type)
-{
-	uint64_t cnt = 0;
-
-	VEC_FOREACH(&type->leaves, leaf)
-		cnt += (*leaf)->acc.cnt;
-	return cnt;
-}
-
 static struct acc *merged(struct type *type, struct leaf *const *leaves, uint32_t cnt)
 {
 	struct acc *acc;
@@ -208,6 +199,24 @@ static uint32_t name_of(const struct requests *r, const struct type *type)
 	return id;
 }
 
+/* The levels stay those of the type itself. */
+static void cut_as_united(const struct requests *r, struct type *type, struct arena *arena,
+			  struct cut *cut)
+{
+	struct requests_opts opts = r->opts;
+	struct cut united;
+
+	opts.min_cnt = type->united_min_cnt;
+	cut_type(type->united, r->points, &opts, arena, &united);
+	cut_translate(type, &united);
+	cut->groups.cnt = 0;
+	VEC_FOREACH(&united.groups, g)
+		vec_push(&cut->groups, *g);
+	cut_release(&united);
+	type_free(type->united);
+	type->united = NULL;
+}
+
 static void fill_type(struct making *m, struct type *type, struct request_type *ret)
 {
 	const struct requests *r = m->r;
@@ -221,6 +230,8 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 		acc_merge(&type->all, &(*leaf)->acc);
 	acc_settle(&type->all);
 	cut_type(type, r->points, &r->opts, arena, &cut);
+	if (type->united)
+		cut_as_united(r, type, arena, &cut);
 	ret->point = type->point;
 	ret->name = name_of(r, type);
 	ret->hash = type->hash;

@@ -35,14 +35,26 @@ void type_forget_answer(struct type *type)
 	vec_release(&type->groups);
 }
 
-static void type_free(struct type *type)
+void type_free(struct type *type)
 {
+	if (!type)
+		return;
+	type_free(type->united);
 	type_forget_answer(type);
 	VEC_FOREACH(&type->leaves, leaf)
 		leaf_free(*leaf);
 	vec_release(&type->leaves);
 	hmap_release(&type->by_shape);
 	free(type);
+}
+
+uint64_t type_cnt(const struct type *type)
+{
+	uint64_t cnt = 0;
+
+	VEC_FOREACH(&type->leaves, leaf)
+		cnt += (*leaf)->acc.cnt;
+	return cnt;
 }
 
 struct requests *requests_new(const struct requests_opts *opts, struct strtab *strings,
@@ -114,7 +126,7 @@ static struct type *type_of(struct requests *r, const struct graph *graph)
 	return type;
 }
 
-static struct leaf *leaf_of(struct type *type, const uint64_t *shape)
+struct leaf *leaf_of(struct type *type, const uint64_t *shape)
 {
 	struct leaf *leaf;
 	uint64_t idx;
@@ -153,8 +165,7 @@ static uint32_t summed_columns(const struct leaf *leaf)
 	return leaf->acc.cnt > ACC_RAW ? (uint32_t)leaf->acc.keys.cnt : 0;
 }
 
-/* All leaves of the type one level coarser; in an order that is always the same. */
-static void coarsen(struct requests *r, struct type *type)
+void coarsen(struct requests *r, struct type *type)
 {
 	struct type old = *type;
 

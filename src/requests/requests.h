@@ -84,6 +84,13 @@ void requests_add(struct requests *r, const struct trace *trace);
 /* The answer over all that was added so far; more may be added, and asked for, after it. */
 const struct requests_result *requests_finish(struct requests *r, struct arena *arena);
 
+/*
+ * Before both are asked for an answer, after all was added: paths are put
+ * together to groups in the same way in both, so that groups of the same hash
+ * hold the same paths.  Both have the same opts, strings and points.
+ */
+void requests_pair(struct requests *good, struct requests *bad);
+
 struct explain_edge {		/* one edge of one request against its group's */
 	struct edge_key key;
 	uint32_t edge;		/* index of the group's edge; REQUEST_ALL: it has none such */

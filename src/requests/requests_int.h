@@ -48,6 +48,8 @@ struct type {
 	VEC(struct leaf *) leaves;
 	uint32_t column_cnt;		/* of leaves that are summed up */
 	struct hmap by_shape;		/* to index of leaf */
+	struct type *united;		/* for the next answer, with another set's: pair.c */
+	uint32_t united_min_cnt;	/* members of its groups, in both */
 	struct acc all;			/* of the last answer */
 	VEC(struct acc *) groups;	/* of the last answer, by group; owned where made */
 	VEC(struct acc *) owned;
@@ -88,6 +90,20 @@ void leaves_sort(struct type *type);
 
 /* Frees what the last answer left in the type. */
 void type_forget_answer(struct type *type);
+
+uint64_t type_cnt(const struct type *type);
+
+/* NULL is fine. */
+void type_free(struct type *type);
+
+/* The leaf of the shape at the type's level, added if there is none. */
+struct leaf *leaf_of(struct type *type, const uint64_t *shape);
+
+/* All leaves of the type one level coarser; in an order that is always the same. */
+void coarsen(struct requests *r, struct type *type);
+
+/* From leaves of type->united to those of type; groups it has none of are gone. */
+void cut_translate(const struct type *type, struct cut *cut);
 
 /* tolerant.c: all but the structs themselves lives in arena. */
 void cut_type(const struct type *type, const struct points *points,

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "base/arena.h"
+#include "requests/changes.h"
+#include "requests/requests.h"
+
+#include "req_make.h"
+#include "unit.h"
+
+struct mix {
+	uint64_t cnt, far_every;	/* one in far_every goes to the archive */
+	int64_t far_us;
+	uint32_t rare;			/* asks one of so many more services, by chance */
+};
+
+static struct requests *make(struct req_maker *m, const struct mix *mix, uint64_t first_id)
+{
+	static const char *const rare[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+	struct requests *r = requests_new(NULL, &m->strings, &m->points);
+
+	for (uint64_t i = 1; i <= mix->cnt; i++) {
+		int64_t at = 1000 + req_random(m, 500);
+		bool far = i % mix->far_every == 0;
+		uint64_t root;
+
+		req_begin(m, first_id + i);
+		root = req_span(m, 0, "front", "GET /doc", 0, 0);
+		req_span(m, root, far ? "archive" : "cache", "read", 500,
+			 at + (far ? mix->far_us : 2000));
+		at += far ? mix->far_us : 2000;
+		for (uint32_t k = 0; k < (mix->rare ? 3 : 0); k++, at += 110)
+			req_span(m, root, rare[req_random(m, mix->rare)], "note", at + 10,
+				 at + 100);
+		m->spans.items[0].end_ns = (at + 300) * 1000;
+		requests_add(r, req_trace(m));
+	}
+	return r;
+}
+
+static double near(double got, double want, double off)
+{
+	return fabs(got - want) <= off;
+}
+
+/* Twice as many go to the archive, which takes 5 ms longer. */
+TEST(changes_of_paths_and_of_time)
+{
+	const struct mix before = {.cnt = 400, .far_every = 4, .far_us = 30000};
+	const struct mix after = {.cnt = 600, .far_every = 2, .far_us = 35000};
+	struct req_maker m = {.random = 3};
+	struct requests *good = make(&m, &before, 0), *bad = make(&m, &after, 10000);
+	struct arena arena = {0};
+	const struct requests_result *g, *b;
+	const struct type_change *c;
+
+	requests_pair(good, bad);
+	g = requests_finish(good, &arena);
+	b = requests_finish(bad, &arena);
+	c = &requests_diff(g, b, &arena)->types[0];
+	OK(near(c->delta_ns, 0.25 * 28e6 + 0.5 * 5e6, 0.2e6));
+	OK(near(c->other_paths_ns, 0.25 * 28e6, 0.2e6));
+	OK(near(c->same_paths_ns, 0.5 * 5e6, 0.2e6));
+	OK(near(c->other_paths_ns + c->same_paths_ns, c->delta_ns, 1));
+	EQ_U(c->path_cnt, 2);
+	requests_free(good);
+	requests_free(bad);
+	arena_release(&arena);
+	req_release(&m);
+}
+
+/* Paths that are rare in one set and frequent in the other are the same groups in both. */
+TEST(changes_see_no_new_paths_where_there_are_none)
+{
+	const struct mix before = {.cnt = 200, .far_every = 4, .far_us = 30000, .rare = 8};
+	const struct mix after = {.cnt = 20000, .far_every = 4, .far_us = 30000, .rare = 8};
+	struct req_maker m = {.random = 5};
+	struct requests *good = make(&m, &before, 0), *bad = make(&m, &after, 100000);
+	struct arena arena = {0};
+	const struct requests_result *g, *b;
+	const struct type_change *c;
+	double new = 0;
+
+	requests_pair(good, bad);
+	g = requests_finish(good, &arena);
+	b = requests_finish(bad, &arena);
+	c = &requests_diff(g, b, &arena)->types[0];
+	for (uint32_t i = 0; i < c->path_cnt; i++) {
+		OK(c->paths[i].bad_group != REQUEST_ALL);
+		if (c->paths[i].good_group == REQUEST_ALL)
+			new += c->paths[i].bad_share;
+	}
+	OK(new == 0 && c->path_cnt >= 2);
+	OK(near(c->other_paths_ns + c->same_paths_ns, c->delta_ns, 1));
+	OK(near(c->delta_ns, 0, 1e6));
+	requests_free(good);
+	requests_free(bad);
+	arena_release(&arena);
+	req_release(&m);
+}
