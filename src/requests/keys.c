@@ -138,28 +138,42 @@ static void sheet_release(struct sheet *s)
 	free(s->edge_ns);
 }
 
-/* Only to tell values of one run apart: the strings' ids do. */
-static uint64_t value_hash(const struct sample_value *v)
+/* One step of a hash that lives in one run only: the strings' ids are in it. */
+static uint64_t mix(uint64_t hash, uint64_t value)
 {
-	uint64_t bits;
-
-	memcpy(&bits, &v->num, sizeof(bits));
-	return hash_pair(v->type == ATTR_STR, v->type == ATTR_STR ? v->str : bits);
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
 }
 
-static void label_values(struct column *col)
+/* The label of a value that has it, else where it may be put. */
+static struct seen_value *value_place(struct test_room *room, const struct sample_value *v,
+				      uint64_t bits)
 {
-	CLEANUP(hmap_release) struct hmap seen = {0};
+	uint64_t at = mix(v->type, bits) & (SEEN_VALUES - 1);
 
+	while (room->seen[at].column == room->column &&
+	       (room->seen[at].bits != bits || room->seen[at].type != v->type))
+		at = (at + 1) & (SEEN_VALUES - 1);
+	return &room->seen[at];
+}
+
+static void label_values(struct column *col, struct test_room *room)
+{
 	col->numeric = true;
+	room->column++;
 	for (uint32_t i = 0; i < col->cnt; i++) {
-		uint64_t *slot = hmap_slot(&seen, value_hash(&col->values[i]));
+		const struct sample_value *v = &col->values[i];
+		struct seen_value *seen;
+		uint64_t bits;
 
-		if (!*slot)
-			*slot = ++col->distinct_cnt;
-		col->labels[i] = (uint32_t)*slot - 1;
-		col->hash = hash_pair(col->hash, (uint64_t)col->rows[i] << 32 | col->labels[i]);
-		col->numeric &= col->values[i].type == ATTR_NUM && isfinite(col->values[i].num);
+		memcpy(&bits, &v->num, sizeof(bits)); /* of a text its id */
+		seen = value_place(room, v, bits);
+		if (seen->column != room->column)
+			*seen = (struct seen_value){bits, room->column, v->type,
+						    col->distinct_cnt++};
+		col->labels[i] = seen->label;
+		col->hash = mix(col->hash, (uint64_t)col->rows[i] << 32 | col->labels[i]);
+		col->numeric &= v->type == ATTR_NUM && isfinite(v->num);
 	}
 }
 
@@ -252,18 +266,17 @@ static void test_one(struct testing *t, const struct column *col, uint32_t var,
 
 static void test_var(struct testing *t, uint32_t var, const struct cell *cells, uint32_t cnt)
 {
-	CLEANUP_FREE uint32_t *rows = xmalloc((cnt + 1) * sizeof(*rows));
-	CLEANUP_FREE uint32_t *labels = xmalloc((cnt + 1) * sizeof(*labels));
-	CLEANUP_FREE struct sample_value *values = xmalloc((cnt + 1) * sizeof(*values));
-	struct column col = {.cnt = cnt, .rows = rows, .values = values, .labels = labels};
+	struct test_room *room = t->room;
+	struct column col = {.cnt = cnt, .rows = room->col_rows, .values = room->col_values,
+			     .labels = room->col_labels};
 
 	if (cnt < KEY_CNT_MIN)
 		return;
 	for (uint32_t i = 0; i < cnt; i++) {
-		rows[i] = cells[i].row;
-		values[i] = cells[i].value;
+		room->col_rows[i] = cells[i].row;
+		room->col_values[i] = cells[i].value;
 	}
-	label_values(&col);
+	label_values(&col, room);
 	if (col.distinct_cnt < 2)
 		return;
 	if (is_id(&col)) {
@@ -285,7 +298,7 @@ void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t le
 {
 	struct sheet sheet = {0};
 	struct testing t = {.r = r, .group = group, .sheet = &sheet, .arena = arena,
-			    .tests = tests, .room = xmalloc(sizeof(*t.room))};
+			    .tests = tests, .room = xcalloc(1, sizeof(*t.room))};
 
 	vec_push(&tests->groups, group);
 	sheet_make(leaves, leaf_cnt, group, (uint32_t)r->vars.items.cnt, &sheet);

@@ -24,12 +24,26 @@ struct target {			/* what is to be explained: the total, or an edge */
 	uint32_t *order;	/* rows from the quickest */
 };
 
+enum { SEEN_VALUES = 2 * SAMPLES_MAX };	/* never more than half full */
+
+struct seen_value {
+	uint64_t bits;
+	uint64_t column;	/* 0: none */
+	uint32_t type, label;
+};
+
 /* Room for a test of as many requests as a sample has. */
 struct test_room {
 	double x[SAMPLES_MAX], y[SAMPLES_MAX], xr[SAMPLES_MAX], yr[SAMPLES_MAX];
 	uint32_t order[SAMPLES_MAX], labels[SAMPLES_MAX], cnts[SAMPLES_MAX];
 	double sums[SAMPLES_MAX];
 	uint32_t places[SAMPLES_MAX];	/* by row: where it is in the column and 1, or 0 */
+	/* a column's own arrays */
+	uint32_t col_rows[SAMPLES_MAX], col_labels[SAMPLES_MAX];
+	struct sample_value col_values[SAMPLES_MAX];
+	/* values of the column with that number, by a hash of them */
+	uint64_t column;
+	struct seen_value seen[SEEN_VALUES];
 };
 
 /* Before the tests of a column: where its rows are; of numbers their ranks. */
