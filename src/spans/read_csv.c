@@ -239,17 +239,21 @@ static bool take_header(struct csv *c, struct reading *r)
 /*
  * How long the record at in->at is, its line end apart, with *ret_next where
  * the next begins; 0 and *ret_next 0 at the end of the input.  A quote that
- * never ends ends with its line, and a line that does not end is cut: *ret_bad.
+ * never ends ends with its line, and a line that does not end is cut; *ret_bad
+ * then says what was expected.
  */
-static size_t record_len(struct spans_in *in, size_t *ret_next, bool *ret_bad)
+static size_t record_len(struct spans_in *in, size_t *ret_next, const char **ret_bad)
 {
 	bool quoted = false;
 	size_t i = 0, first_line = 0, have = in_fill(in, 1);
 
-	*ret_bad = false;
+	*ret_bad = NULL;
 	for (;; i++) {
 		if (i == have && (i >= RECORD_MAX || (have = in_fill(in, i + 1)) <= i)) {
-			*ret_bad = quoted || i >= RECORD_MAX;
+			if (quoted)
+				*ret_bad = "expected a quote's end within 1 MiB, found none";
+			else if (i >= RECORD_MAX)
+				*ret_bad = "expected a record of at most 1 MiB, found a longer one";
 			*ret_next = i;
 			if (quoted && first_line) {
 				*ret_next = first_line;
@@ -410,10 +414,25 @@ static int take_record(struct csv *c, uint64_t off)
 	return reading_span(c->r, &c->m);
 }
 
+/* What is left of a line that was too long. */
+static void skip_line(struct spans_in *in)
+{
+	size_t have;
+
+	while ((have = in_fill(in, 1))) {
+		const uint8_t *nl = memchr(in->at, '\n', have);
+
+		in->at = nl ? nl + 1 : in->end;
+		if (nl)
+			return;
+	}
+}
+
 static int take_records(struct csv *c)
 {
 	struct spans_in *in = c->r->in;
-	bool header = true, bad;
+	const char *bad;
+	bool header = true;
 	size_t len, next;
 	int rc = 0;
 
@@ -424,13 +443,13 @@ static int take_records(struct csv *c)
 		if (header && (!fits || bad || !take_header(c, c->r)))
 			return reading_cut(c->r, off, "expected a header of columns of spans");
 		if (!header && len && (!fits || bad))
-			reading_bad(c->r, off, bad ? "expected the end of the record within 1 MiB, "
-						     "found a quote that does not end"
-						   : "expected at most 256 columns");
+			reading_bad(c->r, off, "%s", bad ? bad : "expected at most 256 columns");
 		else if (!header && len)
 			rc = take_record(c, off);
 		header = false;
 		in->at += next;
+		if (bad && next >= RECORD_MAX)
+			skip_line(in);
 	}
 	return rc;
 }

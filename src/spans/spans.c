@@ -93,6 +93,41 @@ static int read_with(const struct spans_reader *reader, struct reading *r, const
 	return 0;
 }
 
+/* What people hand in by mistake, and how it begins. */
+static const struct {
+	const char *name, *magic;
+	size_t len;
+} others[] = {
+	{"xz", "\xfd" "7zXZ", 5},	{"zip", "PK\x03\x04", 4},
+	{"bzip2", "BZh", 3},		{"lz4", "\x04\x22\x4d\x18", 4},
+	{"UTF-16", "\xff\xfe", 2},	{"UTF-16", "\xfe\xff", 2},
+};
+
+static const char *other_of(const char *head, size_t len)
+{
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (len >= others[i].len && memcmp(head, others[i].magic, others[i].len) == 0)
+			return others[i].name;
+	return NULL;
+}
+
+static const struct spans_reader *choose(struct spans_in *in, size_t len, const char *name,
+					 struct err *err)
+{
+	const char *head = (const char *)in->at, *other = other_of(head, len);
+	const struct spans_reader *reader = other ? NULL : reader_of(head, len);
+
+	if (other)
+		err_set(err, -EBADMSG,
+			"%s: offset 0: expected spans as they are or packed with gzip or zstd, "
+			"found %s", name, other);
+	else if (!reader)
+		err_set(err, -EBADMSG,
+			"%s: offset 0: expected OTLP, Jaeger, Zipkin, OSProfiler, X-Trace or CSV "
+			"with a header, found none of these", name);
+	return reader;
+}
+
 static int read_all(struct spans_in *in, const char *name, struct reading *r, struct err *err)
 {
 	const struct spans_reader *reader;
@@ -110,11 +145,9 @@ static int read_all(struct spans_in *in, const char *name, struct reading *r, st
 			       name);
 	if (!head_len)
 		return nothing_read(in, name, r->stats, err);
-	reader = reader_of((const char *)in->at, head_len);
+	reader = choose(in, head_len, name, err);
 	if (!reader)
-		return err_set(err, -EBADMSG,
-			       "%s: offset 0: expected OTLP, Jaeger, Zipkin, OSProfiler, X-Trace "
-			       "or CSV with a header, found none of these", name);
+		return -EBADMSG;
 	r->stats->format = reader->format;
 	rc = read_with(reader, r, name, err);
 	r->stats->plain_bytes = in_off(in);

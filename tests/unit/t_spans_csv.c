@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "spans_take.h"
 
 TEST(spans_csv_nezha)
@@ -110,8 +111,7 @@ TEST(spans_csv_bad_records)
 		 "expected the time of the begin, found '0000-01-01 00:00:00'"},
 		{"1,2,,s,o,nan,6", "expected the time of the begin, found 'nan'"},
 		{"1,2,,\"s,o,5,6",
-		 "expected the end of the record within 1 MiB, found a quote that "
-		 "does not end"},
+		 "expected a quote's end within 1 MiB, found none"},
 		{"1", "expected the time of the begin, found ''"},
 	};
 
@@ -132,6 +132,24 @@ TEST(spans_csv_bad_records)
 		EQ_U(t.stats.bad[0].off, 56);
 		taken_release(&t);
 	}
+}
+
+/* A line that is far too long is one bad record, and the next is read. */
+TEST(spans_csv_long_record)
+{
+	struct taken t = {0};
+	struct buf b = {0};
+
+	buf_adds(&b, "trace_id,span_id,service,name,start_ns\n1,2,s,");
+	buf_addn(&b, 'x', 3 << 20);
+	buf_adds(&b, ",5\n1,3,s,o,5\n");
+	EQ_I(take_bytes(&t, b.data, b.len), 0);
+	EQ_U(t.cnt, 1);
+	EQ_U(t.spans[0].id, 3);
+	EQ_U(t.stats.bad_cnt, 1);
+	EQ_S(t.stats.bad[0].why, "expected a record of at most 1 MiB, found a longer one");
+	buf_release(&b);
+	taken_release(&t);
 }
 
 TEST(spans_csv_backwards)

@@ -256,6 +256,19 @@ TEST(spans_sink_error)
 	}
 }
 
+TEST(spans_other_packing)
+{
+	struct taken t = {0};
+
+	EQ_I(take_text(&t, "\xfd" "7zXZ1234"), -EBADMSG);
+	EQ_S(t.err.msg, "test: offset 0: expected spans as they are or packed with gzip or zstd, "
+			"found xz");
+	EQ_I(take_bytes(&t, "\xff\xfe{\0", 4), -EBADMSG);
+	EQ_S(t.err.msg, "test: offset 0: expected spans as they are or packed with gzip or zstd, "
+			"found UTF-16");
+	taken_release(&t);
+}
+
 TEST(spans_no_format)
 {
 	static const char *const rows[] = {
