@@ -239,8 +239,18 @@ function waterfalls(g) {
 	return [tabs, body];
 }
 
+function owners(g) {
+	if (g.edges.length < 16 || !g.owners.length) return [];
+	return [el('h3', '', 'Running meanwhile: all edges of a tracepoint together'), some(el('div', ''), g.owners.map(o =>
+		el('div', 'edge-row', el('span', 'path', o.tracepoint || 'other', el('span', 'soft', ', ' + plural(o.edges, 'edge'))),
+			el('div', '', shareBar(o.variance_share, o.variance_share_low, o.variance_share_high,
+				Math.min(0, ...g.owners.map(x => x.variance_share)), Math.max(0.01, ...g.owners.map(x => x.variance_share))),
+				el('span', 'small', percent(o.variance_share))),
+			el('span', 'num', percent(o.time_share)), el('span', 'num', ns(o.mean_ns)))), 5, 'tracepoints')];
+}
+
 function groupBody(g) {
-	return [el('h3', '', 'Where the time and the variance are'), edges(g, g.by_variance), keys(g), waterfalls(g)];
+	return [el('h3', '', 'Where the time and the variance are'), edges(g, g.by_variance), owners(g), keys(g), waterfalls(g)];
 }
 
 const tagOf = { variance: ['bad', 'unsteady'], slow: ['bad', 'steadily slow'], paths: ['doubt', 'paths differ'] };
@@ -249,6 +259,9 @@ function group(t, g, i, problems) {
 	const box = el('details', 'group');
 	box.append(el('summary', '', el('b', '', 'Path ' + (i + 1)), el('span', '', plural(g.latency.requests, 'request') + ' (' +
 		percent(g.type_share) + ')'), el('span', 'soft', latencyText(g.latency)),
+	g.bins.map(b => el('span', 'tag', b.bin)),
+	g.rules.map(r => el('span', 'tag', (r.holds ? 'through ' : 'not through ') + (r.tracepoint || 'other') +
+		(r.times > 1 ? ' ' + r.times + ' times' : ''))),
 	problems.map(p => el('span', 'tag ' + tagOf[p.kind][0], tagOf[p.kind][1])),
 	g.decided ? null : el('span', 'tag', 'too few to say'),
 	g.paths > 1 ? el('span', 'tag', plural(g.paths, 'exact path')) : null,
@@ -378,6 +391,10 @@ function foot() {
 		D.input.notes.length ? el('ul', 'small', D.input.notes.map(n => el('li', '', count(n.count) + ' ' + n.words))) : null,
 		files.some(f => f.first_bad.length) ? el('ul', 'small', files.flatMap(f => f.first_bad.map(b => el('li', 'break',
 			f.path + ', offset ' + b.offset + ': ' + b.why)))) : null,
+		(D.input.clocks || []).length ? [el('h3', '', 'Clocks that were mended'), el('ul', 'small', D.input.clocks.map(c => el('li', 'break',
+			c.host + ': ' + ns(Math.abs(c.offset_ns)) + (c.offset_ns > 0 ? ' behind ' : ' ahead of ') + c.against + ', known to ' +
+			ns(c.sure_ns) + '; ' + c.impossible_before + ' of ' + plural(c.calls, 'call') + ' could not have been before, ' +
+			c.impossible_after + ' now')))] : null,
 		D.input.stopped ? el('p', '', 'The reading was stopped: this is a part of what there is.') : null));
 }
 
