@@ -309,8 +309,11 @@ function type(t, i) {
 
 /* The words of a problem, and a click away what they are about. */
 function jump(p) {
-	const b = button(p.words, () => {
+	const a = el('a', 'link', p.words);
+	a.href = '#';
+	a.addEventListener('click', ev => {
 		const t = types[p.type];
+		ev.preventDefault();
 		t.fill();
 		t.box.open = true;
 		const groups = t.list.querySelectorAll('details.group');
@@ -318,8 +321,7 @@ function jump(p) {
 		to.open = true;
 		to.scrollIntoView({ block: 'start' });
 	});
-	b.className = 'link';
-	return b;
+	return a;
 }
 
 function blame() {
