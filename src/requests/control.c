@@ -22,6 +22,9 @@
 /* Edges under this part of the largest one's score wait until that is found. */
 #define SCORE_NEXT 0.5
 
+/* What was found once is so many times as likely to be found as another. */
+#define TRUST_FOUND 3
+
 static const char *const names[STRATEGIES] = {
 	[STRATEGY_HEDGE] = "hedge",
 	[STRATEGY_FLAT] = "flat",
@@ -59,6 +62,7 @@ static void defaults_set(struct control_opts *o)
 /* What earlier runs found is more likely again, what explained nothing is less likely. */
 static void trust_take(struct control *c, const struct forest *earlier)
 {
+	c->trust_cnt = c->point_size;
 	c->trust = ARENA_ARRAY(&c->arena, double, c->point_size);
 	for (uint32_t i = 0; i < c->point_size; i++)
 		c->trust[i] = 1;
@@ -66,7 +70,7 @@ static void trust_take(struct control *c, const struct forest *earlier)
 		const struct forest_decision *d = &earlier->decisions[i];
 
 		if (d->kind == DECIDE_LOCALISED && d->owner < c->point_size)
-			c->trust[d->owner] = 3;
+			c->trust[d->owner] = TRUST_FOUND;
 	}
 }
 
@@ -294,6 +298,7 @@ void control_found(struct control *c, const struct action *a)
 		.share_variance = d.share_variance,
 		.excess_ns = t->mode == MODE_SHIFT ? a->gain_ns : 0,
 		.score = a->score,
+		.weight_ns = a->score * t->weight_ns,
 	};
 
 	d.kind = DECIDE_LOCALISED;
@@ -303,6 +308,9 @@ void control_found(struct control *c, const struct action *a)
 		     point_words(c, a->edge.owner));
 	vec_push(&c->located, l);
 	t->located += a->score;
+	/* The same place is likely to be what slows other types of requests. */
+	if (t->mode == MODE_SHIFT && a->edge.owner < c->trust_cnt)
+		c->trust[a->edge.owner] *= TRUST_FOUND;
 	t->nodes.items[a->node]->status = HYP_LOCALISED;
 	hmap_put(&t->nodes.items[a->node]->done, a->edge.key, 1);
 }
@@ -392,9 +400,38 @@ static void tree_finish(struct hyp_tree *t)
 			t->nodes.items[i]->status = HYP_STOPPED;
 }
 
+/*
+ * Requests that are slower than usual come before those that vary as ever, and
+ * types that lost much time before those that lost little: what is found for
+ * them may well be what slows the others.
+ */
+static void trees_rank(struct control *c)
+{
+	double all = 0, found = 0, top = 0;
+
+	for (size_t i = 0; i < c->trees.cnt; i++) {
+		const struct hyp_tree *t = c->trees.items[i];
+
+		all += t->weight_ns;
+		found += t->weight_ns * (t->finished ? 1 : fmin(1, t->located));
+		if (!t->finished && t->weight_ns > top)
+			top = t->weight_ns;
+	}
+	for (size_t i = 0; i < c->trees.cnt; i++) {
+		struct hyp_tree *t = c->trees.items[i];
+
+		t->deferred = all > 0 && t->weight_ns < SCORE_NEXT * top;
+		if (all > 0 && found >= c->opts.enough * all && !c->opts.keep_going)
+			tree_finish(t);
+	}
+}
+
 static void actions_take(struct control *c, struct actions *actions)
 {
 	uint32_t budget = c->paused ? 0 : c->opts.budget;
+
+	if (c->opts.strategy == STRATEGY_HEDGE)
+		trees_rank(c);
 
 	vec_sort(&actions->items, action_cmp);
 	VEC_FOREACH(&actions->items, a) {
@@ -403,7 +440,7 @@ static void actions_take(struct control *c, struct actions *actions)
 		if (t->finished)
 			continue;
 		if (c->opts.strategy == STRATEGY_HEDGE) {
-			if (a->score < SCORE_NEXT * t->top) {
+			if (t->deferred || a->score < SCORE_NEXT * t->top) {
 				t->waiting = true; /* for what is larger to be found */
 				continue;
 			}
@@ -505,6 +542,7 @@ static int located_cmp(const void *a, const void *b)
 {
 	const struct control_located *x = a, *y = b;
 
+	CMP(y->weight_ns, x->weight_ns);
 	CMP(y->score, x->score);
 	CMP(x->round, y->round);
 	CMP(x->tree, y->tree);

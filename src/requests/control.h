@@ -56,6 +56,7 @@ struct control_located {
 	double share_variance;	/* of the node's */
 	double excess_ns;	/* mean time over what was usual; over 0 when that is not known */
 	double score;		/* 0-1: of all that is to be explained in the tree */
+	double weight_ns;	/* lost by all requests of the tree for it; 0: no shift, variance */
 };
 
 struct control_round {		/* valid until the next control_decide */
@@ -66,7 +67,7 @@ struct control_round {		/* valid until the next control_decide */
 	const struct forest_decision *decisions; /* of this round */
 	uint32_t decision_cnt;
 	uint32_t located_cnt;
-	const struct control_located *located;	/* all so far, highest score first */
+	const struct control_located *located;	/* all so far, by weight, then score */
 };
 
 struct control_counts {

@@ -45,10 +45,12 @@ struct hyp_tree {
 	VEC(struct hyp_node *) nodes;
 	bool *barred;		/* by point: explained nothing here */
 	bool finished;
+	bool deferred;		/* others lost more time and are looked at first */
 	bool waiting;		/* in this round some node had too little to tell */
 	double top;		/* in this round: largest score that is asked or waited for */
 	double located;		/* score of what was localised */
 	double base_ns;		/* all that is to be explained, once the root told */
+	double weight_ns;	/* by which its requests are slower, all together; 0: no shift */
 	double top_share;	/* of the usual variance, with everything on: the largest edge's */
 	uint8_t mode;		/* enum hyp_mode */
 	struct arena arena;
@@ -79,6 +81,7 @@ struct control {
 	bool *always, *on, *ever, *known;
 	uint32_t point_size;
 	double *trust;
+	uint32_t trust_cnt;
 	VEC(struct forest_decision) decisions;
 	VEC(struct control_located) located;
 	uint32_t round, round_first; /* first decision of the round at hand */

@@ -425,7 +425,14 @@ static void node_weigh(struct weighing *w, struct actions *out)
 		suspects_fill(w);
 	if (w->t->mode == MODE_UNKNOWN)
 		return;
-	for (uint32_t i = 0; i < w->suspect_cnt && w->t->base_ns > 0; i++)
+	if (root)
+		w->t->weight_ns = w->t->mode == MODE_SHIFT ? w->t->base_ns * w->cnt : 0;
+	if (w->t->base_ns <= 0) {
+		if (w->n->looks < LOOKS_MAX)
+			wait_for_more(w, "no edge stands out");
+		return;
+	}
+	for (uint32_t i = 0; i < w->suspect_cnt; i++)
 		w->suspects[i].score = fmin(1, w->suspects[i].score / w->t->base_ns);
 	if (suspects_ask(w, out) || root)
 		return;
