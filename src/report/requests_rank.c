@@ -80,8 +80,8 @@ static void json_row(const struct requests_view *v, struct json *j,
 {
 	static const char *const usual[] = {[EDGE_USUAL_GOOD] = "good",
 					    [EDGE_USUAL_GOOD_PEERS] = "good-peers",
-					    [EDGE_USUAL_OWN] = "own-median",
-					    [EDGE_USUAL_PEERS] = "peers-median"};
+					    [EDGE_USUAL_OWN] = "own",
+					    [EDGE_USUAL_PEERS] = "peers"};
 	struct edge_key key = key_of(row);
 
 	json_obj(j);

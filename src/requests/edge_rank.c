@@ -149,7 +149,7 @@ void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct c
 struct told {
 	double mean_ns;		/* with the ends brought in */
 	double error_ns;	/* standard error of it */
-	double median_ns;
+	double median_ns, quartile_ns;
 	uint64_t cnt;
 };
 
@@ -202,6 +202,7 @@ static struct told tell(const struct times *t)
 	}
 	told.error_ns = t->cnt > 1 ? sqrt(square / (double)(t->cnt - 1) / (double)t->cnt) : 0;
 	told.median_ns = (at_rank(t, t->cnt / 2) + at_rank(t, (t->cnt - 1) / 2)) / 2;
+	told.quartile_ns = at_rank(t, t->cnt / 4);
 	return told;
 }
 
@@ -284,12 +285,15 @@ static struct usual usual_make(const struct edge_rank *r, struct arena *scratch)
 
 /* ---- the rows */
 
-static void row_usual(const struct edge_rank *r, const struct usual *u, const struct edge *e,
-		      struct edge_rank_row *row)
+/* Returns what its service's ratio is to. */
+static double row_usual(const struct edge_rank *r, const struct usual *u, const struct edge *e,
+			struct edge_rank_row *row)
 {
 	struct told bad = tell(&e->times[EDGE_RANK_BAD]), good = tell(&e->times[EDGE_RANK_GOOD]);
 	enum leg leg = leg_of(r, e);
-	double error = bad.error_ns;
+	double error = bad.error_ns, peers_ns = leg == LEG_NONE ? INFINITY : u->median_ns[leg];
+	/* One that only the bad have is no worse for that: the others are held to more. */
+	double own_ns = r->path_cnt[EDGE_RANK_GOOD] ? bad.median_ns : bad.quartile_ns;
 
 	row->mean_ns = bad.mean_ns;
 	if (good.cnt >= EDGE_RANK_VISITS_MIN) {
@@ -300,14 +304,14 @@ static void row_usual(const struct edge_rank *r, const struct usual *u, const st
 		row->usual = EDGE_USUAL_GOOD_PEERS;
 		row->usual_ns = u->good[leg].mean_ns;
 		error = hypot(error, u->good[leg].error_ns);
-	} else if (leg != LEG_NONE && u->median_ns[leg] < bad.median_ns) {
-		row->usual = EDGE_USUAL_PEERS;
-		row->usual_ns = u->median_ns[leg];
 	} else {
-		row->usual = EDGE_USUAL_OWN;
-		row->usual_ns = bad.median_ns;
+		row->usual = peers_ns < own_ns ? EDGE_USUAL_PEERS : EDGE_USUAL_OWN;
+		row->usual_ns = fmin(peers_ns, own_ns);
 	}
 	row->more_low_ns = row->mean_ns - row->usual_ns - error;
+	return row->usual == EDGE_USUAL_GOOD || row->usual == EDGE_USUAL_GOOD_PEERS
+		       ? row->usual_ns
+		       : fmin(peers_ns, bad.median_ns);
 }
 
 /* How much slower than usual the edges of a service are. */
@@ -331,20 +335,18 @@ static double slower_log(const struct slower *s)
 	return s->log_sum / (s->edge_cnt + 1);
 }
 
+/* usual: by row, what the ratios are to. */
 static void score_rows(const struct edge_rank *r, struct edge_rank_row *rows, uint32_t cnt,
-		       struct arena *scratch)
+		       const double *usual, struct arena *scratch)
 {
 	struct slower *all = ARENA_ARRAY(scratch, struct slower, 2 * (size_t)cnt + 1);
-	double *usual = ARENA_ARRAY(scratch, double, cnt + 1);
 	struct hmap by_service = {0};
 	double typical;
 
-	for (uint32_t i = 0; i < cnt; i++)
-		usual[i] = rows[i].usual_ns;
 	/* Added on both sides of each ratio, so that microseconds that doubled weigh nothing. */
-	typical = fmax(median_of(usual, cnt), 1);
+	typical = fmax(median_of(arena_dup(scratch, usual, cnt * sizeof(*usual)), cnt), 1);
 	for (uint32_t i = 0; i < cnt; i++) {
-		double ratio = log((rows[i].mean_ns + typical) / (rows[i].usual_ns + typical));
+		double ratio = log((rows[i].mean_ns + typical) / (usual[i] + typical));
 		uint32_t ends[2] = {service_of(r, &rows[i].from), service_of(r, &rows[i].to)};
 
 		for (int end = 0; end < (ends[0] == ends[1] ? 1 : 2); end++) {
@@ -400,6 +402,7 @@ const struct edge_rank_result *edge_rank_finish(const struct edge_rank *r, struc
 	struct edge_rank_row *rows = ARENA_ARRAY(arena, struct edge_rank_row, r->edges.cnt + 1);
 	struct arena scratch = {0};
 	struct edge *edges = ARENA_ARRAY(&scratch, struct edge, r->edges.cnt + 1);
+	double *ratio_to = ARENA_ARRAY(&scratch, double, r->edges.cnt + 1);
 	struct usual usual = usual_make(r, &scratch);
 	uint32_t cnt = 0;
 
@@ -418,9 +421,10 @@ const struct edge_rank_result *edge_rank_finish(const struct edge_rank *r, struc
 		rows[cnt].to = e->to;
 		rows[cnt].visit_cnt = e->times[EDGE_RANK_BAD].cnt;
 		rows[cnt].good_visit_cnt = e->times[EDGE_RANK_GOOD].cnt;
-		row_usual(r, &usual, e, &rows[cnt++]);
+		ratio_to[cnt] = row_usual(r, &usual, e, &rows[cnt]);
+		cnt++;
 	}
-	score_rows(r, rows, cnt, &scratch);
+	score_rows(r, rows, cnt, ratio_to, &scratch);
 	qsort_r(rows, cnt, sizeof(*rows), cmp_row, (void *)(uintptr_t)r);
 	ret->rows = rows;
 	ret->edge_cnt = cnt;

@@ -11,15 +11,16 @@
  * An edge is from one event to the next (two tracepoints, entry or exit).
  * What it usually takes is, in this order: what it took in the good requests;
  * for an edge from one service to another, what edges between services took
- * there; else what half of its own visits stay under, which for an edge
- * between services is held to be no more than half of such edges take: a
- * message has no work to do, so it should take no longer than others.
+ * there; else what the quickest quarter of its own visits stay under, which
+ * for an edge between services is held to be no more than half of such edges
+ * take: a message has no work to do, so it should take no longer than others.
  *
  * The score is how much longer an edge takes than usual (the lower end of the
  * interval) times how much longer, as a ratio, the edges of its service take
  * on average.  A fault of a service's machine, process or network shows on
  * several edges into, out of and inside the service, and both ends count; what
- * merely varies does so on one.
+ * merely varies does so on one.  Where there are no good requests the ratio is
+ * to the median: much varies evenly, and what has a few slow visits does not.
  *
  * Nothing depends on the order of the paths.  Memory is bounded by
  * EDGE_RANK_MAX edges; visits to others are counted in the result.
@@ -43,7 +44,7 @@ enum edge_rank_side { EDGE_RANK_BAD, EDGE_RANK_GOOD, EDGE_RANK_SIDES };
 enum edge_usual {
 	EDGE_USUAL_GOOD,	/* the edge's own, in the good requests */
 	EDGE_USUAL_GOOD_PEERS,	/* of edges between services, in the good requests */
-	EDGE_USUAL_OWN,		/* the edge's own median */
+	EDGE_USUAL_OWN,		/* its own quartile; median where others have good ones */
 	EDGE_USUAL_PEERS,	/* the median over edges between services */
 };
 

@@ -139,6 +139,24 @@ TEST(edge_rank_faulty_service_is_an_end_of_the_first)
 	}
 }
 
+/* As often long as short: its median is its mean. */
+static int even_delay(const struct step *from, const struct step *to, unsigned request)
+{
+	return calm(from, to, request) + (is(to->name, "put") ? (int)(request % 20) : 0);
+}
+
+TEST(edge_rank_even_delay_without_good_requests)
+{
+	struct rig r = {0};
+	const struct edge_rank_result *res = ranked(&r, even_delay, NULL);
+
+	OK(res->row_cnt > 0);
+	OK(is(service_of(&r, &res->rows[0].from), "store") ||
+	   is(service_of(&r, &res->rows[0].to), "store"));
+	OK(res->rows[0].more_low_ns > 2 * MS);
+	rig_release(&r);
+}
+
 TEST(edge_rank_nothing_when_all_is_as_usual)
 {
 	struct rig r = {0};
