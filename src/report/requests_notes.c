@@ -30,6 +30,7 @@ static void notes_read(struct list *l, const struct requests_input *in)
 		s.attr_dropped_cnt += f->attr_dropped_cnt;
 		s.ref_dropped_cnt += f->ref_dropped_cnt;
 		s.point_dropped_cnt += f->point_dropped_cnt;
+		s.name_dropped_cnt += f->name_dropped_cnt;
 		s.backwards_cnt += f->backwards_cnt;
 		s.open_cnt += f->open_cnt;
 		s.no_service_cnt += f->no_service_cnt;
@@ -39,6 +40,7 @@ static void notes_read(struct list *l, const struct requests_input *in)
 	note(l, "open_spans", "spans without an end", s.open_cnt);
 	note(l, "no_service_spans", "spans of a process the file does not describe",
 	     s.no_service_cnt);
+	note(l, "dropped_names", "names beyond the first million", s.name_dropped_cnt);
 	note(l, "dropped_attributes", "attributes dropped", s.attr_dropped_cnt);
 	note(l, "dropped_references", "references dropped", s.ref_dropped_cnt);
 	note(l, "dropped_points", "events dropped", s.point_dropped_cnt);

@@ -216,7 +216,10 @@ static size_t cut_len(const char *text, size_t len, size_t max)
 
 uint32_t reading_name(struct reading *r, const char *text, size_t len)
 {
-	return strtab_addn(r->strings, text, cut_len(text, len, NAME_MAX_LEN));
+	uint32_t id = strtab_addn(r->strings, text, cut_len(text, len, NAME_MAX_LEN));
+
+	r->stats->name_dropped_cnt += !id && len && text[0];
+	return id;
 }
 
 uint32_t reading_event_name(struct reading *r, const char *text, size_t len)
@@ -232,7 +235,7 @@ uint32_t reading_event_name(struct reading *r, const char *text, size_t len)
 		else if (!n || name[n - 1] != '#')
 			name[n++] = '#';
 	}
-	return strtab_addn(r->strings, name, cut_len(name, n, ATTR_TEXT_MAX));
+	return reading_name(r, name, cut_len(name, n, ATTR_TEXT_MAX));
 }
 
 /* ---- ids */

@@ -65,6 +65,7 @@ struct spans_stats {
 	uint64_t span_cnt;		/* given to the sink, points too */
 	uint64_t point_cnt;		/* of these, instants: events, logs, annotations */
 	uint64_t bad_cnt;		/* spans that could not be understood */
+	uint64_t name_dropped_cnt;	/* of services, spans, keys: no room for more texts */
 	uint64_t attr_dropped_cnt;	/* too many for one span, or no room for more texts */
 	uint64_t attr_passed_cnt;	/* long texts, lists and maps: never kept */
 	uint64_t ref_dropped_cnt;	/* too many for one span */

@@ -312,6 +312,28 @@ TEST(spans_otlp_wrapped)
 	}
 }
 
+/* Values leave a quarter of the texts to names, and what finds no room is counted. */
+TEST(spans_texts_bounded)
+{
+	enum { TEXTS = 100, SPANS = 200 };
+	struct taken t = {.strings = {.max_cnt = TEXTS}};
+	struct buf b = {0};
+
+	buf_adds(&b, "trace_id,span_id,service,name,start_ns,note\n");
+	for (int i = 1; i <= SPANS; i++)
+		buf_printf(&b, "1,%d,s,o%d,5,v%d\n", i, i > SPANS / 2 ? i : 0, i);
+	EQ_I(take_bytes(&t, b.data, b.len), 0);
+	EQ_U(t.cnt, SPANS);
+	EQ_U(t.strings.cnt, TEXTS);
+	EQ_S(strtab_str(&t.strings, t.spans[0].name), "o0");
+	EQ_S(strtab_str(&t.strings, t.spans[SPANS / 2].name), "o101");
+	EQ_S(strtab_str(&t.strings, t.spans[SPANS - 1].name), "");
+	EQ_U(t.stats.attr_dropped_cnt, SPANS - (TEXTS * 3 / 4 - 3));
+	EQ_U(t.stats.name_dropped_cnt, SPANS / 2 - TEXTS / 4);
+	taken_release(&t);
+	buf_release(&b);
+}
+
 TEST(spans_formats)
 {
 	for (int f = 0; f < SPANS_FORMAT_CNT; f++) {
