@@ -22,8 +22,10 @@ enum {
 	KEYS_TOP = 3,
 	GROUPS_TOP = 4,
 	PROBLEMS_TOP = 5,
+	CLOCKS_TOP = 2,
+	BAD_TOP = 3,		/* files */
 	TYPES_TOP = 8,		/* in a line each */
-	DETAIL_TOP = 2,		/* with edges and keys; the first with a waterfall */
+	DETAIL_TOP = 1,		/* with edges, keys and a waterfall */
 	WATERFALL_ROWS = 14,
 };
 
@@ -98,22 +100,60 @@ void requests_input_words(const struct requests_input *in,
 		buf_adds(out, " (stopped: a part of what there is)");
 }
 
-static void put_bad(struct pen *p, const struct requests_file *f)
+/* Where it ended, and its first bad span; true when there is anything to say. */
+static bool put_bad(struct pen *p, const struct requests_file *f, bool shown)
 {
 	CLEANUP(buf_release) struct buf b = {0};
 	const struct spans_stats *s = &f->stats;
+	bool cut = s->cut && !s->stopped;
 
-	if (s->cut && !s->stopped) {
+	if (cut && shown) {
 		buf_printf(&b, "%s: nothing could be read from offset %llu on: %s", f->path,
 			   (unsigned long long)s->cut_at.off, s->cut_at.why);
 		requests_put_line(p, PEN_DOUBT, buf_str(&b));
 	}
-	if (!s->bad_shown_cnt)
-		return;
-	buf_clear(&b);
-	buf_printf(&b, "%s: first bad one at offset %llu: %s", f->path,
-		   (unsigned long long)s->bad[0].off, s->bad[0].why);
-	requests_put_line(p, PEN_DIM, buf_str(&b));
+	if (s->bad_shown_cnt && shown) {
+		buf_clear(&b);
+		buf_printf(&b, "%s: first bad one at offset %llu: %s", f->path,
+			   (unsigned long long)s->bad[0].off, s->bad[0].why);
+		requests_put_line(p, PEN_DIM, buf_str(&b));
+	}
+	return cut || s->bad_shown_cnt;
+}
+
+static uint64_t clock_off_ns(const struct skew_host *h)
+{
+	return h->offset_ns < 0 ? -(uint64_t)h->offset_ns : (uint64_t)h->offset_ns;
+}
+
+/* Those that were furthest off. */
+static void put_clocks(const struct requests_view *v, struct pen *p)
+{
+	const struct skew_result *c = &v->in->clocks;
+	uint64_t under_ns = UINT64_MAX;
+	uint32_t shown = 0;
+	char t[FMT_MAX];
+
+	while (shown < CLOCKS_TOP) {
+		CLEANUP(buf_release) struct buf b = {0};
+		const struct skew_host *worst = NULL;
+
+		for (uint32_t i = 0; i < c->host_cnt; i++)
+			if (clock_off_ns(&c->hosts[i]) < under_ns &&
+			    (!worst || clock_off_ns(&c->hosts[i]) > clock_off_ns(worst)))
+				worst = &c->hosts[i];
+		if (!worst)
+			break;
+		under_ns = clock_off_ns(worst);
+		requests_clock_words(v, worst, &b);
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+		shown++;
+	}
+	if (c->host_cnt > shown) {
+		pen_fmt(p, PEN_DIM, "  … %u more clocks, off by less than %s, mended too",
+			c->host_cnt - shown, fmt_ns(t, under_ns));
+		pen_nl(p);
+	}
 }
 
 /* What is not as it should be, in one paragraph; then the first bad span of each file. */
@@ -122,6 +162,7 @@ static void put_notes(const struct requests_view *v, struct pen *p)
 	CLEANUP(buf_release) struct buf b = {0};
 	struct requests_note notes[REQUESTS_NOTES_MAX];
 	size_t cnt = requests_notes(v, notes);
+	unsigned bad_cnt = 0;
 	char t[FMT_MAX];
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -134,13 +175,13 @@ static void put_notes(const struct requests_view *v, struct pen *p)
 	}
 	if (cnt)
 		requests_put_line(p, PEN_DIM, buf_str(&b));
-	for (uint32_t i = 0; i < v->in->clocks.host_cnt; i++) {
-		buf_clear(&b);
-		requests_clock_words(v, &v->in->clocks.hosts[i], &b);
-		requests_put_line(p, PEN_DOUBT, buf_str(&b));
-	}
+	put_clocks(v, p);
 	for (size_t i = 0; i < v->in->file_cnt; i++)
-		put_bad(p, &v->in->files[i]);
+		bad_cnt += put_bad(p, &v->in->files[i], bad_cnt < BAD_TOP);
+	if (bad_cnt > BAD_TOP) {
+		pen_fmt(p, PEN_DIM, "  … %u more files with bad ones", bad_cnt - BAD_TOP);
+		pen_nl(p);
+	}
 }
 
 /* ---- problems */
@@ -479,6 +520,33 @@ static void put_type(const struct requests_view *v, struct pen *p, uint32_t type
 				       c == &g->slow ? "slow" : "typical");
 }
 
+/* In a line, below the heads if it is the first. */
+static void type_row(const struct requests_view *v, const struct request_type *t, bool first,
+		     struct pen *p)
+{
+	const struct latency *l = &t->all->latency;
+	unsigned end = p->columns;
+	char s[FMT_MAX];
+
+	if (first) {
+		requests_put_head(p, "OTHER TYPES", "--type shows one of them");
+		pen_right(p, PEN_DIM, end - 40, "requests");
+		pen_right(p, PEN_DIM, end - 28, "p50");
+		pen_right(p, PEN_DIM, end - 17, "p95");
+		pen_right(p, PEN_DIM, end - 7, "p99");
+		pen_right(p, PEN_DIM, end, "CV");
+		pen_nl(p);
+	}
+	pen_to(p, 2);
+	pen_cut(p, PEN_PLAIN, end - 52, strtab_str(v->strings, t->name));
+	pen_right(p, PEN_PLAIN, end - 40, fmt_count(s, l->cnt));
+	pen_right(p, PEN_PLAIN, end - 28, fmt_ns(s, (uint64_t)l->p50_ns));
+	pen_right(p, PEN_PLAIN, end - 17, fmt_ns(s, (uint64_t)l->p95_ns));
+	pen_right(p, PEN_PLAIN, end - 7, fmt_ns(s, (uint64_t)l->p99_ns));
+	pen_right(p, PEN_PLAIN, end, (snprintf(s, sizeof(s), "%.2f", l->cv), s));
+	pen_nl(p);
+}
+
 /* Types with problems first, in the problems' order. */
 static uint32_t *types_in_order(const struct requests_view *v)
 {
@@ -509,13 +577,13 @@ static void put_types(const struct requests_view *v, struct pen *p)
 		if (shown < DETAIL_TOP || v->type_shown)
 			put_type(v, p, order[i], shown == 0);
 		else if (shown < TYPES_TOP)
-			type_head(v, &v->r->types[order[i]], p);
+			type_row(v, &v->r->types[order[i]], shown == DETAIL_TOP, p);
 		else
 			omitted++;
 		shown++;
 	}
 	if (omitted) {
-		pen_fmt(p, PEN_DIM, "… %u more types: see --type, --html or --json", omitted);
+		pen_fmt(p, PEN_DIM, "  … %u more types: see --type, --html or --json", omitted);
 		pen_nl(p);
 	}
 }
