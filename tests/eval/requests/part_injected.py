@@ -74,9 +74,9 @@ def report_wrong(opts, doc, name, law, injections, say):
 
 def judge(total, say):
     right, cnt = total.count(OURS)
-    share = total.mean(OURS, 1)
-    say('aims: %s localised %.1f %% (at least %.0f), with %.1f %% of the tracepoints (at most '
-        '%.0f); %s' % (OURS, 100 * right / max(1, cnt), 100 * AIM_RIGHT, 100 * share,
-                       100 * AIM_SHARE,
-                       ', '.join('%s %.1f %%' % (p, 100 * total.mean(p, 1)) for p in PAPERS)))
+    say('aims: %s localises at least %.0f %%: %.1f %%; with at most %.0f %% of the tracepoints:' %
+        (OURS, 100 * AIM_RIGHT, 100 * right / max(1, cnt), 100 * AIM_SHARE))
+    for strategy in (OURS, *PAPERS):
+        say('    %-13s %5.1f %% on average, %5.1f %% of all there were' % (
+            strategy, 100 * total.mean(strategy, 1), 100 * total.pooled_share(strategy)))
     return right, cnt

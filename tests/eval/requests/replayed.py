@@ -35,7 +35,7 @@ class Sums:
             rounds = max((t['round'] or s['rounds'] for t in s['truths']), default=s['rounds'])
             self.rows.setdefault(s['strategy'], []).append(
                 (bool(s['right']), s['enabled_share'], rounds, s['enabled'],
-                 s['seen_spans'] / max(1, s['spans'])))
+                 s['seen_spans'] / max(1, s['spans']), s['points']))
 
     def merge(self, other):
         for name, rows in other.rows.items():
@@ -46,8 +46,12 @@ class Sums:
         return sum(row[column] for row in self.least) / max(1, len(self.least))
 
     def mean(self, strategy, column):
-        rows = self.rows.get(strategy) or [(0, 0, 0, 0, 0)]
+        rows = self.rows.get(strategy) or [(0, 0, 0, 0, 0, 0)]
         return sum(r[column] for r in rows) / len(rows)
+
+    def pooled_share(self, strategy):
+        """Of all tracepoints of all replays; a mean of shares weighs small applications more."""
+        return self.mean(strategy, 3) / max(1, self.mean(strategy, 5))
 
     def count(self, strategy):
         rows = self.rows.get(strategy, [])
