@@ -240,7 +240,8 @@ static int part_in_fill(struct part_in *in, size_t need, struct err *err)
 	struct records *w = &in->window;
 	size_t want = need > 1 << 20 ? need : 1 << 20;
 
-	memmove(w->data, w->data + in->taken, w->len - in->taken);
+	if (in->taken)
+		memmove(w->data, w->data + in->taken, w->len - in->taken);
 	w->len -= in->taken;
 	in->taken = 0;
 	if (w->cap < want) {

@@ -114,7 +114,7 @@ static void slow_cut(struct slow *s)
 
 static void slow_section(struct slow *s, int span, int64_t begin, int64_t end)
 {
-	struct csection *last = &s->sections[s->section_cnt - 1];
+	struct csection *last = s->sections + (s->section_cnt ? s->section_cnt - 1 : 0);
 
 	if (begin == end)
 		return;
