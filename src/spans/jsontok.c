@@ -41,6 +41,8 @@ static ssize_t fill_mem(void *ctx, char *buf, size_t cap)
 	struct jsontok *t = ctx;
 	size_t len = t->mem_len < cap ? t->mem_len : cap;
 
+	if (!len)
+		return 0;
 	memcpy(buf, t->mem, len);
 	t->mem += len;
 	t->mem_len -= len;
@@ -60,7 +62,8 @@ static ssize_t fill_in(void *ctx, char *buf, size_t cap)
 	size_t len = in_fill(in, 1);
 
 	len = len < cap ? len : cap;
-	memcpy(buf, in->at, len);
+	if (len) /* an empty input has no window */
+		memcpy(buf, in->at, len);
 	in->at += len;
 	return (ssize_t)len;
 }

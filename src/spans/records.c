@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/cmp.h"
@@ -67,17 +66,6 @@ static void run_begin(struct records *r, const struct trace_id *trace)
 	r->last = *trace;
 }
 
-/* Hundreds of thousands of page faults take as long as decoding; a kernel may well refuse. */
-static void in_large_pages(const struct records *r)
-{
-	const uintptr_t large = 1 << 21;
-	uintptr_t from = ((uintptr_t)r->data + large - 1) & ~(large - 1);
-	uintptr_t to = ((uintptr_t)r->data + r->cap) & ~(large - 1);
-
-	if (r->cap >= 8 * large && to > from)
-		madvise((void *)from, to - from, MADV_HUGEPAGE);
-}
-
 void records_add(struct records *r, const struct trace_id *trace, const struct span *span,
 		 const struct attr *attrs, const struct span_ref *refs)
 {
@@ -91,7 +79,6 @@ void records_add(struct records *r, const struct trace_id *trace, const struct s
 	if (r->cap - r->len < size) {
 		r->cap = r->cap * 2 > r->len + size ? r->cap * 2 : r->len + size + (1 << 16);
 		r->data = xrealloc(r->data, r->cap);
-		in_large_pages(r);
 	}
 	to = (struct record *)(r->data + r->len);
 	*to = (struct record){.size = (uint32_t)size, .trace = *trace, .span = *span};
