@@ -337,12 +337,18 @@ static bool switch_on(struct control *c, const struct action *a)
 	struct forest_decision d = a->why;
 	bool *on = ARENA_ARRAY(&c->round_arena, bool, c->point_size);
 
-	if (c->opts.strategy == STRATEGY_HEDGE) {
-		memcpy(on, c->always, c->point_size);
-		on[a->edge.from.point] = on[a->edge.to.point] = true;
-	} else {
+	/*
+	 * Ours needs the edge's ends and no more, unless this is what the last
+	 * tracepoint did not split: then that stays, or the two would take turns.
+	 */
+	if (c->opts.strategy != STRATEGY_HEDGE) {
 		memcpy(on, n->on, c->point_size);
 		want.from.point = want.to.point = FOREST_NONE;
+	} else if (event_same(a->edge.from, n->e.from) && event_same(a->edge.to, n->e.to)) {
+		memcpy(on, n->on, c->point_size);
+	} else {
+		memcpy(on, c->always, c->point_size);
+		on[a->edge.from.point] = on[a->edge.to.point] = true;
 	}
 	on[a->pick.point] = true;
 	want.on = on;
