@@ -138,9 +138,10 @@ def test_requests_fits_the_schema():
 
 def test_requests_text_is_two_screens():
     with Files() as f:
-        lines = requests(f.write("a.json", Shop().traces + Shop(50, 2, name="GET /other").traces)
-                         ).splitlines()
+        traces = [t for k in range(30) for t in Shop(40, k, name="GET /kind-%s" % chr(97 + k)).traces]
+        lines = requests(f.write("a.json", traces)).splitlines()
         assert len(lines) <= 80, len(lines)
+        assert any("more types" in line for line in lines), lines[-3:]
         assert max(len(line) for line in lines) <= 110, max(lines, key=len)
         assert any("█" in line for line in lines)
 
