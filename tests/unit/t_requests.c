@@ -404,3 +404,34 @@ TEST(requests_coarse_groups_are_parted_by_where_paths_lead)
 	arena_release(&arena);
 	req_release(&m);
 }
+
+TEST(requests_of_nothing)
+{
+	const struct requests_opts opts = {.min_cnt = 1};
+	struct req_maker m = {.random = 1};
+	struct requests *r = requests_new(&opts, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result = requests_finish(r, &arena);
+	struct request_explain e;
+
+	EQ_U(result->type_cnt, 0);
+	EQ_U(result->problem_cnt, 0);
+	req_begin(&m, 1);
+	requests_add(r, req_trace(&m));
+	OK(requests_explain(r, result, req_trace(&m), &arena, &e) < 0);
+	req_begin(&m, 2);
+	req_span(&m, 0, "front", "GET /", 5, 5);
+	EQ_I(requests_explain(r, result, req_trace(&m), &arena, &e), 0);
+	EQ_U(e.type, REQUEST_ALL);
+	requests_add(r, req_trace(&m));
+	result = requests_finish(r, &arena);
+	EQ_U(result->stats.bad_cnt, 1);
+	EQ_U(result->type_cnt, 1);
+	EQ_U(result->types[0].groups[0].latency.cnt, 1);
+	EQ_U(result->problem_cnt, 0);
+	EQ_I(requests_explain(r, result, req_trace(&m), &arena, &e), 0);
+	EQ_U(e.type, 0);
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
