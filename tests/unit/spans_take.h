@@ -24,7 +24,7 @@ struct taken {
 	struct err err;
 	struct span *spans;
 	struct trace_id *traces;
-	size_t cnt;
+	size_t cnt, cap;
 	VEC(struct attr) attrs;		/* of all; span.attr_idx says where */
 	VEC(struct span_ref) refs;
 };
@@ -42,8 +42,11 @@ static inline int take_span(void *ctx, const struct trace_id *trace, const struc
 		vec_push(&t->attrs, attrs[i]);
 	for (uint32_t i = 0; i < s.ref_cnt; i++)
 		vec_push(&t->refs, refs[i]);
-	t->spans = reallocarray(t->spans, t->cnt + 1, sizeof(s));
-	t->traces = reallocarray(t->traces, t->cnt + 1, sizeof(*trace));
+	if (t->cnt == t->cap) {
+		t->cap = 2 * t->cap + 16;
+		t->spans = reallocarray(t->spans, t->cap, sizeof(s));
+		t->traces = reallocarray(t->traces, t->cap, sizeof(*trace));
+	}
 	t->traces[t->cnt] = *trace;
 	t->spans[t->cnt++] = s;
 	return 0;
