@@ -22,11 +22,13 @@
  * so slowly): began before its parent, or a server without error that was not
  * inside its client; that a child outlives its parent may be true.
  *
- * Over many traces (struct skew) a host's clock is moved when more than
- * SKEW_SHARE_PCT % of what bounds it and another is contradicted as they are
- * (by over a millisecond) and moving it mends at least half of that.  It is
- * right to much less, since the tightest bounds of all requests count; but it
- * takes clocks to run at one speed: hours of requests are better read in parts.
+ * Over many traces (struct skew) a host's clock is moved when moving it mends
+ * at least half of the bounds between it and another that are contradicted (by
+ * over a millisecond), and more than SKEW_SHARE_PCT % of them are impossible as
+ * above, or more than half contradicted: fewer children that outlive their
+ * parents are work left behind.  It is right to much less, since the tightest
+ * bounds of all requests count; but it takes clocks to run at one speed: hours
+ * of requests are better read in parts.
  *
  *	skew_new, _learn for every trace, _finish, then _mend for every trace
  *

@@ -22,6 +22,7 @@
 struct sample {
 	uint64_t hash;
 	struct bound bound;
+	bool impossible;	/* as in struct skew_bound */
 };
 
 struct pair {
@@ -107,6 +108,7 @@ static void bound_take(struct skew *s, const struct trace *trace, const struct s
 		.hash = hash_pair(hash_pair(trace->id.hi, trace->id.lo), moved->id),
 		.bound = bound_of(host, host_number(s, skew_clock(moved)), bound->low,
 				  bound->high),
+		.impossible = bound->impossible,
 	};
 	uint64_t key = (uint64_t)sample.bound.a << 32 | sample.bound.b;
 	uint64_t *place;
@@ -184,20 +186,21 @@ static struct offset pair_judge(struct pair *pair, bool turned)
 	struct bound bounds[2 * SKEW_SAMPLES];
 	int64_t highs[2 * SKEW_SAMPLES];
 	struct offset offset;
-	size_t cnt;
+	size_t cnt, impossible = 0;
 
 	samples_cut(pair);
 	cnt = pair->samples.cnt;
 	for (size_t i = 0; i < cnt; i++) {
 		const struct bound *b = &pair->samples.items[i].bound;
 
+		impossible += pair->samples.items[i].impossible;
 		bounds[i] = turned ? bound_of(1, 0, b->low, b->high) : *b;
 	}
 	offset = offset_find(bounds, cnt, highs);
 	offset.broken_before = broken_count(bounds, cnt, 0);
 	offset.broken_after = broken_count(bounds, cnt, offset.offset_ns);
-	if (cnt < SKEW_SAMPLES_MIN || offset.broken_before * 100 <= cnt * SKEW_SHARE_PCT ||
-	    offset.broken_after * 2 > offset.broken_before)
+	if (cnt < SKEW_SAMPLES_MIN || offset.broken_after * 2 > offset.broken_before ||
+	    (impossible * 100 <= cnt * SKEW_SHARE_PCT && offset.broken_before * 2 <= cnt))
 		offset.offset_ns = 0;
 	return offset;
 }

@@ -114,3 +114,25 @@ TEST(skew_is_not_seen_in_work_left_behind)
 	skew_free(s);
 	made_release(&m);
 }
+
+/* Nor when all of them begin late and many outlive it: a queue is between the two. */
+TEST(skew_is_not_seen_in_a_queue)
+{
+	struct made m = {0};
+	struct skew *s = skew_new(&m.strings);
+
+	for (uint64_t i = 0; i < 500; i++) {
+		int64_t begin = 1200000 + (int64_t)(hash_u64(i) % 1000000);
+		struct trace trace;
+
+		made_clear(&m);
+		made_span(&m, 1, 0, "front/a", 0, 10000000);
+		made_span(&m, 2, 1, "back/b", begin, i % 5 < 2 ? 11100000 : 7000000);
+		trace = *made_trace(&m);
+		trace.id.lo = i;
+		skew_learn(s, &trace);
+	}
+	EQ_U(skew_finish(s)->host_cnt, 0);
+	skew_free(s);
+	made_release(&m);
+}
