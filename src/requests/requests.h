@@ -41,7 +41,7 @@ struct key_spec {
 struct requests_opts {		/* a zero field means its default */
 	double cv_min;		/* 0.10: a group is unsteady above it */
 	double slow_pct;	/* 95: consistently slow against the rest of its type */
-	uint32_t min_cnt;	/* 20 members: under it nothing is decided, see problems.h */
+	uint32_t min_cnt;	/* 20: of fewer members nothing is decided (requests.c says why) */
 	double q_max;		/* 0.01: false discovery rate for keys */
 	const struct key_spec *keys;	/* borrowed for the life of struct requests */
 	uint32_t key_cnt;

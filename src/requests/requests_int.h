@@ -2,7 +2,7 @@
 #ifndef REQUESTS_INT_H
 #define REQUESTS_INT_H
 /*
- * What the files of requests_*.c share.  A *leaf* is the finest set of
+ * What requests.c, finish.c and those around them share.  A *leaf* is the finest set of
  * requests that is told apart: one exact path, or, in a type that has more of
  * them than LEAVES_MAX, all paths of one coarser shape.  Groups are unions of
  * leaves of one type, chosen when the answer is asked for (tolerant.h).
