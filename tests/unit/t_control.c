@@ -367,6 +367,55 @@ TEST(control_gives_up_a_tracepoint_that_explains_nothing)
 	made_release(&m);
 }
 
+/* Requests of another type, that vary as they always did. */
+static const struct trace *other(struct made *m, uint64_t id)
+{
+	int64_t end_us = 100 + (int64_t)(draw(id, 3) % 5000);
+
+	made_clear(m);
+	made_span(m, 1, 0, "s/other", 0, (end_us + 50) * 1000);
+	made_span(m, 2, 1, "s/moody", 20000, end_us * 1000);
+	made_trace(m);
+	m->trace.id = (struct trace_id){1, id};
+	return &m->trace;
+}
+
+TEST(control_searches_what_is_slower_before_what_varies_as_ever)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan p = {"s/c", 2000};
+	struct control *c;
+	struct control_round r;
+	uint32_t moody = point(&m, "moody"), round = 0;
+
+	for (uint64_t id = 1; id <= 100; id++)
+		space_add(s, other(&m, id));
+	c = control_new(s, NULL, &m.points, &m.strings);
+	do {
+		struct arena a = {0};
+		struct trace seen;
+		bool on[64] = {0};
+
+		OK(m.points.items.cnt < 64);
+		on[point(&m, "other")] = true;
+		for (uint64_t id = 0; id < 100; id++) {
+			trace_strip(other(&m, 1000 + 100 * round + id), on, &m.points,
+				    &m.strings, &a, &seen);
+			control_add(c, &seen);
+		}
+		arena_release(&a);
+		round_of(&m, c, &p, 1000 + 100 * round, 100, false, &r);
+		OK(!control_wants(c, moody));
+	} while (!r.finished && ++round < 30);
+	OK(r.finished);
+	EQ_U(r.located[0].from.point, point(&m, "c"));
+	OK(r.located[0].weight_ns > 0);
+	control_free(c);
+	space_free(s);
+	made_release(&m);
+}
+
 TEST(control_paused_switches_nothing_on)
 {
 	struct made m = {0};
