@@ -57,19 +57,52 @@ static const char *limited(struct court *k, uint32_t proc)
 	return arena_printf(k->arena, "connection limit of %s", served_at(k));
 }
 
-/* Of all watched processes: a server may have its workers in one each. */
-static uint32_t alike_cnt(const struct court *k, const struct wgroup *of)
+/* Of all watched processes: a server may have its workers in one each.  *ret_busy: never idle. */
+static uint32_t alike_cnt(const struct court *k, const struct wgroup *of, uint32_t *ret_busy)
 {
 	uint32_t cnt = 0;
 
+	*ret_busy = 0;
 	for (size_t i = 0; i < k->w->group_cnt; i++) {
 		const struct wgroup *g = &k->w->groups[i];
 
 		if (g == of || (g->role == of->role && !strcmp(g->comm, of->comm) &&
-				k->m->procs[g->proc].target))
+				k->m->procs[g->proc].target)) {
 			cnt += g->thread_cnt;
+			*ret_busy += g->busy_cnt;
+		}
 	}
 	return cnt;
+}
+
+static const char *pool_text(struct court *k, const struct wgroup *g)
+{
+	uint32_t busy, cnt = alike_cnt(k, g, &busy);
+	const char *role = role_name(g->role);
+
+	if (cnt == 1)
+		return arena_printf(k->arena, "The one %s (%s) is busy; requests queue for it.",
+				    role, g->comm);
+	/* with some at rest the pool is those that are not: see weigh_queue */
+	if (g->role == ROLE_T_WORKER && busy > 1 && busy < cnt &&
+	    (double)g->idle_ns >= 0.1 * (double)g->life_ns)
+		return arena_printf(k->arena, "%u of %u %ss (%s) are always busy, and requests "
+				    "queue that the others do not take.", busy, cnt, role,
+				    g->comm);
+	return arena_printf(k->arena, "All %u %ss (%s) are busy; requests queue for them.", cnt,
+			    role, g->comm);
+}
+
+/* The one that rests least. */
+static uint32_t busiest_of(const struct court *k, uint32_t group)
+{
+	uint32_t best = NO_IDX;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++)
+		if (k->m->threads[t].tracked && k->w->threads[t].group == group &&
+		    (best == NO_IDX || k->w->threads[t].idle_ns < k->w->threads[best].idle_ns))
+			best = t;
+	return best;
 }
 
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
@@ -78,20 +111,12 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 	const struct wgroup *g = c->group != NO_IDX ? &k->w->groups[c->group] : NULL;
 
 	if (g) {
-		uint32_t cnt = alike_cnt(k, g);
+		uint32_t t = busiest_of(k, c->group);
 
-		f->summary = cnt == 1 ?
-			arena_printf(k->arena, "The one %s (%s) is busy; requests queue for it.",
-				     role_name(g->role), g->comm) :
-			arena_printf(k->arena, "All %u %ss (%s) are busy; requests queue for them.",
-				     cnt, role_name(g->role), g->comm);
+		f->summary = pool_text(k, g);
 		f->culprit = (struct party){ .pid = k->m->procs[g->proc].tgid, .comm = g->comm };
-		for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
-			if (k->m->threads[t].tracked && k->w->threads[t].group == c->group) {
-				f->culprit.tid = k->m->threads[t].tid;
-				break;
-			}
-		}
+		if (t != NO_IDX)
+			f->culprit.tid = k->m->threads[t].tid;
 		f->resource = "worker pool";
 		say(k, f, "%s: idle %.0f %%, running %.0f %%, waiting for a CPU %.0f %%, blocked "
 			  "%.0f %%", g->comm, percent(g->idle_ns, g->life_ns),

@@ -14,6 +14,9 @@
 /* A limit shows by a line before it: one request at least waits for its turn, at any time. */
 #define QUEUE_MIN 1.0
 
+/* One busy thread among others at rest may be anything, as a timer's or a compiler's. */
+#define BUSY_PART_MIN 2
+
 /* Of a pool's threads: what comes and goes with a request is part of its work. */
 #define POOL_LIFE_MIN 0.5
 
@@ -47,6 +50,34 @@ static struct pool pool_of(const struct court *k, uint32_t group)
 	return p;
 }
 
+/*
+ * Of threads alike, those that are never idle.  Two pools may look alike, and
+ * one rest: with requests open that nobody works on, the threads at rest do
+ * not take from that queue, or they would.
+ */
+static struct pool busy_part(const struct court *k, uint32_t group)
+{
+	struct pool p = { .group = group };
+
+	for (size_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct wthread *w = &k->w->threads[t];
+		double life;
+
+		if (w->group == NO_IDX || k->w->groups[w->group].proc == NO_IDX ||
+		    !k->m->procs[k->w->groups[w->group].proc].target ||
+		    !same_pool(k, &k->w->groups[group], &k->w->groups[w->group]))
+			continue;
+		life = (double)(k->m->threads[t].end_ns - k->m->threads[t].begin_ns);
+		if ((double)w->idle_ns >= POOL_IDLE_MAX * life ||
+		    life < POOL_LIFE_MIN * k->window_ns)
+			continue;
+		p.threads++;
+		p.life += life;
+		p.idle += (double)w->idle_ns;
+	}
+	return p;
+}
+
 /* The pool that has no thread to spare, NO_IDX when there is none. */
 static struct pool used_up_pool(const struct court *k)
 {
@@ -63,6 +94,11 @@ static struct pool used_up_pool(const struct court *k)
 		p = pool_of(k, i);
 		if (p.life < POOL_LIFE_MIN * p.threads * k->window_ns)
 			continue;
+		if (p.idle >= POOL_IDLE_MAX * p.life && g->role == ROLE_T_WORKER) {
+			p = busy_part(k, i);
+			if (p.threads < BUSY_PART_MIN)
+				continue;
+		}
 		if (p.life > 0 && p.idle < POOL_IDLE_MAX * p.life && p.life > best.life)
 			best = p;
 	}
