@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
-#include "base/keysort.h"
 #include "model/points.h"
 #include "requests/path.h"
 
@@ -142,18 +141,6 @@ static void note(struct key_vars *vars, struct values *values, const struct span
 		values->items[v->seen_idx].num = attr->num;
 }
 
-/* Ascending by variable, which are all different. */
-static void sort_values(const struct values *values, struct sample_value *to)
-{
-	struct keyed order[SAMPLE_VALUES_MAX], tmp[SAMPLE_VALUES_MAX];
-
-	for (uint32_t i = 0; i < values->cnt; i++)
-		order[i] = (struct keyed){.key = values->items[i].var, .idx = i};
-	keysort(order, tmp, values->cnt);
-	for (uint32_t i = 0; i < values->cnt; i++)
-		to[i] = values->items[order[i].idx];
-}
-
 /* So that getting slower in time is told as any other key is. */
 static void note_start(struct key_vars *vars, const struct trace *trace, uint32_t point,
 		       struct values *ret)
@@ -207,10 +194,10 @@ uint32_t samples_add(struct samples *s, const struct trace *trace, const struct 
 			       .total_ns = path->total_ns,
 			       .took_ns = memcpy(at, path->took_ns, took),
 			       .edges = memcpy(at + took, path->hashes, edges),
-			       .values = (struct sample_value *)(at + took + edges),
+			       .values = memcpy(at + took + edges, values.items,
+						values.cnt * sizeof(*values.items)),
 			       .edge_cnt = path->edge_cnt,
 			       .value_cnt = values.cnt};
-	sort_values(&values, (struct sample_value *)(at + took + edges));
 	return (uint32_t)heap_put(s, new);
 }
 

@@ -69,7 +69,7 @@ struct sample {			/* one block of memory */
 	int64_t total_ns;
 	const int64_t *took_ns;
 	const uint64_t *edges;	/* by what the edges are known: struct path's hashes */
-	const struct sample_value *values;	/* ascending by var */
+	const struct sample_value *values;	/* each var once, in no order */
 	uint32_t edge_cnt, value_cnt;
 };
 
