@@ -396,6 +396,32 @@ static void threads_sum(struct engine *e)
 	}
 }
 
+static bool alike(const struct model *m, uint32_t a, uint32_t b)
+{
+	return m->threads[a].tgid == m->threads[b].tgid &&
+	       strcmp(m->threads[a].comm, m->threads[b].comm) == 0;
+}
+
+/*
+ * A thread that was never seen waiting for work is called a loop for what it
+ * serves alone.  Where another of its name and process serves one client at a
+ * time, so does this one: threads of a pool take turns on the same clients.
+ */
+static void loops_doubt(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		if (e->r->threads[t].role != ROLE_T_LOOP || e->tinfo[t].home_cls != WAIT_CLASS_CNT)
+			continue;
+		for (uint32_t o = 0; o < m->thread_cnt; o++)
+			if (e->r->threads[o].role == ROLE_T_ENTRY && alike(m, t, o)) {
+				e->r->threads[t].role = ROLE_T_ENTRY;
+				break;
+			}
+	}
+}
+
 void roles_assign(struct engine *e)
 {
 	readers_mark(e);
@@ -403,6 +429,7 @@ void roles_assign(struct engine *e)
 	open_waits_sum(e);
 	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
 		e->r->threads[t].role = role_of(e, t);
+	loops_doubt(e);
 	workers_tell(e);
 }
 
