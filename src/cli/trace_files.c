@@ -144,7 +144,7 @@ static int learn_trace(void *ctx, const struct trace *t)
 static int clocks_learn(struct reader *r, struct arena *arena, struct skew_result *ret,
 			struct err *err)
 {
-	struct assembler_stats stats;
+	struct assembler_stats stats = {0};
 	int code = assembler_finish(r->assembler, learn_trace, r, &stats, err);
 
 	if (code < 0 && code != -ECANCELED)

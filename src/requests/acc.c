@@ -150,7 +150,7 @@ static uint32_t greatest_hash(struct acc *a, uint32_t other)
 static void empty_column(struct acc *a, uint32_t col, uint32_t to)
 {
 	for (size_t pos = 0; !a->summed && pos < a->raw.cnt;) {
-		int64_t cnt = a->raw.items[pos + 1], *cols = &a->raw.items[pos + 2 + (size_t)cnt];
+		int64_t cnt = a->raw.items[pos + 1], *cols = a->raw.items + pos + 2 + cnt;
 
 		for (int64_t i = 0; i < cnt; i++)
 			if (cols[i] == col)

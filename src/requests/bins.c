@@ -28,7 +28,7 @@ const char *bin_label(const struct key_spec *spec, const struct attr *attr,
 {
 	const char *name = spec->bin_name ? spec->bin_name : spec->name;
 
-	if (strcmp(strtab_str(strings, attr->key), spec->name))
+	if (strcmp(strtab_str(strings, attr->key), spec->name) != 0)
 		return NULL;
 	if (attr->type == ATTR_STR)
 		return spec->bound_cnt ? NULL

@@ -40,7 +40,7 @@ const char *strategy_name(enum strategy strategy)
 int strategy_parse(const char *name, enum strategy *ret_strategy)
 {
 	for (int i = 0; i < STRATEGIES; i++) {
-		if (strcmp(name, names[i]))
+		if (strcmp(name, names[i]) != 0)
 			continue;
 		*ret_strategy = (enum strategy)i;
 		return 0;

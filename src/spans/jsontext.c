@@ -25,7 +25,7 @@ static int hex4(const char *s)
 	int v = 0;
 
 	for (int i = 0; i < 4; i++) {
-		int c = s[i], digit = c >= '0' && c <= '9' ? c - '0'
+		int c = (unsigned char)s[i], digit = c >= '0' && c <= '9' ? c - '0'
 				    : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 
 		if (digit < 0)
