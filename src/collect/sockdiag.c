@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "base/clock.h"
 #include "collect/diag.h"
 #include "collect/emit.h"
 #include "collect/names.h"
@@ -47,6 +48,7 @@ struct sockdiag {
 	struct hmap served;	  /* listening: port, or inode of a unix path's hash */
 	uint64_t over_cnt;	  /* sockets over GROUP_MAX groups */
 	struct hmap told;	  /* failures that have been noted */
+	uint64_t first_mono_ns;	  /* first snapshot */
 	/* while a pass runs: */
 	struct emit *e;
 	uint64_t ts_ns;
@@ -171,6 +173,8 @@ static int take_conn(void *ctx, const struct diag_sock *sock)
 	add_u32(&ev->unsent_bytes, sock->wqueue);
 	if (!sock->has_info)
 		return 0;
+	ev->stale_conns += sock->rqueue > 0 && sock->received_bytes &&
+			   sock->recv_ago_ms > (clock_mono_ns() - s->first_mono_ns) / NS_PER_MS;
 	/*
 	 * The kernel counts in ticks: equal times say nothing about the order,
 	 * but what was never sent, or never came, does.
@@ -321,6 +325,8 @@ void sockdiag_snapshot(struct sockdiag *s, struct emit *e, const uint32_t *tgids
 	s->e = e;
 	s->ts_ns = ts_ns;
 	s->what = what;
+	if (!s->first_mono_ns)
+		s->first_mono_ns = clock_mono_ns();
 	peers_watch(s->peers, tgids, tgid_cnt);
 	for (size_t i = 0; i < tgid_cnt; i++) {
 		uint64_t ns = peers_netns(s->peers, tgids[i]);

@@ -241,6 +241,23 @@ static void publish_threads(struct model *m)
 	m->slice_cnt = (size_t)p->slices.rows * p->slices.width;
 }
 
+/*
+ * Connections with data that came before the watch and that nobody has read
+ * since: no event tells of them, only the snapshots at its begin and end.
+ */
+static uint32_t stale_conns(const struct model_priv *p, uint32_t tgid)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; p->conns_first.cnt && i < p->conns_last.cnt; i++) {
+		const struct ev_conn *c = &p->conns_last.items[i];
+
+		if (c->tgid == tgid && c->role == ROLE_SERVER)
+			cnt += c->stale_conns;
+	}
+	return cnt;
+}
+
 static void publish_procs(struct model *m)
 {
 	struct model_priv *p = m->priv;
@@ -258,10 +275,12 @@ static void publish_procs(struct model *m)
 		d->cgroup = model_str(m, mp->cgroup);
 		d->open_ns = since(d->last.open_ns, f->open_ns);
 		d->out_ns = since(d->last.out_ns, f->out_ns);
-		d->unread_ns = since(d->last.unread_ns, f->unread_ns);
+		d->stale_conns = stale_conns(p, d->tgid);
+		d->unread_ns = since(d->last.unread_ns, f->unread_ns) +
+			       d->stale_conns * (m->end_ns - m->begin_ns);
 		d->open_last = d->last.open;
 		d->out_last = d->last.out;
-		d->unread_last = d->last.unread;
+		d->unread_last = d->last.unread + d->stale_conns;
 		d->rss_bytes = d->last.rss_bytes;
 		d->swap_bytes = d->last.vm_swap_bytes;
 	}

@@ -92,6 +92,7 @@ struct proc {
 	/* over the window: */
 	uint64_t open_ns, out_ns, unread_ns; /* integrals: request-nanoseconds */
 	uint32_t open_last, out_last, unread_last;
+	uint32_t stale_conns;	   /* of unread_last: since before the window */
 	uint64_t rss_bytes, swap_bytes;
 	struct ev_proc first, last;
 };

@@ -264,6 +264,8 @@ struct ev_conn {		/* snapshot of connections, grouped, at start and end */
 	uint8_t raddr[16];
 	uint32_t oldest_owe_ms, oldest_await_ms;
 	uint32_t peer_tgid, peer_comm;
+	uint32_t stale_conns;	/* of unread_conns: nothing has come since the first snapshot */
+	uint32_t pad2;
 };
 
 enum event_loss {

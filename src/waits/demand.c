@@ -230,7 +230,8 @@ static double conns_of(const struct demand *d)
 {
 	for (size_t i = 0; i < d->e->r->req_cnt; i++) {
 		if (d->e->r->reqs[i].proc == d->proc)
-			return d->e->r->reqs[i].conns;
+			return d->e->r->reqs[i].conns +
+			       d->e->m->procs[d->proc].stale_conns;
 	}
 	return 1;
 }

@@ -604,3 +604,26 @@ TEST(model_long_run_keeps_the_newest_ticks)
 	EQ_U(sum_of(t->ns), t->end_ns - t->begin_ns);
 	model_free(m);
 }
+
+/* Data that came before the watch and stays unread: only the snapshots know of it. */
+TEST(model_connections_unread_since_before)
+{
+	struct synth *s = synth_new(3000);
+	const struct model *m;
+
+	synth_proc(s, 7)->unread_ns = 0;
+	for (unsigned end = 0; end < 2; end++) {
+		struct ev_conn *c = synth_event(s, EV_CONN, sizeof(*c), end ? 3000 : 0);
+
+		c->tgid = 7;
+		c->role = ROLE_SERVER;
+		c->conns = 8;
+		c->unread_conns = 7;
+		c->stale_conns = end ? 6 : 7;
+	}
+	m = synth_model(s);
+	EQ_U(m->procs[0].stale_conns, 6);
+	EQ_U(m->procs[0].unread_last, 6);
+	EQ_U(MS(m->procs[0].unread_ns), 6 * MS(m->end_ns - m->begin_ns));
+	synth_free(s);
+}
