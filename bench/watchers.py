@@ -65,8 +65,8 @@ class Heldup:
     tools = ()
     options = ()
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, more=()):
+        self.path, self.options = path, [*self.options, *more]
 
     def begin(self, workload, seconds):
         self.proc = workload.lab.spawn([self.path, 'why', *workload.selection(),
