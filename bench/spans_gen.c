@@ -11,7 +11,6 @@
  * traces are open at a time.  The same seed makes the same spans in both
  * formats.  Attributes are those of the semantic conventions, seven a span.
  */
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,9 +19,9 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/pbout.h"
 #include "base/vec.h"
 #include "model/trace.h"
-#include "spans/protobuf.h"
 
 enum {
 	SERVICES = 12, HOSTS = 30, KINDS = 8, NODES = 24, BATCH = 512, OPEN = 64,
@@ -239,45 +238,6 @@ static void make_trace(struct gen *g)
 
 /* ---- protobuf */
 
-static void put_varint(struct buf *b, uint64_t v)
-{
-	for (; v > 0x7f; v >>= 7)
-		buf_addch(b, (char)(v | 0x80));
-	buf_addch(b, (char)v);
-}
-
-static void put_len(struct buf *b, unsigned num, const void *data, size_t len)
-{
-	put_varint(b, PB_FIELD(num, PB_LEN));
-	put_varint(b, len);
-	buf_add(b, data, len);
-}
-
-static void put_str(struct buf *b, unsigned num, const char *str)
-{
-	put_len(b, num, str, strlen(str));
-}
-
-static void put_num(struct buf *b, unsigned num, uint64_t v)
-{
-	put_varint(b, PB_FIELD(num, PB_VARINT));
-	put_varint(b, v);
-}
-
-static void put_i64(struct buf *b, unsigned num, uint64_t v)
-{
-	uint64_t le = htole64(v);
-
-	put_varint(b, PB_FIELD(num, PB_I64));
-	buf_add(b, &le, sizeof(le));
-}
-
-static void put_msg(struct buf *b, unsigned num, struct buf *inner)
-{
-	put_len(b, num, buf_str(inner), inner->len);
-	buf_clear(inner);
-}
-
 struct scratch {
 	struct buf value, kv, span, scope, resource, all;
 };
@@ -289,14 +249,14 @@ static void proto_attr(struct scratch *x, struct buf *b, unsigned num, const str
 
 	memcpy(&bits, &v, sizeof(bits));
 	if (a->type == G_STR)
-		put_str(&x->value, 1, a->str);
+		pbout_str(&x->value, 1, a->str);
 	else if (a->type == G_DOUBLE)
-		put_i64(&x->value, 4, bits);
+		pbout_i64(&x->value, 4, bits);
 	else
-		put_num(&x->value, a->type == G_INT ? 3 : 2, (uint64_t)a->num);
-	put_str(&x->kv, 1, a->key);
-	put_msg(&x->kv, 2, &x->value);
-	put_msg(b, num, &x->kv);
+		pbout_num(&x->value, a->type == G_INT ? 3 : 2, (uint64_t)a->num);
+	pbout_str(&x->kv, 1, a->key);
+	pbout_msg(&x->kv, 2, &x->value);
+	pbout_msg(b, num, &x->kv);
 }
 
 static void proto_span(struct scratch *x, const struct gspan *s)
@@ -305,26 +265,26 @@ static void proto_span(struct scratch *x, const struct gspan *s)
 	uint64_t id = htobe64(s->id), parent = htobe64(s->parent);
 	struct buf *b = &x->span;
 
-	put_len(b, 1, trace, sizeof(trace));
-	put_len(b, 2, &id, sizeof(id));
+	pbout_bytes(b, 1, trace, sizeof(trace));
+	pbout_bytes(b, 2, &id, sizeof(id));
 	if (parent)
-		put_len(b, 4, &parent, sizeof(parent));
-	put_str(b, 5, s->name);
-	put_num(b, 6, (uint64_t)s->kind);
-	put_i64(b, 7, s->begin_ns);
-	put_i64(b, 8, s->end_ns);
+		pbout_bytes(b, 4, &parent, sizeof(parent));
+	pbout_str(b, 5, s->name);
+	pbout_num(b, 6, (uint64_t)s->kind);
+	pbout_i64(b, 7, s->begin_ns);
+	pbout_i64(b, 8, s->end_ns);
 	for (unsigned i = 0; i < s->attr_cnt; i++)
 		proto_attr(x, b, 9, &s->attrs[i]);
 	if (s->event) {
-		put_i64(&x->value, 1, s->end_ns - 500);
-		put_str(&x->value, 2, "exception");
-		put_msg(b, 11, &x->value);
+		pbout_i64(&x->value, 1, s->end_ns - 500);
+		pbout_str(&x->value, 2, "exception");
+		pbout_msg(b, 11, &x->value);
 	}
 	if (s->error) {
-		put_num(&x->value, 3, 2);
-		put_msg(b, 15, &x->value);
+		pbout_num(&x->value, 3, 2);
+		pbout_msg(b, 15, &x->value);
 	}
-	put_msg(&x->scope, 2, b);
+	pbout_msg(&x->scope, 2, b);
 }
 
 /* ---- JSON */
@@ -423,9 +383,9 @@ static void flush_proto(struct gen *g, int service, const struct gattr *attrs, u
 		proto_attr(&x, &x.resource, 1, &attrs[i]);
 	VEC_FOREACH(&g->batches[service], s)
 		proto_span(&x, s);
-	put_msg(&x.all, 1, &x.resource);
-	put_msg(&x.all, 2, &x.scope);
-	put_msg(&x.span, 1, &x.all);
+	pbout_msg(&x.all, 1, &x.resource);
+	pbout_msg(&x.all, 2, &x.scope);
+	pbout_msg(&x.span, 1, &x.all);
 	len = htobe32((uint32_t)x.span.len);
 	fwrite(&len, sizeof(len), 1, g->out);
 	fwrite(buf_str(&x.span), x.span.len, 1, g->out);

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/pbout.h"
 #include "model/stack.h"
 #include "report/exports.h"
 #include "stacks/stacks.h"
@@ -49,39 +50,11 @@ struct writer {
 	uint64_t *text_end;	/* by module: highest offset seen */
 };
 
-static void put_varint(struct buf *b, uint64_t v)
-{
-	for (; v >= 128; v >>= 7)
-		buf_addch(b, (char)(v | 128));
-	buf_addch(b, (char)v);
-}
-
 static void put_u64(struct buf *b, unsigned field, uint64_t v)
 {
 	if (!v)
 		return; /* zero is the default */
-	put_varint(b, field << 3);
-	put_varint(b, v);
-}
-
-static void put_bytes(struct buf *b, unsigned field, const void *data, size_t len)
-{
-	put_varint(b, field << 3 | 2);
-	put_varint(b, len);
-	buf_add(b, data, len);
-}
-
-/* The message goes out as a field of the profile, and is empty again. */
-static void put_msg(struct writer *w, unsigned field)
-{
-	put_bytes(w->out, field, buf_str(&w->msg), w->msg.len);
-	buf_clear(&w->msg);
-}
-
-static void put_part(struct writer *w, unsigned field)
-{
-	put_bytes(&w->msg, field, buf_str(&w->part), w->part.len);
-	buf_clear(&w->part);
+	pbout_num(b, field, v);
 }
 
 static uint64_t fn_id(struct writer *w, const char *name, const char *file)
@@ -98,7 +71,7 @@ static uint64_t fn_id(struct writer *w, const char *name, const char *file)
 	put_u64(&b, FN_NAME, name_id);
 	put_u64(&b, FN_SYSTEM_NAME, name_id);
 	put_u64(&b, FN_FILE, file_id);
-	put_bytes(w->out, P_FUNCTION, buf_str(&b), b.len);
+	pbout_bytes(w->out, P_FUNCTION, buf_str(&b), b.len);
 	return id;
 }
 
@@ -109,7 +82,7 @@ static void put_line(struct writer *w, struct buf *loc, const char *name, const 
 
 	put_u64(&b, LINE_FUNCTION, fn_id(w, name, file));
 	put_u64(&b, LINE_LINE, line);
-	put_bytes(loc, LOC_LINE, buf_str(&b), b.len);
+	pbout_bytes(loc, LOC_LINE, buf_str(&b), b.len);
 }
 
 static void put_nameless(struct writer *w, struct buf *loc, uint64_t frame)
@@ -160,7 +133,7 @@ static uint64_t loc_id(struct writer *w, uint64_t frame, uint32_t tgid, bool cal
 	}
 	put_u64(&b, LOC_ADDRESS, off);
 	put_lines(w, &b, frame, tgid);
-	put_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
+	pbout_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
 	return id;
 }
 
@@ -176,7 +149,7 @@ static uint64_t note_id(struct writer *w, uint32_t fn)
 	id = *slot = w->locs.cnt;
 	put_u64(&b, LOC_ID, id);
 	put_line(w, &b, w->r->fns[fn].name, "", 0);
-	put_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
+	pbout_bytes(w->out, P_LOCATION, buf_str(&b), b.len);
 	return id;
 }
 
@@ -190,7 +163,7 @@ static void put_stack(struct writer *w, uint32_t stack, bool inner_first)
 		uint32_t at = inner_first ? i : cnt - 1 - i;
 		bool called = at != 0 && at != s->kernel_cnt;
 
-		put_varint(&w->part, loc_id(w, s->frames[at], s->tgid, called));
+		pbout_varint(&w->part, loc_id(w, s->frames[at], s->tgid, called));
 	}
 }
 
@@ -200,7 +173,7 @@ static void put_label(struct writer *w, const char *key, const char *str, uint64
 	if (str)
 		put_u64(&w->part, LABEL_STR, strtab_add(&w->strs, str));
 	put_u64(&w->part, LABEL_NUM, num);
-	put_part(w, SAMPLE_LABEL);
+	pbout_msg(&w->msg, SAMPLE_LABEL, &w->part);
 }
 
 static void put_labels(struct writer *w, const struct stack_row *row)
@@ -227,28 +200,28 @@ static void put_sample(struct writer *w, const struct stack_row *row)
 	/* the innermost first: in the waker's view that is the waker's outermost */
 	if (row->mode == STACKS_WAKER) {
 		put_stack(w, row->waker_stack, false);
-		put_varint(&w->part, note_id(w, w->r->woken));
+		pbout_varint(&w->part, note_id(w, w->r->woken));
 	}
 	if (row->stack != NO_IDX)
 		put_stack(w, row->stack, true);
 	else
-		put_varint(&w->part, note_id(w, w->r->none));
-	put_part(w, SAMPLE_LOCATION);
+		pbout_varint(&w->part, note_id(w, w->r->none));
+	pbout_msg(&w->msg, SAMPLE_LOCATION, &w->part);
 	values[row->mode == STACKS_ON ? 0 : 2] = row->cnt;
 	values[row->mode == STACKS_ON ? 1 : 3] = row->ns;
 	for (int i = 0; i < VALUE_CNT; i++)
 		if (w->modes & (i < 2 ? 1u << STACKS_ON : ~(1u << STACKS_ON)))
-			put_varint(&w->part, values[i]);
-	put_part(w, SAMPLE_VALUE);
+			pbout_varint(&w->part, values[i]);
+	pbout_msg(&w->msg, SAMPLE_VALUE, &w->part);
 	put_labels(w, row);
-	put_msg(w, P_SAMPLE);
+	pbout_msg(w->out, P_SAMPLE, &w->msg);
 }
 
 static void put_type(struct writer *w, unsigned field, const char *type, const char *unit)
 {
 	put_u64(&w->msg, TYPE_TYPE, strtab_add(&w->strs, type));
 	put_u64(&w->msg, TYPE_UNIT, strtab_add(&w->strs, unit));
-	put_msg(w, field);
+	pbout_msg(w->out, field, &w->msg);
 }
 
 static void put_head(struct writer *w)
@@ -292,7 +265,7 @@ static void put_mappings(struct writer *w)
 		put_u64(&w->msg, MAP_BUILD_ID, strtab_add(&w->strs, id));
 		for (unsigned f = MAP_HAS_FUNCTIONS; f <= MAP_HAS_INLINES; f++)
 			put_u64(&w->msg, f, 1);
-		put_msg(w, P_MAPPING);
+		pbout_msg(w->out, P_MAPPING, &w->msg);
 	}
 }
 
@@ -343,11 +316,11 @@ int export_pprof(const struct stacks_result *r, unsigned modes, struct arena *ar
 		if (modes & 1u << r->rows[i].mode)
 			put_sample(&w, &r->rows[i]);
 	put_mappings(&w);
-	put_bytes(&raw, P_STRING, "", 0);
+	pbout_bytes(&raw, P_STRING, "", 0);
 	for (uint32_t i = 1; i <= w.strs.cnt; i++) {
 		const char *str = strtab_str(&w.strs, i);
 
-		put_bytes(&raw, P_STRING, str, strlen(str));
+		pbout_bytes(&raw, P_STRING, str, strlen(str));
 	}
 	return gzip(&raw, out, err);
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/pbout.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "spans/protobuf.h"
 #include "spans/spans.h"
 
 /* ---- what was read, as text */
@@ -171,53 +170,13 @@ TEST(otlp_json)
 
 /* ---- protobuf */
 
-static void put_varint(struct buf *b, uint64_t v)
-{
-	for (; v > 0x7f; v >>= 7)
-		buf_addch(b, (char)(v | 0x80));
-	buf_addch(b, (char)v);
-}
-
-static void put_len(struct buf *b, unsigned num, const void *data, size_t len)
-{
-	put_varint(b, PB_FIELD(num, PB_LEN));
-	put_varint(b, len);
-	buf_add(b, data, len);
-}
-
-static void put_str(struct buf *b, unsigned num, const char *str)
-{
-	put_len(b, num, str, strlen(str));
-}
-
-static void put_num(struct buf *b, unsigned num, uint64_t v)
-{
-	put_varint(b, PB_FIELD(num, PB_VARINT));
-	put_varint(b, v);
-}
-
-static void put_i64(struct buf *b, unsigned num, uint64_t v)
-{
-	uint64_t le = htole64(v);
-
-	put_varint(b, PB_FIELD(num, PB_I64));
-	buf_add(b, &le, sizeof(le));
-}
-
-/* inner becomes field num of b, and is empty again. */
-static void put_msg(struct buf *b, unsigned num, struct buf *inner)
-{
-	put_len(b, num, inner->data, inner->len);
-	buf_clear(inner);
-}
-
 static void put_attr(struct buf *b, unsigned num, const char *key, struct buf *value)
 {
 	CLEANUP(buf_release) struct buf kv = {0};
 
-	put_str(&kv, 1, key);
-	put_msg(&kv, 2, value);
-	put_msg(b, num, &kv);
+	pbout_str(&kv, 1, key);
+	pbout_msg(&kv, 2, value);
+	pbout_msg(b, num, &kv);
 }
 
 static const uint8_t trace_bytes[16] = {0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x2a};
@@ -225,20 +184,20 @@ static const uint8_t span_bytes[8] = {0, 0, 0, 0, 0, 0, 0, 0xf1};
 
 static void put_span_head(struct buf *b)
 {
-	put_len(b, 1, trace_bytes, 16);
-	put_len(b, 2, span_bytes, 8);
-	put_str(b, 5, "n");
-	put_i64(b, 7, 10);
-	put_i64(b, 8, 20);
+	pbout_bytes(b, 1, trace_bytes, 16);
+	pbout_bytes(b, 2, span_bytes, 8);
+	pbout_str(b, 5, "n");
+	pbout_i64(b, 7, 10);
+	pbout_i64(b, 8, 20);
 }
 
 static void put_resource(struct buf *b)
 {
 	CLEANUP(buf_release) struct buf value = {0}, resource = {0};
 
-	put_str(&value, 1, "svc");
+	pbout_str(&value, 1, "svc");
 	put_attr(&resource, 1, "service.name", &value);
-	put_msg(b, 1, &resource);
+	pbout_msg(b, 1, &resource);
 }
 
 /* A request of the spans in `spans`, which are fields 2 of a scope. */
@@ -248,11 +207,11 @@ static void put_request(struct buf *b, struct buf *spans, bool late_resource)
 
 	if (!late_resource)
 		put_resource(&rs);
-	put_msg(&rs, 2, spans);
+	pbout_msg(&rs, 2, spans);
 	if (late_resource)
 		put_resource(&rs);
-	put_str(&rs, 3, "https://schema");
-	put_msg(b, 1, &rs);
+	pbout_str(&rs, 3, "https://schema");
+	pbout_msg(b, 1, &rs);
 }
 
 static void put_full_span(struct buf *spans)
@@ -260,31 +219,31 @@ static void put_full_span(struct buf *spans)
 	CLEANUP(buf_release) struct buf s = {0}, v = {0};
 
 	put_span_head(&s);
-	put_str(&s, 3, "state");
-	put_len(&s, 4, span_bytes, 8);
-	put_num(&s, 6, SPAN_CLIENT);
-	put_str(&v, 1, "text");
+	pbout_str(&s, 3, "state");
+	pbout_bytes(&s, 4, span_bytes, 8);
+	pbout_num(&s, 6, SPAN_CLIENT);
+	pbout_str(&v, 1, "text");
 	put_attr(&s, 9, "s", &v);
-	put_num(&v, 2, 1);
+	pbout_num(&v, 2, 1);
 	put_attr(&s, 9, "b", &v);
-	put_num(&v, 3, (uint64_t)-9);
+	pbout_num(&v, 3, (uint64_t)-9);
 	put_attr(&s, 9, "i", &v);
-	put_i64(&v, 4, UINT64_C(0x3fe0000000000000));
+	pbout_i64(&v, 4, UINT64_C(0x3fe0000000000000));
 	put_attr(&s, 9, "d", &v);
-	put_str(&v, 5, "");
+	pbout_str(&v, 5, "");
 	put_attr(&s, 9, "list", &v);
-	put_i64(&v, 1, 15);
-	put_str(&v, 2, "e");
-	put_msg(&s, 11, &v);
-	put_len(&v, 1, trace_bytes, 16);
-	put_len(&v, 2, span_bytes, 8);
-	put_msg(&s, 13, &v);
-	put_str(&v, 2, "why");
-	put_num(&v, 3, 2);
-	put_msg(&s, 15, &v);
-	put_num(&s, 99, 5);
-	put_str(&s, 100, "unknown");
-	put_msg(spans, 2, &s);
+	pbout_i64(&v, 1, 15);
+	pbout_str(&v, 2, "e");
+	pbout_msg(&s, 11, &v);
+	pbout_bytes(&v, 1, trace_bytes, 16);
+	pbout_bytes(&v, 2, span_bytes, 8);
+	pbout_msg(&s, 13, &v);
+	pbout_str(&v, 2, "why");
+	pbout_num(&v, 3, 2);
+	pbout_msg(&s, 15, &v);
+	pbout_num(&s, 99, 5);
+	pbout_str(&s, 100, "unknown");
+	pbout_msg(spans, 2, &s);
 }
 
 #define FULL "1:2a f1<0 svc/n@ k3 f1 10-20 s='text' b=true i=-9 d=0.5 ~1:2a:f1\n" \
@@ -325,7 +284,7 @@ TEST(otlp_proto_framings)
 		buf_clear(&b);
 		for (int i = 0; i < 2; i++) {
 			if (framing == 0)
-				put_varint(&b, one.len);
+				pbout_varint(&b, one.len);
 			if (framing == 2)
 				buf_addch(&b, 0);
 			if (framing)
@@ -348,7 +307,7 @@ static void put_good_span(struct buf *spans)
 	CLEANUP(buf_release) struct buf s = {0};
 
 	put_span_head(&s);
-	put_msg(spans, 2, &s);
+	pbout_msg(spans, 2, &s);
 }
 
 /* What is wrong with a span, as bytes behind its good fields, and what is said of it. */
@@ -386,7 +345,7 @@ TEST(otlp_proto_a_bad_span_costs_that_span)
 		off = s.len;
 		buf_add(&s, bad_spans[i].bytes, bad_spans[i].len);
 		off += spans.len + 2;
-		put_msg(&spans, 2, &s);
+		pbout_msg(&spans, 2, &s);
 		put_good_span(&spans);
 		/* 16: tags and lengths of the request's first levels */
 		put_request(&b, &spans, false);
