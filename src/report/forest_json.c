@@ -6,57 +6,38 @@
 #include "base/json.h"
 #include "model/points.h"
 #include "report/forest_out.h"
-#include "requests/graph.h"
+#include "report/json_points.h"
+#include "report/waterfall.h"
 
 static void json_point(struct json *j, const struct forest_view *v, const char *key,
 		       uint32_t point)
 {
-	const struct point *p;
-
 	if (point >= v->points->items.cnt) {
 		json_knull(j, key);
 		return;
 	}
-	p = &v->points->items.items[point];
 	json_kobj(j, key);
-	json_kstr(j, "service", strtab_str(v->strings, p->service));
-	json_kstr(j, "name", strtab_str(v->strings, p->name));
+	json_point_names(j, v->points, v->strings, point);
 	json_obj_end(j);
-}
-
-static void json_hash(struct json *j, const char *key, uint64_t hash)
-{
-	char text[17];
-
-	snprintf(text, sizeof(text), "%016llx", (unsigned long long)hash);
-	json_kstr(j, key, text);
 }
 
 static void json_trace_id(struct json *j, const char *key, const struct trace_id *id)
 {
-	char text[33];
+	char text[TRACE_ID_TEXT];
 
-	if (id->hi)
-		snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)id->hi,
-			 (unsigned long long)id->lo);
-	else
-		snprintf(text, sizeof(text), "%016llx", (unsigned long long)id->lo);
-	json_kstr(j, key, id->hi || id->lo ? text : NULL);
+	json_kstr(j, key, id->hi || id->lo ? trace_id_text(id, text) : NULL);
 }
 
 static void json_event(struct json *j, const struct forest_view *v, const char *key,
 		       const struct forest_event *e)
 {
-	static const char *const kinds[] = {[NODE_ENTRY] = "entry", [NODE_EXIT] = "exit",
-					    [NODE_NOTE] = "note"};
-
 	if (e->point == FOREST_NONE) {
 		json_knull(j, key);
 		return;
 	}
 	json_kobj(j, key);
 	json_point(j, v, "point", e->point);
-	json_kstr(j, "kind", e->kind <= NODE_NOTE ? kinds[e->kind] : "unknown");
+	json_kstr(j, "kind", forest_kind_name(e->kind));
 	json_obj_end(j);
 }
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "model/points.h"
 #include "report/forest_out.h"
+#include "report/waterfall.h"
 #include "report/pen.h"
 #include "report/table.h"
 
@@ -314,16 +315,12 @@ static void put_walked(const struct forest_view *v, struct pen *p)
 {
 	const struct forest_walked *w = v->walked;
 	const struct forest_node *last;
-	char t[FMT_MAX], share[FMT_MAX], cnt[FMT_MAX];
+	char t[FMT_MAX], share[FMT_MAX], cnt[FMT_MAX], id[TRACE_ID_TEXT];
 	CLEANUP(buf_release) struct buf words = {0};
 	double under = 0, all = 0;
 
-	if (w->id.hi)
-		buf_printf(&words, "request %016llx%016llx", (unsigned long long)w->id.hi,
-			   (unsigned long long)w->id.lo);
-	else
-		buf_printf(&words, "request %016llx", (unsigned long long)w->id.lo);
-	buf_printf(&words, " took %s", ms(t, (double)w->total_ns));
+	buf_printf(&words, "request %s took %s", trace_id_text(&w->id, id),
+		   ms(t, (double)w->total_ns));
 	if (w->tree == FOREST_NONE || !w->node_cnt) {
 		buf_adds(&words, "; there is no tree of its type");
 	} else {

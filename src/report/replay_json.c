@@ -3,9 +3,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "report/json_parts.h"
+#include "report/json_points.h"
 #include "report/replay_out.h"
-#include "requests/graph.h"
 
 static void put_point(struct json *j, const struct replay_view *v, const char *key, uint32_t point)
 {
@@ -22,16 +21,13 @@ static void put_point(struct json *j, const struct replay_view *v, const char *k
 static void put_event(struct json *j, const struct replay_view *v, const char *key,
 		      const struct forest_event *e)
 {
-	static const char *const kinds[] = {[NODE_ENTRY] = "entry", [NODE_EXIT] = "exit",
-					    [NODE_NOTE] = "note"};
-
 	if (e->point == FOREST_NONE) {
 		json_knull(j, key);
 		return;
 	}
 	json_kobj(j, key);
 	put_point(j, v, "point", e->point);
-	json_kstr(j, "kind", e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : NULL);
+	json_kstr(j, "kind", forest_kind_name(e->kind));
 	json_obj_end(j);
 }
 

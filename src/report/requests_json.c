@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/requests.schema.json says what each key means. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -10,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "model/points.h"
+#include "report/json_points.h"
 #include "report/requests_json.h"
 #include "report/waterfall.h"
 
@@ -34,14 +34,6 @@ static void time_ns(struct json *j, const char *key, double ns)
 		json_knull(j, key);
 	else
 		json_ki64(j, key, llround(ns));
-}
-
-static void hash_text(struct json *j, const char *key, uint64_t hash)
-{
-	char t[20];
-
-	snprintf(t, sizeof(t), "%016" PRIx64, hash);
-	json_kstr(j, key, t);
 }
 
 /* ---- input */
@@ -172,16 +164,12 @@ static void json_end(const struct requests_view *v, struct json *j, const char *
 {
 	static const char *const kinds[] = {[NODE_ENTRY] = "begin", [NODE_EXIT] = "end",
 					    [NODE_NOTE] = "point"};
-	const struct point *p;
-
 	if (point >= v->points->items.cnt) {
 		json_knull(j, key);
 		return;
 	}
-	p = &v->points->items.items[point];
 	json_kobj(j, key);
-	json_kstr(j, "service", strtab_str(v->strings, p->service));
-	json_kstr(j, "name", strtab_str(v->strings, p->name));
+	json_point_names(j, v->points, v->strings, point);
 	json_kstr(j, "kind", kinds[kind]);
 	json_obj_end(j);
 }
@@ -368,7 +356,7 @@ static void json_group(const struct requests_view *v, struct json *j,
 		       const struct request_group *g, bool drawn)
 {
 	json_obj(j);
-	hash_text(j, "hash", g->hash);
+	json_hash(j, "hash", g->hash);
 	json_kstr(j, "level", request_level_name(g->level));
 	json_ku64(j, "paths", g->path_cnt);
 	json_common(v, j, g);
@@ -406,7 +394,7 @@ static void json_type(const struct requests_view *v, struct json *j, uint32_t ty
 
 	json_obj(j);
 	json_kstr(j, "name", strtab_str(v->strings, t->name));
-	hash_text(j, "hash", t->hash);
+	json_hash(j, "hash", t->hash);
 	json_ku64(j, "requests", t->all->latency.cnt);
 	json_ku64(j, "usable_requests", t->usable_cnt);
 	json_latency(j, &t->all->latency);
