@@ -97,15 +97,15 @@ function withoutThreads(tree) {
 		path.push(at);
 	}
 	const out = { mode: tree.mode, depth: [], fn: [], ns: [], st: [], was: tree.was ? [] : null };
-	const todo = [[0, -1]];
-	while (todo.length) {
-		const [at, d] = todo.pop();
+	const ahead = [[0, -1]];
+	while (ahead.length) {
+		const [at, d] = ahead.pop();
 		if (at) {
 			out.depth.push(d); out.fn.push(fn[at]); out.ns.push(ns[at]); out.st.push(st[at]);
 			if (out.was) out.was.push(was[at]);
 		}
 		const next = [...kids[at].values()].sort((a, b) => ns[a] + was[a] - ns[b] - was[b]);
-		for (const kid of next) todo.push([kid, d + 1]);
+		for (const kid of next) ahead.push([kid, d + 1]);
 	}
 	return out;
 }

@@ -7,26 +7,8 @@
 'use strict';
 const D = JSON.parse(document.getElementById('data').textContent);
 const page = document.getElementById('page');
-const tip = document.getElementById('tip');
-const SVG = 'http://www.w3.org/2000/svg';
+const { clean, three, el, shape, showTip, hideTip } = parts;
 
-const clean = s => String(s === null || s === undefined ? '' : s).replace(
-	/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-	c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
-function el(tag, cls, ...kids) {
-	const node = document.createElement(tag);
-	if (cls) node.className = cls;
-	for (const kid of kids.flat(Infinity))
-		if (kid !== null && kid !== undefined) node.append(kid instanceof Node ? kid : clean(kid));
-	return node;
-}
-function svg(tag, attrs, ...kids) {
-	const node = document.createElementNS(SVG, tag);
-	for (const [k, v] of Object.entries(attrs)) node.setAttribute(k, v);
-	for (const kid of kids) node.append(kid instanceof Node ? kid : clean(kid));
-	return node;
-}
-const three = v => v < 9.995 ? v.toFixed(2) : v < 99.95 ? v.toFixed(1) : v.toFixed(0);
 const time = v => v < 1000 ? Math.round(v) + ' ns' : v < 999500 ? three(v / 1e3) + ' µs'
 	: v < 999500000 ? three(v / 1e6) + ' ms' : three(v / 1e9) + ' s';
 const share = v => (100 * v).toFixed(Math.abs(v) < 0.0995 ? 1 : 0) + ' %';
@@ -42,13 +24,8 @@ const DECISION = {on: 'switch on', off: 'switch off', localised: 'found', calm: 
 const what = d => d.point ? point(d.point) : d.from && d.to ? edge(d.from, d.to) : '';
 
 function hint(node, text) {
-	node.addEventListener('pointermove', e => {
-		tip.textContent = clean(text);
-		tip.hidden = false;
-		tip.style.left = Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 8) + 'px';
-		tip.style.top = Math.min(e.clientY + 14, innerHeight - tip.offsetHeight - 8) + 'px';
-	});
-	node.addEventListener('pointerleave', () => { tip.hidden = true; });
+	node.addEventListener('pointermove', e => showTip(e, clean(text)));
+	node.addEventListener('pointerleave', hideTip);
 	return node;
 }
 /* A head that begins with # is of numbers, one with ~ of texts that may wrap. */
@@ -64,17 +41,17 @@ function table(cls, head, rows) {
 const bucketNs = b => b ? 1e3 * Math.pow(2, b / 2) : 0;
 function distribution(t, marks) {
 	const first = Math.max(0, t.first_bucket - 1), last = t.first_bucket + t.buckets.length + 1, wide = 600 / (last - first);
-	const most = Math.max(1, ...t.buckets), root = svg('svg', {class: 'dist', viewBox: '0 0 600 92', preserveAspectRatio: 'none'});
+	const most = Math.max(1, ...t.buckets), root = shape('svg', {class: 'dist', viewBox: '0 0 600 92', preserveAspectRatio: 'none'});
 	const at = ns => Math.max(0, Math.min(600, ns > 0 ? (2 * Math.log2(ns / 1e3) - first) * wide : 0));
-	root.append(svg('line', {class: 'axis', x1: 0, x2: 600, y1: 70, y2: 70}));
+	root.append(shape('line', {class: 'axis', x1: 0, x2: 600, y1: 70, y2: 70}));
 	t.buckets.forEach((n, i) => {
 		if (!n) return;
 		const b = t.first_bucket + i, high = Math.max(1.5, 66 * n / most);
-		root.append(hint(svg('rect', {class: 'bar1', x: (b - first) * wide + 1, width: Math.max(1, wide - 2), y: 70 - high,
+		root.append(hint(shape('rect', {class: 'bar1', x: (b - first) * wide + 1, width: Math.max(1, wide - 2), y: 70 - high,
 			height: high}), time(bucketNs(b)) + ' to ' + time(bucketNs(b + 1)) + ': ' + count(n) + ' requests'));
 	});
 	for (const m of marks)
-		root.append(hint(svg('line', {class: 'mark', x1: at(m.ns), x2: at(m.ns), y1: 0, y2: 70}), m.what + ' ' + time(m.ns)));
+		root.append(hint(shape('line', {class: 'mark', x1: at(m.ns), x2: at(m.ns), y1: 0, y2: 70}), m.what + ' ' + time(m.ns)));
 	const axis = el('div', 'ticks'), step = Math.max(1, Math.ceil((last - first) / 8));
 	for (let b = first; b <= last; b += step) {
 		const tick = el('b', '', time(bucketNs(b)));
@@ -87,11 +64,11 @@ function distribution(t, marks) {
 
 /* Variance (red, with its interval) above time (blue); the middle is 0 where a share is negative. */
 function shares(e, low) {
-	const x = v => 100 * (Math.max(low, Math.min(1, v)) - low) / (1 - low), root = svg('svg', {viewBox: '0 0 100 18', preserveAspectRatio: 'none'});
-	const bar = (cls, v, y) => svg('rect', {class: cls, x: Math.min(x(0), x(v)), width: Math.abs(x(v) - x(0)), y: y, height: 7});
+	const x = v => 100 * (Math.max(low, Math.min(1, v)) - low) / (1 - low), root = shape('svg', {viewBox: '0 0 100 18', preserveAspectRatio: 'none'});
+	const bar = (cls, v, y) => shape('rect', {class: cls, x: Math.min(x(0), x(v)), width: Math.abs(x(v) - x(0)), y: y, height: 7});
 	root.append(bar('v', e.share_variance, 1), bar('t', e.share_time, 10));
 	if (e.share_low !== null && e.share_high !== null)
-		root.append(svg('line', {x1: x(e.share_low), x2: x(e.share_high), y1: 4.5, y2: 4.5, 'vector-effect': 'non-scaling-stroke'}));
+		root.append(shape('line', {x1: x(e.share_low), x2: x(e.share_high), y1: 4.5, y2: 4.5, 'vector-effect': 'non-scaling-stroke'}));
 	return hint(root, share(e.share_variance) + ' of the variance' + (e.share_low !== null && e.share_high !== null
 		? ' (' + share(e.share_low) + ' to ' + share(e.share_high) + ')' : '') + '\n' + share(e.share_time) + ' of the time');
 }

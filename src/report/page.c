@@ -75,6 +75,7 @@ void page_write(const struct page *page, struct buf *out)
 	frame = copy_to(out, frame, "{{data}}");
 	buf_adds(out, page->data);
 	frame = copy_to(out, frame, "{{js}}");
+	buf_adds(out, embed_parts_js);
 	for (int i = 0; i < PAGE_PARTS && page->js[i]; i++)
 		buf_adds(out, page->js[i]);
 	buf_adds(out, frame);

@@ -22,6 +22,7 @@ void page_write(const struct page *page, struct buf *out);
 
 extern const char embed_page_html[];
 extern const char embed_page_css[];
+extern const char embed_parts_js[];
 extern const char embed_page_js[];
 extern const char embed_flame_css[];
 extern const char embed_flame_js[];

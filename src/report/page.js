@@ -9,27 +9,10 @@
 
 const D = JSON.parse(document.getElementById('data').textContent);
 const page = document.getElementById('page');
-const tip = document.getElementById('tip');
-const SVG = 'http://www.w3.org/2000/svg';
+const { clean, three, ns, el, shape, showTip, hideTip } = parts;
 
 /* ---- words and numbers ---- */
 
-/* Control and bidi characters are shown, not obeyed. */
-const clean = s => String(s === null || s === undefined ? '' : s).replace(
-	/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-	c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
-
-function three(v) {
-	return v < 9.995 ? v.toFixed(2) : v < 99.95 ? v.toFixed(1) : v.toFixed(0);
-}
-function ns(v) {
-	if (!v) return '0';
-	if (v < 1000) return v + ' ns';
-	if (v < 999500) return three(v / 1e3) + ' µs';
-	if (v < 999500000) return three(v / 1e6) + ' ms';
-	if (v < 120e9) return three(v / 1e9) + ' s';
-	return Math.floor(v / 60e9) + ' m ' + Math.floor(v / 1e9 % 60) + ' s';
-}
 function scaled(v, base, units) {
 	let i = 0;
 	if (v < base) return String(v) + units[0];
@@ -50,37 +33,11 @@ function who(p) {
 
 /* ---- elements ---- */
 
-function add(node, kids) {
-	for (const kid of kids.flat())
-		if (kid !== null && kid !== undefined)
-			node.append(kid instanceof Node ? kid : clean(kid));
-	return node;
-}
-function el(tag, cls, ...kids) {
-	const node = document.createElement(tag);
-	if (cls) node.className = cls;
-	return add(node, kids);
-}
-function shape(tag, attrs, ...kids) {
-	const node = document.createElementNS(SVG, tag);
-	for (const key of Object.keys(attrs)) node.setAttribute(key, attrs[key]);
-	return add(node, kids);
-}
 function section(title, ...kids) {
 	const node = el('section', '', title ? el('h2', '', title) : null, ...kids);
 	page.append(node);
 	return node;
 }
-function showTip(ev, text) {
-	tip.textContent = text;
-	tip.hidden = false;
-	const box = tip.getBoundingClientRect();
-	tip.style.left = Math.max(4, Math.min(ev.clientX + 14, innerWidth - box.width - 6)) + 'px';
-	tip.style.top = (ev.clientY + 18 + box.height > innerHeight ?
-		ev.clientY - box.height - 10 : ev.clientY + 18) + 'px';
-}
-function hideTip() { tip.hidden = true; }
-
 /* ---- verdict ---- */
 
 const mood = { healthy: 'good', clients: 'good', unknown: 'doubt' }[D.verdict.class] || 'bad';

@@ -9,25 +9,11 @@
 
 const D = JSON.parse(document.getElementById('data').textContent);
 const page = document.getElementById('page');
-const tip = document.getElementById('tip');
-const SVG = 'http://www.w3.org/2000/svg';
+const { clean, three, ns, add, el, shape, showTip, hideTip } = parts;
 const ROWS_AT_ONCE = 60, GROUPS_AT_ONCE = 12, EDGES_AT_ONCE = 8;
 
 /* ---- words and numbers ---- */
 
-const clean = s => String(s === null || s === undefined ? '' : s).replace(
-	/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-	c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
-const three = v => v < 9.995 ? v.toFixed(2) : v < 99.95 ? v.toFixed(1) : v.toFixed(0);
-function ns(v) {
-	if (v < 0) return '−' + ns(-v);
-	if (!v) return '0';
-	if (v < 1000) return Math.round(v) + ' ns';
-	if (v < 999500) return three(v / 1e3) + ' µs';
-	if (v < 999500000) return three(v / 1e6) + ' ms';
-	if (v < 120e9) return three(v / 1e9) + ' s';
-	return Math.floor(v / 60e9) + ' m ' + Math.floor(v / 1e9 % 60) + ' s';
-}
 function count(v) {
 	let i = 0;
 	if (v < 1000) return String(v);
@@ -40,22 +26,6 @@ const plural = (n, word) => count(n) + ' ' + word + (n === 1 ? '' : 's');
 
 /* ---- elements ---- */
 
-function add(node, kids) {
-	for (const kid of kids.flat(3))
-		if (kid !== null && kid !== undefined && kid !== '')
-			node.append(kid instanceof Node ? kid : clean(kid));
-	return node;
-}
-function el(tag, cls, ...kids) {
-	const node = document.createElement(tag);
-	if (cls) node.className = cls;
-	return add(node, kids);
-}
-function shape(tag, attrs, ...kids) {
-	const node = document.createElementNS(SVG, tag);
-	for (const key of Object.keys(attrs)) node.setAttribute(key, attrs[key]);
-	return add(node, kids);
-}
 function button(text, act, pressed) {
 	const b = el('button', '', text);
 	b.type = 'button';
@@ -64,15 +34,8 @@ function button(text, act, pressed) {
 	return b;
 }
 function tips(node, text) {
-	node.addEventListener('mousemove', ev => {
-		tip.textContent = clean(text());
-		tip.hidden = false;
-		const box = tip.getBoundingClientRect();
-		tip.style.left = Math.max(4, Math.min(ev.clientX + 14, innerWidth - box.width - 6)) + 'px';
-		tip.style.top = (ev.clientY + 18 + box.height > innerHeight ?
-			ev.clientY - box.height - 10 : ev.clientY + 18) + 'px';
-	});
-	node.addEventListener('mouseleave', () => { tip.hidden = true; });
+	node.addEventListener('mousemove', ev => showTip(ev, clean(text())));
+	node.addEventListener('mouseleave', hideTip);
 	return node;
 }
 /* The first rows of many, and a button for the others. */
