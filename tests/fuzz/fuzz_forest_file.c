@@ -17,6 +17,7 @@
 #include "report/forest_out.h"
 #include "report/pen.h"
 #include "requests/forest_file.h"
+#include "requests/packed.h"
 
 struct world {
 	struct strtab strings;
@@ -79,13 +80,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world w = {0};
 	struct buf file = {0};
-	uint64_t sum;
+	struct packer p;
 
-	buf_printf(&file, "heldup-forest %d\n", FOREST_FILE_VERSION);
-	buf_add(&file, data, size);
-	sum = hash_bytes(file.data, file.len);
-	for (int i = 0; i < 8; i++)
-		buf_addch(&file, (char)(sum >> 8 * i));
+	packer_begin(&p, "forest", FOREST_FILE_VERSION, &w.points, &w.strings);
+	buf_add(&p.out, data, size);
+	packer_end(&p, &file);
 	if (unpack(&w, &file) == 0)
 		use(&w);
 	buf_release(&file);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "model/points.h"
+#include "requests/packed.h"
 #include "requests/space.h"
 #include "requests/space_file.h"
 
@@ -57,13 +58,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world w = {0};
 	struct buf file = {0};
-	uint64_t sum;
+	struct packer p;
 
-	buf_printf(&file, "heldup-space %d\n", SPACE_FILE_VERSION);
-	buf_add(&file, data, size);
-	sum = hash_bytes(file.data, file.len);
-	for (int i = 0; i < 8; i++)
-		buf_addch(&file, (char)(sum >> 8 * i));
+	packer_begin(&p, "space", SPACE_FILE_VERSION, &w.points, &w.strings);
+	buf_add(&p.out, data, size);
+	packer_end(&p, &file);
 	if (unpack(&w, &file) == 0)
 		use(&w);
 	buf_release(&file);
