@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "report/requests_out.h"
+#include "requests/edge_rank.h"
 
 struct list {
 	struct requests_note *notes;
@@ -82,6 +83,8 @@ static void notes_analysis(struct list *l, const struct requests_stats *s)
 	note(l, "folded_edges", "edges folded into \"other\"", s->folded_edge_cnt);
 	note(l, "merged_types", "types having more paths than are told apart", s->merged_cnt);
 	note(l, "id_keys", "keys left out: nearly each request has its own value", s->id_key_cnt);
+	note(l, "refused_values", "values of keys over the bound", s->value_over_cnt);
+	note(l, "refused_requests", "requests over 134 million of one path", s->moment_over_cnt);
 	note(l, "uncopied_traces", "requests too big to be drawn", s->uncopied_cnt);
 }
 
@@ -93,6 +96,11 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 	notes_assembled(&l, &v->in->assembled);
 	notes_graph(&l, &v->r->graph_stats);
 	notes_analysis(&l, &v->r->stats);
+	if (v->rank)
+		note(&l, "unranked_visits", "visits to edges over the bound of the ranking",
+		     v->rank->dropped_cnt);
+	note(&l, "uncompared_clocks", "calls between hosts over the bound, clocks not compared",
+	     v->in->clocks.unseen_cnt);
 	note(&l, "refused_texts", "texts over the bound, taken for none",
 	     v->strings->refused_cnt);
 	return l.cnt;

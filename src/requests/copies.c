@@ -56,7 +56,7 @@ static struct copy *find_bucket(struct copies *c, uint32_t bucket)
 	return NULL;
 }
 
-bool copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int64_t total_ns)
+void copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int64_t total_ns)
 {
 	struct copy new = {.bucket = bucket_of((uint64_t)total_ns, COPIES_BITS),
 			   .hash = hash,
@@ -65,7 +65,7 @@ bool copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int6
 	struct copy *old = find_bucket(c, new.bucket);
 
 	if (old && copy_cmp(old, &new) <= 0)
-		return true;
+		return;
 	new.trace = trace_dup(trace);
 	if (old) {
 		free(old->trace);
@@ -73,7 +73,6 @@ bool copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int6
 	} else {
 		vec_push(&c->items, new);
 	}
-	return new.trace;
 }
 
 void copies_move(struct copies *to, struct copies *from)

@@ -30,8 +30,8 @@ struct copies {
 
 void copies_release(struct copies *c);
 
-/* Copies the trace if it is wanted; false: wanted, but too big. */
-bool copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int64_t total_ns);
+/* Copies the trace if it is wanted; of one that is too big, the rest. */
+void copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int64_t total_ns);
 
 /* Moves out of from what is better than to's. */
 void copies_move(struct copies *to, struct copies *from);

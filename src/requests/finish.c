@@ -250,6 +250,19 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	cut_release(&cut);
 }
 
+/* What the bounds cost that only the end can tell. */
+static void count_over(const struct requests *r, struct requests_stats *ret)
+{
+	ret->value_over_cnt = r->vars.refused_cnt;
+	VEC_FOREACH(&r->types, type) {
+		ret->merged_cnt += (*type)->level != CSHAPE_EXACT;
+		ret->moment_over_cnt += (*type)->all.moments.full_cnt;
+		VEC_FOREACH(&(*type)->leaves, leaf)
+			VEC_FOREACH(&(*leaf)->copies.items, copy)
+				ret->uncopied_cnt += !copy->trace;
+	}
+}
+
 static int by_requests(const void *a, const void *b)
 {
 	const struct type *x = *(struct type *const *)a, *y = *(struct type *const *)b;
@@ -274,8 +287,7 @@ const struct requests_result *requests_finish(struct requests *r, struct arena *
 	result->types = types;
 	result->type_cnt = (uint32_t)r->types.cnt;
 	result->stats = r->stats;
-	VEC_FOREACH(&r->types, type)
-		result->stats.merged_cnt += (*type)->level != CSHAPE_EXACT;
+	count_over(r, &result->stats);
 	result->stats.id_key_cnt = m.tests.id_cnt;
 	result->stats.test_cnt = m.tests.items.cnt;
 	result->graph_stats = r->graph_stats;

@@ -253,8 +253,7 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 	if (sampled)
 		r->sample_cnt += samples_add(&leaf->samples, trace, &path, &r->vars, r->points,
 					     r->strings);
-	if (!copies_add(&leaf->copies, trace, path.id_hash, path.total_ns))
-		r->stats.uncopied_cnt++;
+	copies_add(&leaf->copies, trace, path.id_hash, path.total_ns);
 	while (r->sample_cnt > SAMPLES_ALL_MAX)
 		halve_samples(r);
 	while ((type->leaves.cnt > LEAVES_MAX || type->column_cnt > LEAF_COLUMNS_MAX) &&

@@ -13,6 +13,11 @@
  * totals, 3.1 % for edges; a bucket is stood for by the mean of its members),
  * samples are those of the lowest hash of the trace id, ties go by trace id or
  * hash of text.  Bounds are in acc.h and here; what a bound cost is counted.
+ *
+ * Two bounds are first come, first served: REQUEST_TYPES_MAX and KEY_VARS_MAX
+ * (samples.h).  So traces are to come as the assembler gives them, by a hash of
+ * their ids: then files and spans may be in any order, and the types that many
+ * requests are of are among the first to come.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +62,9 @@ struct requests_stats {
 	uint64_t folded_edge_cnt;	/* edges folded into "other" */
 	uint64_t merged_cnt;	/* types whose exact paths are too many to be told apart */
 	uint64_t id_key_cnt;	/* keys that are ids: nearly each request its own value */
-	uint64_t uncopied_cnt;	/* traces too big to keep whole */
+	uint64_t uncopied_cnt;	/* of what is kept to be drawn, too big to keep whole */
+	uint64_t value_over_cnt;	/* values of keys over SAMPLE_VALUES_MAX or KEY_VARS_MAX */
+	uint64_t moment_over_cnt;	/* requests over MOMENTS_CNT_MAX of one path */
 	uint64_t test_cnt;	/* statistical tests of keys */
 };
 

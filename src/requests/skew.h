@@ -66,7 +66,7 @@ struct skew_result {
 	const struct skew_host *hosts;	/* those moved, by name */
 	uint32_t host_cnt;
 	uint32_t reference;		/* string id: the host with the most spans */
-	uint64_t unseen_cnt;		/* pairs of hosts over SKEW_PAIRS_MAX, not compared */
+	uint64_t unseen_cnt;		/* bounds of pairs of hosts over SKEW_PAIRS_MAX */
 };
 
 /* strings is borrowed until _free. */

@@ -164,6 +164,51 @@ def test_requests_spill_to_disk_and_say_the_same():
         assert requests_json(path, "--memory", "1M")["types"] == requests_json(path)["types"]
 
 
+def write_csv(f, name, rows, order=0):
+    head = "trace_id,span_id,parent_id,service,name,start_us,duration_us,tenant"
+    with open(f.path(name), "w", encoding="utf-8") as out:
+        out.write("\n".join([head] + random.Random(order).sample(rows, len(rows))) + "\n")
+    return f.path(name)
+
+
+def many_types(cnt):
+    """One type of 400 requests, many of six, most of one: more than are kept."""
+    rows, trace = [], 0
+    for kind in range(cnt):
+        for _ in range(400 if kind == 77 else 6 if kind % 7 == 0 else 1):
+            trace += 1
+            at, took = 1700000000000000 + trace * 1000, 500 + trace * 37 % 900
+            rows.append("%x,1,,front,op%04xz,%d,%d,t%d" % (trace, kind, at, took, kind))
+            rows.append("%x,2,1,back,work,%d,%d,w%d" % (trace, at + 100, took - 200, kind % 9))
+    return rows
+
+
+def test_requests_over_the_bound_of_types_do_not_depend_on_order():
+    with Files() as f:
+        rows = many_types(2500)
+        want = requests_json(write_csv(f, "a.csv", rows, 1))
+        over = [n["count"] for n in want["input"]["notes"] if n["what"] == "type_over_traces"]
+        assert len(want["types"]) == 1024 and over and over[0] > 1000, over
+        assert want["types"][0]["name"] == "front: op004dz", want["types"][0]["name"]
+        for argv in ([write_csv(f, "b.csv", rows, 2)],
+                     [write_csv(f, "c.csv", rows, 3), "--memory", "1M"]):
+            got = requests_json(*argv)
+            for key in ("types", "problems", "edges_to_blame"):
+                assert want.get(key) == got.get(key), key
+
+
+def test_requests_say_what_bounds_refused():
+    """Hundreds of tracepoints in each request: more values of keys than are looked at."""
+    with Files() as f:
+        rows = ["%x,%d,%s,front,step%d,%d,%d,t%d" % (t, s + 1, 1 if s else "", s,
+                                                     1700000000000000 + t * 9999 + s, 9000 - s, s)
+                for t in range(1, 31) for s in range(400)]
+        path = write_csv(f, "a.csv", rows)
+        notes = {n["what"]: n["count"] for n in requests_json(path)["input"]["notes"]}
+        assert notes.get("refused_values") == 30 * (1 + 400 * 2 - 512), notes
+        assert "values of keys over the bound" in requests(path)
+
+
 def test_requests_diff_names_what_changed():
     with Files() as f:
         good = f.write("good.json", Shop(seed=1).traces)
