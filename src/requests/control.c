@@ -22,9 +22,6 @@
 /* Edges under this part of the largest one's score wait until that is found. */
 #define SCORE_NEXT 0.5
 
-/* What was found once is so many times as likely to be found as another. */
-#define TRUST_FOUND 3
-
 static const char *const names[STRATEGIES] = {
 	[STRATEGY_HEDGE] = "hedge",
 	[STRATEGY_FLAT] = "flat",
@@ -283,38 +280,6 @@ struct search search_of(const struct control *c, const struct hyp_tree *t, doubl
 			       .paid = c->ever, .fresh = fresh, .trust = c->trust};
 }
 
-void control_found(struct control *c, const struct action *a)
-{
-	struct forest_decision d = a->why;
-	struct hyp_tree *t = c->trees.items[a->tree];
-	struct control_located l = {
-		.tree = a->tree,
-		.node = a->node,
-		.round = c->round,
-		.from = a->edge.from,
-		.to = a->edge.to,
-		.owner = a->edge.owner,
-		.group = d.group,
-		.share_variance = d.share_variance,
-		.excess_ns = t->mode == MODE_SHIFT ? a->gain_ns : 0,
-		.score = a->score,
-		.weight_ns = a->score * t->weight_ns,
-	};
-
-	d.kind = DECIDE_LOCALISED;
-	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, in %s, and "
-			    "nothing can split that", a->score * 100,
-		     event_words(c, a->edge.from), event_words(c, a->edge.to),
-		     point_words(c, a->edge.owner));
-	vec_push(&c->located, l);
-	t->located += a->score;
-	/* The same place is likely to be what slows other types of requests. */
-	if (t->mode == MODE_SHIFT && a->edge.owner < c->trust_cnt)
-		c->trust[a->edge.owner] *= TRUST_FOUND;
-	t->nodes.items[a->node]->status = HYP_LOCALISED;
-	hmap_put(&t->nodes.items[a->node]->done, a->edge.key, 1);
-}
-
 /* The part of a problem that the search space's own traces cannot have known. */
 static double fresh_of(const struct hyp_tree *t)
 {
@@ -450,6 +415,8 @@ static void actions_take(struct control *c, struct actions *actions)
 				t->waiting = true; /* for what is larger to be found */
 				continue;
 			}
+			if (found_elsewhere(c, a))
+				continue;
 			(void)hedge_pick(c, a);
 		}
 		if (a->pick.point == FOREST_NONE) {

@@ -47,16 +47,18 @@ struct control_opts {	   /* a zero field means its default */
 	const struct forest *earlier; /* prior from an earlier run, same points; may be NULL */
 };
 
-struct control_located {
-	uint32_t tree, node;
+struct control_located {	/* each edge once, of whatever nodes and trees */
+	uint32_t tree, node;	/* where it was found first */
 	uint32_t round;
+	uint32_t pad;
+	uint64_t key;		/* of the edge: a hash of its texts */
 	struct forest_event from, to;
 	uint32_t owner;		/* tracepoint that ran in it */
 	uint64_t group;
 	double share_variance;	/* of the node's */
 	double excess_ns;	/* mean time over what was usual; over 0 when that is not known */
-	double score;		/* 0-1: of all that is to be explained in the tree */
-	double weight_ns;	/* lost by all requests of the tree for it; 0: no shift, variance */
+	double score;		/* 0-1: of all that is to be explained where it was found */
+	double weight_ns;	/* lost by all requests for it; 0: no shift, variance */
 };
 
 struct control_round {		/* valid until the next control_decide */

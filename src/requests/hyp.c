@@ -142,6 +142,7 @@ void hyp_tree_free(struct hyp_tree *t)
 	for (size_t i = 0; i < t->nodes.cnt; i++)
 		node_free(t->nodes.items[i]);
 	vec_release(&t->nodes);
+	vec_release(&t->found);
 	for (uint32_t i = 0; i < t->known_cnt; i++)
 		known_release(&t->known[i]);
 	arena_release(&t->arena);

@@ -38,6 +38,13 @@ struct hyp_node {
 	struct samples samples;	/* for what keys explain */
 };
 
+struct found {			/* an edge that was located in a node's requests */
+	uint64_t key;		/* of the edge, in whatever group */
+	uint64_t group;		/* hash of the path; 0: all of the node's requests */
+	uint32_t node;
+	double score;
+};
+
 struct hyp_tree {
 	const struct space_type *type;
 	struct known *known;	/* its samples */
@@ -49,6 +56,7 @@ struct hyp_tree {
 	bool waiting;		/* in this round some node had too little to tell */
 	double top;		/* in this round: largest score that is asked or waited for */
 	double located;		/* score of what was localised */
+	VEC(struct found) found;
 	double base_ns;		/* all that is to be explained, once the root told */
 	double weight_ns;	/* by which its requests are slower, all together; 0: no shift */
 	double top_share;	/* of the usual variance, with everything on: the largest edge's */
@@ -148,7 +156,20 @@ void paper_tree(struct control *c, uint32_t tree, struct actions *out);
 /* Notes a decision; words are printf's, in c->arena. */
 void control_note(struct control *c, const struct forest_decision *d, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* ---- found.c */
+
+/* What was found once is so many times as likely to be found as another. */
+#define TRUST_FOUND 3
+
+/*
+ * The edge is as small as it gets.  Several nodes may say so of one edge: that
+ * is one finding, in which each request counts once.
+ */
 void control_found(struct control *c, const struct action *a);
+
+/* Was the edge dealt with for (most of) the same requests in another node: then it is here too. */
+bool found_elsewhere(struct control *c, const struct action *a);
 
 /* "exit of service/name". */
 const char *event_words(struct control *c, struct forest_event e);

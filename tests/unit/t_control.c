@@ -416,6 +416,87 @@ TEST(control_searches_what_is_slower_before_what_varies_as_ever)
 	made_release(&m);
 }
 
+/*
+ * Half of the requests fork first, so what is one slow stretch is two edges, and
+ * two hypotheses.  The slow-th inner call is slow, and f2.
+ */
+static const struct trace *forked(struct made *m, uint64_t id, int slow, int64_t by_us)
+{
+	int64_t at_us = 20, first = by_us ? (int64_t)(draw(id, 98) % (uint64_t)by_us) : 0;
+	struct plan p = {"s/f2", by_us ? by_us : 1};
+
+	made_clear(m);
+	made_span(m, 1, 0, "s/top", 0, 0);
+	if (draw(id, 7) % 2) {
+		made_span(m, 100, 1, "s/left", 20000, 120000);
+		made_span(m, 101, 1, "s/right", 21000, 110000);
+		made_span(m, 102, 1, "s/joined", 125000, 128000);
+		at_us = 130;
+	}
+	for (int i = 0; i < CALLS; i++) {
+		call(m, id, (char)('a' + i), &at_us, &p);
+		if (i != slow || !first)
+			continue;
+		m->spans.items[m->spans.cnt - 2].end_ns += first * 1000;
+		m->spans.items[m->spans.cnt - 1].end_ns += first * 1000;
+		at_us += first;
+	}
+	m->spans.items[0].end_ns = at_us * 1000;
+	made_trace(m);
+	m->trace.id = (struct trace_id){0, id};
+	return &m->trace;
+}
+
+static void forked_round(struct made *m, struct control *c, uint64_t id, int slow,
+			 struct control_round *ret)
+{
+	bool on[64] = {0};
+
+	OK(m->points.items.cnt < 64);
+	for (uint32_t i = 0; i < m->points.items.cnt; i++)
+		on[i] = control_wants(c, i);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct arena a = {0};
+		struct trace seen;
+
+		trace_strip(forked(m, id + i, slow, 2000), on, &m->points, &m->strings, &a, &seen);
+		control_add(c, &seen);
+		arena_release(&a);
+	}
+	control_decide(c, ret);
+}
+
+TEST(control_finds_two_causes_each_once)
+{
+	struct made m = {0};
+	struct space *s = space_new(&m.points, &m.strings);
+
+	for (uint64_t id = 1; id <= 100; id++)
+		space_add(s, forked(&m, id, 0, 0));
+	for (int i = 0; i < CALLS - 3; i++) {
+		struct control *c = control_new(s, NULL, &m.points, &m.strings);
+		struct control_round r;
+		uint64_t round = 0;
+		char name[3] = {(char)('a' + i), '2'};
+
+		ROW(i);
+		do
+			forked_round(&m, c, 1000 + 100 * round, i, &r);
+		while (!r.finished && ++round < 30);
+		OK(r.finished);
+		EQ_U(r.located_cnt, 2);
+		for (int k = 0; k < 2; k++) {
+			OK(r.located[k].owner == point(&m, k ? name : "f2") ||
+			   r.located[k].owner == point(&m, k ? "f2" : name));
+			OK(r.located[k].score > 0.4 && r.located[k].score < 0.6);
+		}
+		OK(r.located[0].owner != r.located[1].owner);
+		control_free(c);
+	}
+	space_free(s);
+	made_release(&m);
+}
+
 TEST(control_paused_switches_nothing_on)
 {
 	struct made m = {0};
