@@ -2,14 +2,15 @@
 /*
  * How fast spans are read, and what it takes.
  *
- *	build/bench/spans bytes|decode|spans|traces|paths|groups FILE [MAX-MIB]
+ *	build/bench/spans bytes|decode|spans|traces|paths|groups|keys FILE [MAX-MIB]
  *
  *	bytes	the file through the window, each byte touched: what no reader beats
  *	decode	every field of protobuf or token of JSON, and nothing done with it
  *	spans	the reader, with names interned and attributes kept, into nothing
  *	traces	and the assembler, with at most MAX-MIB of memory: whole traces
  *	paths	and the graph and critical path of each
- *	groups	and the groups, their keys and problems: what a report is made of
+ *	groups	and the groups with their latencies, edges and problems
+ *	keys	and which attributes explain each: all that a report is made of
  *
  * Prints `name value` lines: CPU seconds of this thread, peak memory, counts.
  */
@@ -254,6 +255,7 @@ static int run_whole(const char *what, const char *path, uint64_t max_mib, struc
 		     struct err *err)
 {
 	struct assembler_opts opts = {.max_bytes = max_mib << 20};
+	struct requests_opts requests_opts = {.no_keys = strcmp(what, "groups") == 0};
 	struct whole w = {.ret = ret, .paths = strcmp(what, "paths") == 0};
 	struct span_sink sink = {.ctx = &w, .span = add};
 	struct assembler_stats stats = {0};
@@ -263,12 +265,13 @@ static int run_whole(const char *what, const char *path, uint64_t max_mib, struc
 	w.assembler = assembler_new(&opts, err);
 	if (!w.assembler)
 		return err->code;
-	if (strcmp(what, "groups") == 0)
-		w.requests = requests_new(NULL, &w.strings, &w.points);
+	if (strcmp(what, "groups") == 0 || strcmp(what, "keys") == 0)
+		w.requests = requests_new(&requests_opts, &w.strings, &w.points);
 	rc = spans_read(path, NULL, &w.strings, &sink, &st, err);
 	printf("read_cpu_s %.3f\n", cpu_s());
 	if (rc == 0)
 		rc = assembler_finish(w.assembler, take_trace, &w, &stats, err);
+	printf("added_cpu_s %.3f\n", cpu_s());
 	if (rc == 0 && w.requests)
 		count_groups(&w);
 	printf("strings %u\nspilled_mib %" PRIu64 "\n", w.strings.cnt, stats.spilled_bytes >> 20);
@@ -303,8 +306,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc < 3 || argc > 4) {
-		fprintf(stderr, "usage: spans bytes|decode|spans|traces|paths|groups FILE "
-				"[MAX-MIB]\n");
+		fprintf(stderr, "usage: spans bytes|decode|spans|traces|paths|groups|keys "
+				"FILE [MAX-MIB]\n");
 		return 2;
 	}
 	if (strcmp(argv[1], "spans") == 0)

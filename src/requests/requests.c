@@ -239,7 +239,8 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 	path.type_point = type->point;
 	r->stats.clipped_cnt += path.clipped;
 	r->stats.folded_edge_cnt += path.folded_cnt;
-	sampled = path.id_hash <= r->sample_limit && samples_want(&leaf->samples, &path);
+	sampled = !r->opts.no_keys && path.id_hash <= r->sample_limit &&
+		  samples_want(&leaf->samples, &path);
 	if (sampled || !leaf->acc.cnt || type->level != CSHAPE_EXACT)
 		path_name_edges(&path, cpath, graph, r->points, &r->scratch);
 	if (graph->bins && !leaf->acc.cnt && type->level == CSHAPE_EXACT)

@@ -50,6 +50,7 @@ struct requests_opts {		/* a zero field means its default */
 	double q_max;		/* 0.01: false discovery rate for keys */
 	const struct key_spec *keys;	/* borrowed for the life of struct requests */
 	uint32_t key_cnt;
+	bool no_keys;		/* explain nothing by attributes: no sample is taken of them */
 	enum edge_rank_side rank_side;
 	struct edge_rank *rank;	/* if not NULL it is given all paths too; borrowed */
 };
