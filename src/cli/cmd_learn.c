@@ -47,10 +47,11 @@ static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	const struct watch_opts watch = {.select = &o->select, .cmdline = cmdline,
 					 .duration_ns = o->window.duration_ns, .stacks = 1,
-					 .symbols = &symbols};
+					 .sample_hz = FLIGHT_LEARN_HZ, .symbols = &symbols};
 	/* a little longer than the watch: a call may begin before it */
 	const struct flight_opts flight = {.window_ns = o->window.duration_ns + NS_PER_SEC,
-					   .stacks = FLIGHT_STACKS_ALL, .then_ns = 1};
+					   .stacks = FLIGHT_STACKS_ALL, .then_ns = 1,
+					   .with_waits = true};
 
 	if (!o->input.path)
 		names_opts_ask(&o->names, &o->select);

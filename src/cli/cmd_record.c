@@ -69,6 +69,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 
 	if (o->calls.calls) {
 		flight = record_calls_flight(calls);
+		watch.sample_hz = flight.stacks == FLIGHT_STACKS_ALL ? FLIGHT_LEARN_HZ : 0;
 		return source_flight(&watch, &flight, ret_src, err);
 	}
 	return o->input.path ? source_file(o->input.path, ret_src, err)

@@ -59,6 +59,12 @@ struct flight_trigger {
 	uint64_t every_ns;
 };
 
+/*
+ * Where all calls have their stacks, so do samples: what runs between calls is
+ * learnt from them, and much of it takes less than a tenth of a millisecond.
+ */
+enum { FLIGHT_LEARN_HZ = 4999 };
+
 struct flight_opts {		 /* a zero field means its default */
 	uint64_t window_ns;	 /* default 5 min, at most FLIGHT_WINDOW_MAX_NS */
 	uint64_t memory_bytes;	 /* default 1/32 of the machine's, at most 256 MiB */

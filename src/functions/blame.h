@@ -24,6 +24,8 @@ struct site {
 	double usual_ns;	/* in normal units */
 };
 
+struct hangs;
+
 struct bad_unit { uint32_t unit; double harm_ns; };
 
 /* As many abnormal units are kept to show, those of most harm. */
@@ -41,6 +43,7 @@ struct blame {
 	double harm_ns, usual_ns;
 	double class_harm[DEV_KIND_CNT];
 	uint64_t abnormal_cnt;
+	const struct hangs *hangs; /* hangs_find sets it */
 	uint64_t *abnormal_of;	/* by cluster */
 	uint64_t *thread_bad_ns, *thread_onset_ns; /* by thread: harm, first abnormal unit */
 };

@@ -293,5 +293,6 @@ void hangs_find(struct blame *b, struct hangs *ret_hangs, struct arena *arena)
 		spin_blame(b, &s);
 		ret_hangs->spins[ret_hangs->spin_cnt++] = s;
 	}
+	b->hangs = ret_hangs;
 	qsort(ret_hangs->spins, ret_hangs->spin_cnt, sizeof(struct spin), cmp_spin);
 }

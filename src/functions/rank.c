@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 #include "functions/appfn.h"
+#include "functions/norm.h"
 #include "functions/vote.h"
 #include "model/calls.h"
 
@@ -344,13 +345,21 @@ static const char *episode_text(const struct sigs *s, uint32_t id, struct arena 
 	return arena_strdup(arena, buf_str(&b));
 }
 
+static const char *gap_text(const struct model *m, const struct vote_evidence *e,
+			    struct arena *arena)
+{
+	return arena_printf(arena, "%s ... %s",
+			    e->before == SYM_NONE ? "" : model_call_name(m, e->before),
+			    e->after == SYM_NONE ? "" : model_call_name(m, e->after));
+}
+
 static uint64_t name_hash(const char *module, const char *name)
 {
 	return hash_u64(hash_bytes(module, strlen(module)) + 1) ^ hash_bytes(name, strlen(name));
 }
 
-static void vote_fold(struct sums *to, const struct votes *v, const struct sigs *s,
-		      double usual_scale, struct arena *arena)
+static void vote_fold(const struct folder *f, struct sums *to, const struct votes *v,
+		      const struct sigs *s, double usual_scale, struct arena *arena)
 {
 	to->e += v->harm_ns;
 	to->e_weighted += v->harm_ns;
@@ -364,7 +373,9 @@ static void vote_fold(struct sums *to, const struct votes *v, const struct sigs 
 		e->cnt += v->ev[i].cnt;
 		e->unit_cnt += v->ev[i].unit_cnt;
 		e->self = v->self_ns * 2 > v->harm_ns;
-		e->episode = episode_text(s, v->ev[i].episode, arena);
+		e->episode = v->ev[i].episode == NO_IDX
+				     ? gap_text(f->b->p->m, &v->ev[i], arena)
+				     : episode_text(s, v->ev[i].episode, arena);
 	}
 }
 
@@ -387,10 +398,11 @@ static void fold_votes(struct folder *f, const struct sigs *s, struct arena *are
 		to = &f->sums[*slot - 1];
 		to->name = s->fns[i].name;
 		to->module = module;
-		if (!f->b->p->fns && s->fns[i].group != SIG_NO_GROUP &&
+		/* what runs in gaps tells functions apart whose calls are the same */
+		if (!f->b->p->fns && votes[i].gap_ns <= 0 && s->fns[i].group != SIG_NO_GROUP &&
 		    s->groups[s->fns[i].group].cnt > 1)
 			to->group = s->fns[i].group + 1;
-		vote_fold(to, &votes[i], s, f->b->p->fns ? 0 : scale, arena);
+		vote_fold(f, to, &votes[i], s, f->b->p->fns ? 0 : scale, arena);
 	}
 }
 

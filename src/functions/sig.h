@@ -33,13 +33,14 @@ struct model;
 struct module;
 
 enum {
-	SIG_VERSION = 1,
+	SIG_VERSION = 2,	/* 1: without gaps; still read */
 	SIG_FILE_MAX = 64 << 20,	/* bytes */
 	SIG_CALLS_MAX = 4096,		/* names of calls */
 	SIG_MODULES_MAX = 4096,
 	SIG_FNS_MAX = 1 << 17,
 	SIG_EPS_MAX = 64,		/* closed episodes kept of a function, chosen or not */
 	SIG_CHOSEN_MAX = 32,		/* of these, its signature */
+	SIG_GAPS_MAX = 256,		/* of a function, those it was seen in most */
 	SIG_BASES_MAX = 4096,
 	SIG_DIMS_MAX = 512,		/* calls in one baseline */
 	SIG_NAME_MAX = 4096,		/* bytes of a name */
@@ -58,16 +59,29 @@ struct sig_ep {				/* one episode of one function */
 	uint64_t serial;		/* non-overlapped occurrences, gaps allowed */
 };
 
+/*
+ * Where a function was seen running: between two calls of a thread, and how
+ * long the thread then ran without making any (gaps.h).
+ */
+struct sig_gap {
+	uint16_t before2, before, after; /* symbols; SIG_NO_CALL: the window's edge */
+	uint8_t bin;			/* of how long it ran: GAP_BIN_MAX at most */
+	uint64_t cnt, self_cnt;		/* samples with it; with it innermost */
+};
+#define SIG_NO_CALL UINT16_MAX
+enum { GAP_BIN_MAX = 31 };
+
 struct sig_fn {				/* sorted by module, build id, name */
 	const char *name;
 	uint32_t module;		/* idx in modules; SIG_NO_MODULE: made at run time */
 	uint32_t group;			/* idx in groups */
 	uint64_t begin, end;		/* ELF addresses seen of it, both 0: not known */
-	uint64_t invocations;		/* 1: seen once; its support is 1 */
+	uint64_t invocations;		/* 0: seen running only; 1: once, its support is 1 */
 	uint64_t calls;			/* made by it or by those it called */
 	uint64_t self_calls;		/* made by itself */
 	const struct sig_ep *eps;	/* the chosen ones, best first, then the others */
 	uint32_t ep_cnt, all_cnt;	/* chosen; with the others */
+	const struct sig_gap *gaps; uint32_t gap_cnt; /* most samples first */
 };
 #define SIG_NO_MODULE UINT32_MAX
 

@@ -23,7 +23,8 @@ struct reader {
 	struct err *err;
 	struct sig_builder *b;
 	struct buf name;
-	uint32_t call_cnt, module_cnt, fn_cnt, base_cnt, ep_cnt;
+	uint64_t version;
+	uint32_t call_cnt, module_cnt, fn_cnt, base_cnt, ep_cnt, gap_cnt;
 	uint64_t invocations;	/* of the function above */
 	uint32_t fn;
 	struct sig_base base;	/* being read; unit_cnt 0: none is */
@@ -218,6 +219,7 @@ static int read_fn(struct reader *r)
 	r->invocations = fn.invocations;
 	r->fn_cnt++;
 	r->ep_cnt = 0;
+	r->gap_cnt = 0;
 	return 0;
 }
 
@@ -240,6 +242,37 @@ static int read_ep(struct reader *r)
 		return bad(r, "an episode without calls");
 	sig_builder_ep(r->b, r->fn, &ep, support, serial);
 	r->ep_cnt++;
+	return 0;
+}
+
+static bool gap_symbol(struct reader *r, uint16_t *ret)
+{
+	*ret = SIG_NO_CALL;
+	if (r->end - r->at >= 1 && *r->at == '-' && (r->end - r->at == 1 || r->at[1] == ' ')) {
+		r->at += r->end - r->at == 1 ? 1 : 2;
+		return true;
+	}
+	return symbol(r, ret);
+}
+
+static int read_gap(struct reader *r)
+{
+	struct sig_gap gap = {0};
+	uint64_t bin;
+
+	if (r->version < 2)
+		return bad(r, "not understood");
+	if (r->fn_cnt == 0 || r->base_cnt || r->gap_cnt >= SIG_GAPS_MAX)
+		return bad(r, r->gap_cnt ? "too many gaps" : "a gap of no function");
+	if (!number(r, 10, &bin) || bin > GAP_BIN_MAX || !number(r, 10, &gap.cnt) ||
+	    !number(r, 10, &gap.self_cnt) || gap.cnt == 0 || gap.self_cnt > gap.cnt)
+		return bad(r, "a gap's numbers");
+	gap.bin = (uint8_t)bin;
+	if (!gap_symbol(r, &gap.before2) || !gap_symbol(r, &gap.before) ||
+	    !gap_symbol(r, &gap.after) || r->at != r->end)
+		return bad(r, "a gap's calls");
+	sig_builder_gap(r->b, r->fn, &gap);
+	r->gap_cnt++;
 	return 0;
 }
 
@@ -314,8 +347,8 @@ static int read_line(struct reader *r)
 {
 	static const struct { const char *word; int (*read)(struct reader *); } kinds[] = {
 		{"window ", read_window}, {"call ", read_call}, {"module ", read_module},
-		{"fn ", read_fn}, {"ep ", read_ep}, {"base ", read_base}, {"dim ", read_dim},
-		{"end ", read_end}};
+		{"fn ", read_fn}, {"ep ", read_ep}, {"gap ", read_gap}, {"base ", read_base},
+		{"dim ", read_dim}, {"end ", read_end}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (word_is(r, kinds[i].word))
@@ -325,16 +358,15 @@ static int read_line(struct reader *r)
 
 static int read_all(struct reader *r)
 {
-	uint64_t version;
 	int ret = 0;
 
 	if (!next_line(r) || !word_is(r, SIG_FILE_HEAD))
 		return err_set(r->err, -EINVAL, "not a file of signatures");
-	if (!number(r, 10, &version) || r->at != r->end)
+	if (!number(r, 10, &r->version) || r->at != r->end)
 		return bad(r, "no version");
-	if (version != SIG_VERSION)
+	if (r->version < 1 || r->version > SIG_VERSION)
 		return err_set(r->err, -EINVAL, "version %llu of signatures, known is %d",
-			       (unsigned long long)version, SIG_VERSION);
+			       (unsigned long long)r->version, SIG_VERSION);
 	while (ret == 0 && next_line(r))
 		ret = read_line(r);
 	if (ret == 0 && !r->ended)

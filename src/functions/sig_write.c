@@ -5,12 +5,14 @@
  * escaped.  Calls, modules, functions and baselines are in that order; what
  * belongs to one follows it:
  *
- *	heldup-signatures 1
+ *	heldup-signatures 2
  *	window NS
  *	call NAME				symbols: from 0 in this order
  *	module BUILD-ID|- NAME			from 0
  *	fn MODULE|- BEGIN END INVOCATIONS CALLS SELF-CALLS NAME
  *	ep SUPPORT SERIAL SYMBOL...		of the function above
+ *	gap BIN SAMPLES SELF-SAMPLES BEFORE2|- BEFORE|- AFTER|-
+ *						the same, after its episodes; since 2
  *	base UNITS SYMBOL...
  *	dim SYMBOL COUNT-MID COUNT-DEV NS-MID NS-DEV	of the baseline above
  *	end LINES				all that came before
@@ -47,6 +49,24 @@ static void put_module(struct buf *out, const struct sig_module *mod)
 	put_name(out, mod->name);
 }
 
+static void put_symbol(struct buf *out, uint16_t sym)
+{
+	if (sym == SIG_NO_CALL)
+		buf_adds(out, " -");
+	else
+		buf_printf(out, " %u", sym);
+}
+
+static void put_gap(struct buf *out, const struct sig_gap *gap)
+{
+	buf_printf(out, "gap %u %llu %llu", gap->bin, (unsigned long long)gap->cnt,
+		   (unsigned long long)gap->self_cnt);
+	put_symbol(out, gap->before2);
+	put_symbol(out, gap->before);
+	put_symbol(out, gap->after);
+	buf_addch(out, '\n');
+}
+
 /* Returns how many lines. */
 static uint64_t put_fn(struct buf *out, const struct sigs *s, const struct sig_fn *fn)
 {
@@ -67,7 +87,9 @@ static uint64_t put_fn(struct buf *out, const struct sigs *s, const struct sig_f
 			buf_printf(out, " %u", ep->syms[k]);
 		buf_addch(out, '\n');
 	}
-	return 1 + fn->all_cnt;
+	for (uint32_t i = 0; i < fn->gap_cnt; i++)
+		put_gap(out, &fn->gaps[i]);
+	return 1 + fn->all_cnt + fn->gap_cnt;
 }
 
 static uint64_t put_base(struct buf *out, const struct sig_base *base)

@@ -10,6 +10,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "functions/automaton.h"
+#include "functions/gap_vote.h"
+#include "functions/gaps.h"
+#include "functions/hangs.h"
 #include "functions/learn.h"
 #include "functions/norm.h"
 #include "model/calls.h"
@@ -45,6 +48,9 @@ struct poll {
 	const uint16_t *nr_of;	/* by symbol of the signatures */
 	uint8_t *left_out;	/* by nr: noise, and what no episode has */
 	struct norm norm;
+	struct gap_index gaps;
+	double usual_gap_ns;	/* of normal units */
+	struct gap_place place;	/* of the gap after the call that was looked at last */
 	VEC(struct match) matches; /* by to */
 	float *best;		/* by function: of the present place; 0 between two */
 	uint32_t *best_ep;
@@ -297,9 +303,11 @@ static void count_votes(struct poll *p, float most, double ns, struct vote_evide
 
 		if (e) {
 			v->harm_ns += part;
+			v->gap_ns += e->episode == NO_IDX ? part : 0;
 			v->self_ns += part * self_share(&p->sigs->fns[*fn]);
 			e->harm_ns = part;
-			e->episode = p->best_ep[*fn];
+			if (e->episode != NO_IDX)
+				e->episode = p->best_ep[*fn];
 			evidence_add(v, e);
 		} else {
 			v->usual_ns += part;
@@ -346,16 +354,96 @@ static double symbol_harm(struct poll *p, const struct unit *u, const struct vec
 	return ns;
 }
 
-static double symbol_gap_ns(const struct poll *p, const struct unit *u, size_t s)
+/* ---- time between calls */
+
+/* So far back or ahead the next call that is no noise is looked for. */
+enum { NOISE_RUN_MAX = 64 };
+
+static bool is_noise(const struct poll *p, const struct call *c)
 {
-	const struct call *calls = p->b->p->m->calls->calls + u->first;
-	double sum = 0;
-	uint32_t from, to;
+	return p->b->p->dims.noise[c->nr];
+}
+
+static void place_call(struct poll *p, const struct call *c)
+{
+	if (is_noise(p, c))
+		return;
+	if (p->place.before != c->nr)
+		p->place.before2 = p->place.before;
+	p->place.before = c->nr;
+}
+
+/* What the thread did before the call, as place_call would have it. */
+static void place_begin(struct poll *p, uint32_t thread, uint32_t at)
+{
+	const struct model_calls *c = p->b->p->m->calls;
+	uint32_t first = c->runs[thread].first;
+	uint32_t from = at - first > NOISE_RUN_MAX ? at - NOISE_RUN_MAX : first;
+
+	p->place = (struct gap_place){SYM_NONE, SYM_NONE, SYM_NONE, 0};
+	for (uint32_t i = from; i < at; i++)
+		place_call(p, &c->calls[i]);
+}
+
+static uint16_t next_nr(const struct poll *p, uint32_t at)
+{
+	const struct model_calls *c = p->b->p->m->calls;
+	const struct call_run *run = &c->runs[c->calls[at].thread];
+	uint32_t end = run->first + run->cnt;
+
+	for (uint32_t i = at + 1; i < end && i - at < NOISE_RUN_MAX; i++)
+		if (!is_noise(p, &c->calls[i]))
+			return c->calls[i].nr;
+	return SYM_NONE;
+}
+
+/* Asks for the gap after a call, until which place_call was told all; 0: nobody knows. */
+static float gap_hear(struct poll *p, uint16_t after, double gap_ns)
+{
+	const struct gap_voter *voters;
+	uint32_t cnt;
+
+	p->place.after = after;
+	p->place.bin = gap_bin((uint64_t)gap_ns);
+	cnt = gap_ask(&p->gaps, &p->place, &voters);
+	vec_clear(&p->hit);
+	for (uint32_t i = 0; i < cnt; i++)
+		hear(p, &(struct voter){voters[i].fn, voters[i].weight, NO_IDX});
+	return cnt ? voters[0].weight : 0;
+}
+
+/*
+ * Lays the time after the calls of a symbol on the functions that run there;
+ * harm: how much of it is harm, 0 for usual time.  Returns what nobody knows of.
+ */
+static double gaps_count(struct poll *p, const struct unit *u, size_t s, double harm,
+			 const struct vote_evidence *like)
+{
+	const struct model_calls *c = p->b->p->m->calls;
+	const struct call *calls = c->calls + u->first;
+	uint32_t run_end = c->runs[calls->thread].first + c->runs[calls->thread].cnt, from, to;
+	double unknown_ns = 0;
 
 	sym_calls(p, u, s, &from, &to);
-	for (uint32_t i = from; i < to && i + 1 < u->cnt; i++)
-		sum += (double)own_gap_ns(&calls[i], &calls[i + 1]);
-	return sum;
+	for (uint32_t i = from; i < to; i++) {
+		bool has_next = u->first + i + 1 < run_end;
+		double ns = has_next ? (double)own_gap_ns(&calls[i], &calls[i + 1]) : 0;
+		struct vote_evidence e = *like;
+		float most;
+
+		place_call(p, &calls[i]);
+		if (ns <= 0)
+			continue;
+		p->usual_gap_ns += harm > 0 ? 0 : ns;
+		most = gap_hear(p, next_nr(p, u->first + i), ns);
+		e.before = p->place.before;
+		e.after = p->place.after;
+		if (most > 0)
+			count_votes(p, most, harm > 0 ? harm * ns : ns, harm > 0 ? &e : NULL);
+		else
+			unknown_ns += ns;
+	}
+	return unknown_ns;
 }
 
 static void poll_bad(struct poll *p, const struct unit *u, const struct vectors *v,
@@ -366,13 +454,17 @@ static void poll_bad(struct poll *p, const struct unit *u, const struct vectors 
 	double own_ns = 0;
 	size_t begin = 0;
 
-	for (uint32_t k = 0; k < r->dev_cnt; k++)
+	for (uint32_t k = 0; k < r->dev_cnt && !p->b->p->fns; k++)
 		if (r->devs[k].kind == DEV_OWN)
 			own_ns += r->devs[k].harm_ns * r->weight;
+	own_ns /= (double)v->at[DIM_OWN].ns + 1;
+	place_begin(p, last->thread, u->first);
 	for (size_t s = 0; s < p->norm.cnt; s++) {
 		struct vote_evidence e = {.nr = p->norm.syms[s], .last_unit = unit};
 		double ns = symbol_harm(p, u, v, r, s, &e);
-		double gap_ns = own_ns > 0 && !p->b->p->fns ? symbol_gap_ns(p, u, s) : 0;
+		struct vote_evidence gap = {.nr = NR_OWN, .kind = DEV_OWN, .cnt = 1,
+					    .last_unit = unit, .episode = NO_IDX};
+		double gap_ns = own_ns > 0 ? gaps_count(p, u, s, own_ns, &gap) : 0;
 		uint32_t at = (uint32_t)s, next = (uint32_t)(s + 1 < p->norm.cnt ? s + 1 : s);
 
 		while (begin < p->matches.cnt && p->matches.items[begin].to < s)
@@ -386,10 +478,8 @@ static void poll_bad(struct poll *p, const struct unit *u, const struct vectors 
 			count_votes(p, most, ns, &e);
 		}
 		if (gap_ns > 0) {
-			e = (struct vote_evidence){.nr = NR_OWN, .kind = DEV_OWN, .cnt = 1,
-						   .last_unit = unit};
-			count_votes(p, ask(p, at, next, begin),
-				    own_ns * gap_ns / ((double)v->at[DIM_OWN].ns + 1), &e);
+			gap.episode = 0;
+			count_votes(p, ask(p, at, next, begin), own_ns * gap_ns, &gap);
 		}
 	}
 }
@@ -400,13 +490,18 @@ static double poll_normal(struct poll *p, const struct unit *u)
 	double all_ns = 0;
 	size_t begin = 0;
 
-	for (size_t s = u->at_home; s < p->norm.cnt; s++) {
+	place_begin(p, calls->thread, u->first);
+	for (size_t s = 0; s < p->norm.cnt; s++) {
 		uint32_t from, to;
 		double ns = 0;
 
 		while (begin < p->matches.cnt && p->matches.items[begin].to < s)
 			begin++;
 		sym_calls(p, u, s, &from, &to);
+		if (!p->b->p->fns)
+			gaps_count(p, u, s, 0, &(struct vote_evidence){0});
+		if (s < u->at_home) /* the wait for work */
+			continue;
 		for (uint32_t i = from; i < to; i++)
 			ns += (double)calls[i].dur_ns;
 		all_ns += ns;
@@ -442,6 +537,23 @@ static double poll_units(struct poll *p)
 	return all_ns;
 }
 
+/* A thread that makes no more calls: what runs after the last that it made. */
+static void poll_spin(struct poll *p, const struct spin *spin)
+{
+	const struct call_run *run = &p->b->p->m->calls->runs[spin->thread];
+	struct vote_evidence e = {.nr = NR_OWN, .kind = DEV_SPINS, .cnt = 1, .episode = NO_IDX,
+				  .after = SYM_NONE};
+	float most;
+
+	if (!run->cnt || p->b->p->fns)
+		return;
+	place_begin(p, spin->thread, run->first + run->cnt);
+	most = gap_hear(p, SYM_NONE, (double)(spin->end_ns - spin->begin_ns));
+	e.before = p->place.before;
+	if (most > 0)
+		count_votes(p, most, spin->harm_ns, &e);
+}
+
 struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct arena *arena,
 			double *ret_usual_all_ns)
 {
@@ -456,7 +568,11 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	voters_index(&p, arena);
 	left_out_find(&p, arena);
 	p.automaton = automaton_new(p.looked_for.items, (uint32_t)p.looked_for.cnt, p.nr_of, 0);
-	*ret_usual_all_ns = poll_units(&p);
+	gap_index_make(&p.gaps, sigs, p.nr_of);
+	*ret_usual_all_ns = poll_units(&p) + p.usual_gap_ns;
+	for (uint32_t i = 0; i < b->hangs->spin_cnt; i++)
+		poll_spin(&p, &b->hangs->spins[i]);
+	gap_index_release(&p.gaps);
 	automaton_free(p.automaton);
 	norm_release(&p.norm);
 	vec_release(&p.looked_for);

@@ -26,7 +26,8 @@ enum { VOTE_NORMAL_MAX = 20000, VOTE_EVIDENCE = 3 };
 struct vote_evidence {
 	uint16_t nr;		/* NR_OWN: time between calls */
 	uint8_t kind;		/* enum dev_kind */
-	uint32_t episode;	/* idx in sigs->episodes */
+	uint32_t episode;	/* idx in sigs->episodes; NO_IDX: by what runs in a gap */
+	uint16_t before, after;	/* then the calls around it, by nr */
 	double harm_ns;
 	uint64_t cnt;
 	uint32_t unit_cnt, last_unit;
@@ -36,6 +37,7 @@ struct votes {			/* of one function */
 	double harm_ns;		/* weighed */
 	double self_ns;		/* the part of it that it made itself, as learnt */
 	double usual_ns;	/* the same of normal units */
+	double gap_ns;		/* of harm_ns, what was told by gaps */
 	struct vote_evidence ev[VOTE_EVIDENCE]; uint32_t ev_cnt;
 };
 

@@ -36,6 +36,23 @@ static void put_episode(struct json *j, const struct sigs *s, const struct sig_f
 	json_obj_end(j);
 }
 
+static void put_call(struct json *j, const char *key, const struct sigs *s, uint16_t sym)
+{
+	json_kstr(j, key, sym == SIG_NO_CALL ? NULL : s->call_names[sym]);
+}
+
+static void put_gap(struct json *j, const struct sigs *s, const struct sig_gap *g)
+{
+	json_obj(j);
+	put_call(j, "before2", s, g->before2);
+	put_call(j, "before", s, g->before);
+	put_call(j, "after", s, g->after);
+	json_ku64(j, "at_least_ns", UINT64_C(1) << 2 * g->bin);
+	json_ku64(j, "samples", g->cnt);
+	json_ku64(j, "self_samples", g->self_cnt);
+	json_obj_end(j);
+}
+
 static void put_address(struct json *j, const char *key, uint64_t addr)
 {
 	CLEANUP(buf_release) struct buf text = {0};
@@ -61,6 +78,10 @@ static void put_fn(struct json *j, const struct sigs *s, const struct sig_fn *fn
 	json_karr(j, "episodes");
 	for (uint32_t i = 0; i < fn->all_cnt; i++)
 		put_episode(j, s, fn, i);
+	json_arr_end(j);
+	json_karr(j, "gaps");
+	for (uint32_t i = 0; i < fn->gap_cnt; i++)
+		put_gap(j, s, &fn->gaps[i]);
 	json_arr_end(j);
 	json_obj_end(j);
 }

@@ -18,7 +18,7 @@
 #include "report/table.h"
 
 enum { FNS_SHOWN = 24, EPS_SHOWN = 2, EPS_WANTED = SIG_CHOSEN_MAX, GROUPS_SHOWN = 6,
-       MODULES_SHOWN = 8, NAMES_SHOWN = 6 };
+       MODULES_SHOWN = 8, NAMES_SHOWN = 6, GAPS_WANTED = 4 };
 
 static const char *module_of(const struct sigs *s, const struct sig_fn *fn)
 {
@@ -30,6 +30,7 @@ struct sums {
 	uint32_t own;		/* nobody else has the same */
 	uint32_t once;		/* seen in one invocation only */
 	uint32_t few;		/* in groups of at most five */
+	uint32_t runs, only_runs; /* seen running between calls; and never in one */
 	uint32_t common;	/* only by what more than half of all functions have */
 };
 
@@ -55,6 +56,8 @@ static struct sums sums_of(const struct sigs *s)
 		sums.few += size > 0 && size <= 5;
 		sums.common += is_common(s, fn);
 		sums.once += fn->invocations == 1;
+		sums.runs += fn->gap_cnt > 0;
+		sums.only_runs += fn->gap_cnt > 0 && fn->all_cnt == 0;
 	}
 	return sums;
 }
@@ -81,6 +84,9 @@ static void put_summary(const struct sig_view *v, struct pen *p)
 	}
 	pen_fmt(p, PEN_PLAIN, "  %u were seen in one invocation only; %u episodes, %u baselines",
 		sums.once, s->episode_cnt, s->base_cnt);
+	pen_nl(p);
+	pen_fmt(p, PEN_PLAIN, "  %u were seen running between calls, %u of them made none",
+		sums.runs, sums.only_runs);
 	pen_nl(p);
 }
 
@@ -162,6 +168,19 @@ static void episode_words(const struct sigs *s, const struct sig_fn *fn, uint32_
 		   s->specificity[fn->eps[at].id]);
 }
 
+static const char *call_word(const struct sigs *s, uint16_t sym)
+{
+	return sym == SIG_NO_CALL ? "-" : s->call_names[sym];
+}
+
+static void gap_words(const struct sigs *s, const struct sig_gap *g, struct buf *out)
+{
+	char samples[FMT_MAX];
+
+	buf_printf(out, "%s%s ... %s (%s samples)", out->len ? "; " : "",
+		   call_word(s, g->before), call_word(s, g->after), fmt_count(samples, g->cnt));
+}
+
 static void fn_cells(const struct sigs *s, const struct sig_fn *fn, uint32_t eps, struct table *t)
 {
 	char calls[FMT_MAX], times[FMT_MAX];
@@ -173,6 +192,8 @@ static void fn_cells(const struct sigs *s, const struct sig_fn *fn, uint32_t eps
 	}
 	if (fn->ep_cnt > eps)
 		buf_printf(&words, "; %u more", fn->ep_cnt - eps);
+	for (uint32_t i = 0; i < fn->gap_cnt && i < (eps == EPS_WANTED ? GAPS_WANTED : 0); i++)
+		gap_words(s, &fn->gaps[i], &words);
 	table_cell(t, "%s", fmt_count(calls, fn->calls));
 	table_cell(t, "%s", fmt_count(times, fn->invocations));
 	table_cell(t, "%u", fn->group == SIG_NO_GROUP ? 0 : s->groups[fn->group].cnt);

@@ -13,6 +13,7 @@ import sys
 import time
 
 READ_TIMEOUT_S = 60
+PIECE_S = 0.002		# a body comes after its head, and in two pieces, as it does from afar
 
 
 async def read_http(reader):
@@ -58,10 +59,12 @@ def request_of(args):
     if args.proto == 'http':
         more = 'Content-Length: %d\r\n' % args.body if args.body else ''
         text = '%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n' % (args.method, args.path, more)
-        return text.encode() + b'x' * args.body, read_http
+        body = b'x' * (args.body // 2)
+        return [piece for piece in (text.encode(), body, b'x' * (args.body - len(body)))
+                if piece], read_http
     if args.proto == 'memcached':
-        return b'get k1\r\n', read_memcached
-    return (args.path.strip('/') or 'PING').encode() + b'\r\n', read_redis
+        return [b'get k1\r\n'], read_memcached
+    return [(args.path.strip('/') or 'PING').encode() + b'\r\n'], read_redis
 
 
 async def talk(args, index, log):
@@ -78,7 +81,10 @@ async def talk(args, index, log):
         try:
             if writer is None:
                 reader, writer = await asyncio.open_connection(host, int(port))
-            writer.write(request)
+            for i, piece in enumerate(request):
+                if i:
+                    await asyncio.sleep(PIECE_S)
+                writer.write(piece)
             close = await asyncio.wait_for(read(reader), READ_TIMEOUT_S)
             end = time.monotonic()
             log.write('%.6f %d\n' % (end, (end - start) * 1e6))

@@ -36,10 +36,7 @@ class TheCase(Case):
             self.lab.spawn(['sh', '-c', steps])
 
     def learn_load(self):
-        self.lab.call(['redis-cli', '-p', self.server.port, 'EVAL', FILL % 100, 1, 'small'])
-        self.loads['mix'] = load.RedisBench(self.lab, self.server.port, 8, '-t', 'set,get,sadd')
-        self.loads['DEL'] = load.Client(self.lab, 'redis', self.server.port, 1, rate=50,
-                                        path='DEL small')
+        self.loads.update(load.redis_mix(self.lab, self.server.port))
 
     def select(self):
         return ['-p', str(self.server.pid)]

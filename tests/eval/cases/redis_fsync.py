@@ -33,8 +33,7 @@ class TheCase(Case):
             self.loads['SET'] = load.RedisBench(self.lab, self.server.port, 1, '-t', 'set')
 
     def learn_load(self):
-        self.loads['mix'] = load.RedisBench(self.lab, self.server.port, 8, '-t',
-                                            'set,get,lpush,sadd')
+        self.loads.update(load.redis_mix(self.lab, self.server.port))
 
     def select(self):
         return ['-p', str(self.server.pid)]

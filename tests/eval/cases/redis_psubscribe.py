@@ -45,9 +45,7 @@ class TheCase(Case):
                         self.server.port, cnt, wait_s])
 
     def learn_load(self):
-        self.loads['mix'] = load.RedisBench(self.lab, self.server.port, 8, '-t', 'set,get,sadd')
-        for i in range(3):
-            self.subscribe(20, 2 + i)
+        self.loads.update(load.redis_mix(self.lab, self.server.port))
 
     def select(self):
         return ['-p', str(self.server.pid)]

@@ -119,6 +119,14 @@ def sysbench(lab, port, test, *options):
     return Progress(lab, argv, r'\[ (\d+)s \].*? tps: ([\d.]+).*?lat \(ms,95%\): ([\d.]+)')
 
 
+def redis_mix(lab, port):
+    """For learning: all kinds of commands, each at a speed that leaves time for the others."""
+    for command in ('PING', 'SET k 1', 'GET k', 'LPUSH l 1', 'SADD s a'):
+        yield command, Client(lab, 'redis', port, 2, rate=60, path=command)
+    lab.spawn([sys.executable, os.path.join(servers.BIN, 'redis_features.py'),
+               '127.0.0.1:%d' % port], cpu=host.cpu_for_load())
+
+
 class Counter:
     """No load of its own: the growth of a counter that read() gives."""
 
