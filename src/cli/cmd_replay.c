@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/inject_opts.h"
+#include "cli/key_opts.h"
 #include "cli/options.h"
 #include "cli/packed_file.h"
 #include "cli/trace_files.h"
@@ -41,6 +42,7 @@ struct replay_cmd_opts {
 	struct inject_list inject;
 	const char *learn_path, *space_path, *forest_path, *earlier_path;
 	int64_t rounds, batch, seed, budget;
+	struct key_list keys;
 	struct output_opts output;
 };
 
@@ -330,7 +332,8 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	struct replay_opts opts = {.batch = (uint32_t)o->batch,
 				   .rounds_max = (uint32_t)o->rounds,
 				   .seed = (uint64_t)o->seed,
-				   .control = {.budget = (uint32_t)o->budget}};
+				   .control = {.budget = (uint32_t)o->budget,
+					       .keys = {o->keys.specs, o->keys.cnt}}};
 	struct replay_result results[REPLAY_STRATEGIES];
 	bool wanted[REPLAY_STRATEGIES] = {0};
 	struct replay_view v = {.points = &s.points, .strings = &s.strings, .input = &s.input,
@@ -406,6 +409,9 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_INT, .long_name = "budget", .metavar = "N",
 	 .help = "tracepoints switched on in one round, at most", .def = "8", .min = 1,
 	 .max = 1000, OPT_AT(struct replay_cmd_opts, budget)},
+	{.type = OPT_CUSTOM, .long_name = "key", .metavar = "NAME", .parse = key_parse,
+	 .help = "tell requests apart by this attribute, or [LABEL=]NAME:N,N by ranges of it; "
+		 "may be repeated", OPT_AT(struct replay_cmd_opts, keys)},
 	{.type = OPT_INT, .long_name = "seed", .metavar = "N",
 	 .help = "for the order of requests and what is drawn", .def = "1", .min = 0,
 	 .max = INT64_MAX, OPT_AT(struct replay_cmd_opts, seed)},

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/trace.h"
-#include "requests/requests.h"
 
 static const char *label_of_number(const struct key_spec *spec, const char *name, double num,
 				   struct arena *arena)
@@ -41,15 +40,15 @@ const char *bin_label(const struct key_spec *spec, const struct attr *attr,
 }
 
 /* Of the labels of all keys that the span has; order of its attributes does not matter. */
-static uint64_t span_bin(const struct requests_opts *opts, const struct trace *trace,
+static uint64_t span_bin(const struct key_specs *keys, const struct trace *trace,
 			 const struct span *span, const struct strtab *strings,
 			 struct arena *arena)
 {
 	uint64_t bin = 0;
 
-	for (uint32_t k = 0; k < opts->key_cnt; k++) {
+	for (uint32_t k = 0; k < keys->cnt; k++) {
 		for (uint32_t a = 0; a < span->attr_cnt; a++) {
-			const char *label = bin_label(&opts->keys[k],
+			const char *label = bin_label(&keys->items[k],
 						      &trace->attrs[span->attr_idx + a], strings,
 						      arena);
 
@@ -62,17 +61,17 @@ static uint64_t span_bin(const struct requests_opts *opts, const struct trace *t
 	return bin;
 }
 
-void bins_name(const struct requests_opts *opts, const struct trace *trace, uint32_t span,
+void bins_name(const struct key_specs *keys, const struct trace *trace, uint32_t span,
 	       uint32_t point, struct strtab *strings, struct arena *arena,
 	       struct path_bins *ret)
 {
 	const struct span *s = &trace->spans[span];
 
-	for (uint32_t k = 0; k < opts->key_cnt; k++) {
+	for (uint32_t k = 0; k < keys->cnt; k++) {
 		const char *label = NULL;
 
 		for (uint32_t a = 0; a < s->attr_cnt && !label; a++)
-			label = bin_label(&opts->keys[k], &trace->attrs[s->attr_idx + a], strings,
+			label = bin_label(&keys->items[k], &trace->attrs[s->attr_idx + a], strings,
 					  arena);
 		if (label)
 			vec_push(ret, ((struct path_bin){.point = point,
@@ -80,17 +79,17 @@ void bins_name(const struct requests_opts *opts, const struct trace *trace, uint
 	}
 }
 
-const uint64_t *bins_of(const struct requests_opts *opts, const struct trace *trace,
+const uint64_t *bins_of(const struct key_specs *keys, const struct trace *trace,
 			const struct strtab *strings, struct arena *arena)
 {
 	uint64_t *bins;
 	bool any = false;
 
-	if (!opts->key_cnt)
+	if (!keys->cnt)
 		return NULL;
 	bins = ARENA_ARRAY(arena, uint64_t, trace->span_cnt + 1);
 	for (uint32_t i = 0; i < trace->span_cnt; i++) {
-		bins[i] = span_bin(opts, trace, &trace->spans[i], strings, arena);
+		bins[i] = span_bin(keys, trace, &trace->spans[i], strings, arena);
 		any |= bins[i] != 0;
 	}
 	return any ? bins : NULL;

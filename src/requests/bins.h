@@ -12,10 +12,21 @@
 
 struct arena;
 struct attr;
-struct key_spec;
-struct requests_opts;
 struct strtab;
 struct trace;
+
+/* A key that is to part requests: "queue=build_slots:1,4,16" or, bins empty, each value. */
+struct key_spec {
+	const char *name;	/* of the attribute; any tracepoint's */
+	const char *bin_name;	/* what the bin is called in names; NULL: name */
+	const double *bounds;	/* ascending; bin i is below bounds[i] */
+	uint32_t bound_cnt;
+};
+
+struct key_specs {
+	const struct key_spec *items;
+	uint32_t cnt;
+};
 
 struct path_bins {
 	struct path_bin *items;	/* as VEC's */
@@ -23,12 +34,12 @@ struct path_bins {
 };
 
 /* Adds what the bins of one span of the path are called. */
-void bins_name(const struct requests_opts *opts, const struct trace *trace, uint32_t span,
+void bins_name(const struct key_specs *keys, const struct trace *trace, uint32_t span,
 	       uint32_t point, struct strtab *strings, struct arena *arena,
 	       struct path_bins *ret);
 
 /* By span, 0: none; NULL if no span has any.  Lives in arena. */
-const uint64_t *bins_of(const struct requests_opts *opts, const struct trace *trace,
+const uint64_t *bins_of(const struct key_specs *keys, const struct trace *trace,
 			const struct strtab *strings, struct arena *arena);
 
 /*

@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "model/points.h"
+#include "requests/bins.h"
 #include "requests/forest.h"
 
 struct space;
@@ -44,6 +45,12 @@ struct control_opts {	   /* a zero field means its default */
 	double alpha;	   /* chance of a wrong decision in a whole search; 0.05 */
 	double enough;	   /* share of the excess to be localised before a search ends; 0.80 */
 	bool keep_going;   /* look for what is left after the first finding too */
+	/*
+	 * Requests are told apart by the bins of these too: they are part of the
+	 * hash of a path, and what varies between them alone is explained.
+	 * Borrowed for control's life.
+	 */
+	struct key_specs keys;
 	const struct forest *earlier; /* prior from an earlier run, same points; may be NULL */
 };
 

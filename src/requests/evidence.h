@@ -34,6 +34,7 @@ struct seen {
 	const struct trace *trace;
 	struct graph graph;
 	struct cpath path;
+	uint64_t bins;		/* hash of the bins on the path; 0: no keys were given */
 };
 
 /* An edge as all paths of a node share it. */
@@ -53,6 +54,11 @@ struct beside {
 struct besides {
 	VEC(struct beside) items;
 	struct hmap by_key;
+};
+
+struct part {			/* requests whose path has the same bins */
+	u128 sum_ns, sum_sq_ns;
+	uint64_t cnt;
 };
 
 struct times {			/* a distribution as it is counted */
@@ -81,6 +87,9 @@ struct evidence {
 	struct besides live_beside, usual_beside;
 	VEC(struct evidence_group) groups;
 	struct hmap by_hash;
+	VEC(struct part) parts;
+	struct hmap by_bins;
+	bool parts_over;	/* more than EVIDENCE_GROUPS_MAX: they tell nothing */
 	uint64_t other_cnt;	/* traces of groups that went */
 	uint64_t refused_cnt;	/* longer than moments can hold */
 	uint64_t class_dropped_cnt;
@@ -97,6 +106,12 @@ void evidence_release(struct evidence *e);
 /* A trace of now; a trace of the space. */
 void evidence_add(struct evidence *e, const struct seen *s);
 void evidence_add_usual(struct evidence *e, const struct seen *s);
+
+/*
+ * Variance of the requests' times; where keys were given, what is left of it
+ * within the same bins.
+ */
+double evidence_var(const struct evidence *e);
 
 /* NULL when there is no such edge. */
 const struct beside *beside_find(const struct besides *b, uint64_t key);

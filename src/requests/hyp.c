@@ -16,6 +16,21 @@ bool path_has(const struct cpath *p, uint32_t point)
 	return false;
 }
 
+/* Whatever their order: a path's hash tells that. */
+static uint64_t path_bins(const struct control *c, const struct seen *s)
+{
+	uint64_t hash = 1;
+
+	for (uint32_t i = 0; s->graph.bins && i < s->path.step_cnt; i++) {
+		const struct cstep *step = &s->path.steps[i];
+
+		if (step->kind != NODE_EXIT && s->graph.bins[step->span])
+			hash += hash_pair(c->points->items.items[step->point].hash,
+					  s->graph.bins[step->span]);
+	}
+	return hash ? hash : 1;
+}
+
 bool hyp_see(struct control *c, const struct trace *t, const bool *on, struct arena *arena,
 	     struct seen *ret)
 {
@@ -23,8 +38,15 @@ bool hyp_see(struct control *c, const struct trace *t, const bool *on, struct ar
 
 	trace_strip(t, on, c->points, c->strings, arena, stripped);
 	ret->trace = stripped;
-	return !graph_build(stripped, c->points, c->strings, arena, &ret->graph, &c->stats) &&
-	       !critical_path(&ret->graph, c->points, arena, &ret->path);
+	ret->bins = 0;
+	if (graph_build(stripped, c->points, c->strings, arena, &ret->graph, &c->stats))
+		return false;
+	ret->graph.bins = bins_of(&c->opts.keys, stripped, c->strings, arena);
+	if (critical_path(&ret->graph, c->points, arena, &ret->path))
+		return false;
+	if (c->opts.keys.cnt)
+		ret->bins = path_bins(c, ret);
+	return true;
 }
 
 static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)

@@ -109,9 +109,10 @@ static bool walk_make(struct tally *t, struct walk *w)
 	struct replay *r = t->job->r;
 	struct graph_stats stats = {0};
 
-	return graph_build(&w->trace, r->in.points, r->in.strings, &t->arena, &w->graph,
-			   &stats) == 0 &&
-	       critical_path(&w->graph, r->in.points, &t->arena, &w->path) == 0;
+	if (graph_build(&w->trace, r->in.points, r->in.strings, &t->arena, &w->graph, &stats) < 0)
+		return false;
+	w->graph.bins = bins_of(&r->opts.control.keys, &w->trace, r->in.strings, &t->arena);
+	return critical_path(&w->graph, r->in.points, &t->arena, &w->path) == 0;
 }
 
 static uint64_t place_key(const struct trace *t, const struct cstep *s)

@@ -98,13 +98,14 @@ void requests_free(struct requests *r)
 int requests_path(struct requests *r, const struct trace *trace, struct graph *ret_graph,
 		  struct cpath *ret_cpath)
 {
+	const struct key_specs keys = {r->opts.keys, r->opts.key_cnt};
 	int err;
 
 	arena_clear(&r->scratch);
 	err = graph_build(trace, r->points, r->strings, &r->scratch, ret_graph, &r->graph_stats);
 	if (err)
 		return err;
-	ret_graph->bins = bins_of(&r->opts, trace, r->strings, &r->scratch);
+	ret_graph->bins = bins_of(&keys, trace, r->strings, &r->scratch);
 	return critical_path(ret_graph, r->points, &r->scratch, ret_cpath);
 }
 
@@ -209,13 +210,14 @@ static int by_point_and_label(const void *a, const void *b)
 static void note_bins(struct requests *r, struct leaf *leaf, const struct trace *trace,
 		      const struct cpath *cpath, const struct graph *graph)
 {
+	const struct key_specs keys = {r->opts.keys, r->opts.key_cnt};
 	size_t kept = 0;
 
 	for (uint32_t i = 0; i < cpath->step_cnt; i++) {
 		uint32_t span = cpath->steps[i].span;
 
 		if (graph->bins[span])
-			bins_name(&r->opts, trace, span, cpath->steps[i].point, r->strings,
+			bins_name(&keys, trace, span, cpath->steps[i].point, r->strings,
 				  &r->scratch, &leaf->bins);
 	}
 	vec_sort(&leaf->bins, by_point_and_label);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "model/trace.h"
+#include "requests/bins.h"
 #include "requests/edge_rank.h"
 #include "requests/graph.h"
 #include "requests/result.h"
@@ -34,14 +35,6 @@ struct strtab;
 struct requests;
 
 enum { REQUEST_TYPES_MAX = 1024 };	/* the traces of further types are counted only */
-
-/* A key that is to part requests: "queue=build_slots:1,4,16" or, bins empty, each value. */
-struct key_spec {
-	const char *name;	/* of the attribute; any tracepoint's */
-	const char *bin_name;	/* what the bin is called in names; NULL: name */
-	const double *bounds;	/* ascending; bin i is below bounds[i] */
-	uint32_t bound_cnt;
-};
 
 struct requests_opts {		/* a zero field means its default */
 	double cv_min;		/* 0.10: a group is unsteady above it */

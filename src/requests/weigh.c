@@ -74,6 +74,14 @@ static double cv_of(const struct moments *m)
 	return mean > 0 ? sqrt(moments_var(m)) / mean : 0;
 }
 
+/* Of what the keys that were given do not explain. */
+static double left_cv(const struct weighing *w)
+{
+	double mean = moments_mean(&w->n->e.live);
+
+	return mean > 0 ? sqrt(evidence_var(&w->n->e)) / mean : 0;
+}
+
 /* The part of a tree's requests that come through a node. */
 static double fraction_of(const struct hyp_tree *t, uint32_t node)
 {
@@ -292,7 +300,7 @@ static void mode_find(struct weighing *w)
 	if (usual && on_path > SHIFT_MIN * moments_mean(&w->n->e.live))
 		return;
 	t->mode = MODE_UNKNOWN;
-	if (cv_of(&w->n->e.live) <= w->c->opts.cv_min || spread_out(w) ||
+	if (left_cv(w) <= w->c->opts.cv_min || spread_out(w) ||
 	    (usual && w->n->looks < LOOKS_SHIFT))
 		return;
 	t->mode = MODE_VARIANCE;
@@ -373,13 +381,16 @@ static void root_weigh(struct weighing *w)
 	w->n->status = w->n->status == HYP_CALM ? HYP_OPEN : w->n->status;
 	if (w->t->mode != MODE_UNKNOWN)
 		return;
-	if (cv_of(&w->n->e.live) > w->c->opts.cv_min && w->n->looks < LOOKS_SHIFT) {
+	if (left_cv(w) > w->c->opts.cv_min && w->n->looks < LOOKS_SHIFT) {
 		wait_for_more(w, "it varies, and whether it is slower than usual is not sure");
 		return;
 	}
 	d = numbers_of(w, NULL, DECIDE_CALM);
 	w->n->status = HYP_CALM;
-	if (d.cv > w->c->opts.cv_min)
+	if (d.cv > w->c->opts.cv_min && left_cv(w) <= w->c->opts.cv_min)
+		control_note(w->c, &d, "it varies with the keys that were given: CV %.0f %%, with "
+				       "the same values %.1f %%", d.cv * 100, left_cv(w) * 100);
+	else if (d.cv > w->c->opts.cv_min)
 		control_note(w->c, &d, "it varies as it always did (CV %.0f %%), with no edge that "
 				       "has %.0f %% of that", d.cv * 100, SCORE_MIN * 100);
 	else

@@ -88,6 +88,24 @@ def test_replay_does_not_depend_on_the_order_of_the_file():
         assert answer(f.bad, "--learn", f.good) == answer(turned, "--learn", f.good)
 
 
+def test_replay_leaves_what_keys_explain():
+    app = made.App(5, ops=20)
+
+    def by_size(rnd, _):
+        size = rnd.choice((10, 90))
+        return size * MS, size
+
+    with tempfile.TemporaryDirectory(prefix="heldup-replay-") as folder:
+        path = os.path.join(folder, "sized.json")
+        made.write(made.requests(app, REQUESTS, 1, [made.Slow(app.root, by_size, "size")]), path)
+        for key, found in ((), True), (("--key", "size:1000"), True), (("--key", "size:50"), False):
+            doc = answer(path, "--strategy", "hedge,flat,hierarchical", *key)
+            for s in doc["strategies"]:
+                assert bool(s["located"]) == found, (key, s["strategy"], s["located"])
+                assert found or s["enabled"] == 0
+        heldup("replay", path, "--key", "size:9,3").ended(USAGE).says("ascending").one_line()
+
+
 def test_replay_laws_fit_the_schema():
     schema = json.loads(heldup("replay", "--json-schema").ended(OK).out)
     with Files() as f:

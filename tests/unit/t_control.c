@@ -367,6 +367,83 @@ TEST(control_gives_up_a_tracepoint_that_explains_nothing)
 	made_release(&m);
 }
 
+/* Every other request is large, and takes so much longer in "c". */
+static const struct trace *sized(struct made *m, uint64_t id)
+{
+	struct plan p = {"s/c", 1};
+	struct attr size = {.key = strtab_add(&m->strings, "size"), .type = ATTR_NUM};
+	struct attr own = {.key = strtab_add(&m->strings, "own"), .type = ATTR_NUM};
+	int64_t more = id % 2 ? 0 : 1000000;
+
+	(void)chain(m, id, &p);
+	size.num = id % 2 ? 100 : 50000;
+	own.num = (double)id;
+	vec_push(&m->attrs, size);
+	vec_push(&m->attrs, own);
+	for (size_t i = 0; i < m->spans.cnt; i++) {
+		struct span *span = &m->spans.items[i];
+
+		span->begin_ns += i > 5 ? more : 0;
+		span->end_ns += i == 0 || i >= 5 ? more : 0;
+	}
+	m->spans.items[0].attr_cnt = 2;
+	made_trace(m);
+	m->trace.id = (struct trace_id){0, id};
+	return &m->trace;
+}
+
+static void sized_round(struct made *m, struct control *c, uint64_t id, struct control_round *ret)
+{
+	bool on[64] = {0};
+
+	OK(m->points.items.cnt < 64);
+	for (uint32_t i = 0; i < m->points.items.cnt; i++)
+		on[i] = control_wants(c, i);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct arena a = {0};
+		struct trace seen;
+
+		trace_strip(sized(m, id + i), on, &m->points, &m->strings, &a, &seen);
+		control_add(c, &seen);
+		arena_release(&a);
+	}
+	control_decide(c, ret);
+}
+
+TEST(control_leaves_what_given_keys_explain)
+{
+	static const double bounds[] = {4096};
+	/* Of "own" every request has a value of its own, which explains nothing. */
+	static const struct key_spec size = {"size", NULL, bounds, 1}, own = {.name = "own"};
+	struct made m = {0};
+	struct space *s = space_new(&m.points, &m.strings);
+	struct arena a = {0};
+
+	for (uint64_t id = 1; id <= 100; id++)
+		space_add(s, sized(&m, id));
+	for (int row = 0; row < 2 * STRATEGIES + 1; row++) {
+		bool last = row == 2 * STRATEGIES, found = last || row % 2 == 0;
+		struct control_opts o = {.strategy = (enum strategy)(row / 2 % STRATEGIES),
+					 .keys = {last ? &own : &size, last || row % 2}};
+		struct control *c = control_new(s, &o, &m.points, &m.strings);
+		struct control_counts cnt;
+		struct control_round r;
+
+		ROW(row);
+		for (uint64_t i = 0; i < 8; i++)
+			sized_round(&m, c, 1000 + 100 * i, &r);
+		control_counts(c, &cnt);
+		EQ_I(cnt.ever_cnt > 0, found);
+		EQ_I(r.located_cnt > 0, found);
+		EQ_U(control_forest(c, &a)->trees[0].nodes[0].group_cnt,
+		     last ? 800 : found ? 1 : 2);
+		control_free(c);
+	}
+	arena_release(&a);
+	space_free(s);
+	made_release(&m);
+}
+
 /* Requests of another type, that vary as they always did. */
 static const struct trace *other(struct made *m, uint64_t id)
 {

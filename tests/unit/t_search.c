@@ -180,7 +180,7 @@ TEST(hidden_finds_what_is_between_and_how_long)
 	made_span(&m, 3, 2, "s/inner", 15, 30);
 	made_span(&m, 4, 1, "s/last", 60, 90);
 	made_path(&m);
-	known.full = (struct seen){made_trace(&m), m.graph, m.path};
+	known.full = (struct seen){.trace = made_trace(&m), .graph = m.graph, .path = m.path};
 	known_begin(&known);
 	q.from = (struct forest_event){m.path.steps[0].point, NODE_ENTRY};
 	q.to = (struct forest_event){m.path.steps[5].point, NODE_ENTRY};

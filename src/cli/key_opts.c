@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/key_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+int number_parse(const char *text, double min, double max, double *ret)
+{
+	char *end;
+	double x = strtod(text, &end);
+
+	if (end == text || *end || !(x >= min && x <= max))
+		return -EINVAL;
+	*ret = x;
+	return 0;
+}
+
+/* What stands after the colon: ascending numbers with commas between them. */
+static int bounds_parse(char *text, struct key_spec *spec, struct arena *arena)
+{
+	double *bounds = ARENA_ARRAY(arena, double, BOUNDS_MAX), x;
+	char *rest = NULL;
+
+	spec->bounds = bounds;
+	for (char *one = strtok_r(text, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
+		if (spec->bound_cnt == BOUNDS_MAX || number_parse(one, -1e300, 1e300, &x) < 0 ||
+		    (spec->bound_cnt && x <= bounds[spec->bound_cnt - 1]))
+			return -EINVAL;
+		bounds[spec->bound_cnt++] = x;
+	}
+	return spec->bound_cnt ? 0 : -EINVAL;
+}
+
+int key_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	struct key_list *list = dst;
+	struct key_spec spec = {0};
+	char *name = arena_strdup(arena, text), *colon = strrchr(name, ':');
+	char *equals = strchr(name, '=');
+
+	if (list->cnt == KEYS_MAX)
+		return err_usage(err, "more than %d keys", KEYS_MAX);
+	if (colon && colon[1] && strchr("0123456789.-+", colon[1])) {
+		*colon = '\0';
+		if (bounds_parse(colon + 1, &spec, arena) < 0)
+			return err_usage(err, "'%s': after the colon ascending numbers are "
+					 "expected, at most %d, such as size:1000,100000",
+					 text, BOUNDS_MAX);
+	}
+	if (equals) {
+		*equals = '\0';
+		spec.bin_name = name;
+		name = equals + 1;
+	}
+	if (!*name || (spec.bin_name && !*spec.bin_name))
+		return err_usage(err, "'%s' names no attribute", text);
+	spec.name = name;
+	list->specs[list->cnt++] = spec;
+	return 0;
+}
