@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "model/trace.h"
 #include "requests/skew.h"
+#include "requests/stand_in.h"
 #include "spans/assemble.h"
 #include "spans/spans.h"
 
@@ -35,6 +36,8 @@ struct reader {
 	const struct trace_files_sink *sink;
 	struct progress progress;
 	struct skew *skew;
+	struct strtab *strings;
+	struct stand_in_stats rooted;
 	struct arena mended;	/* one trace */
 	uint64_t learn_cnt;
 	uint64_t end_ns;	/* when a stop ended the reading: of the analysis; else 0 */
@@ -121,7 +124,7 @@ static bool out_of_time(const struct reader *r)
 static int take_trace(void *ctx, const struct trace *t)
 {
 	struct reader *r = ctx;
-	struct trace mended;
+	struct trace mended, whole;
 
 	if (out_of_time(r))
 		return -EINTR;
@@ -129,7 +132,8 @@ static int take_trace(void *ctx, const struct trace *t)
 	progress_trace(&r->progress);
 	arena_clear(&r->mended);
 	skew_mend(r->skew, t, &r->mended, &mended);
-	return r->sink->trace(r->sink->ctx, &mended);
+	stand_in(&mended, r->strings, &r->mended, &r->rooted, &whole);
+	return r->sink->trace(r->sink->ctx, &whole);
 }
 
 static int learn_trace(void *ctx, const struct trace *t)
@@ -189,7 +193,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 		     struct arena *arena, struct requests_input *ret, struct err *err)
 {
 	const struct assembler_opts how = {.max_bytes = opts->max_bytes};
-	struct reader r = {.sink = sink, .assembler = assembler_new(&how, err)};
+	struct reader r = {.sink = sink, .assembler = assembler_new(&how, err), .strings = strings};
 	struct requests_file *files = ARENA_ARRAY(arena, struct requests_file, cnt + 1);
 	struct requests_input in = {.files = files};
 	int code;
@@ -212,6 +216,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 		code = 0;
 	}
 	in.trace_cnt = r.progress.trace_cnt;
+	in.rooted = r.rooted;
 	progress_end(&r.progress);
 	reader_release(&r);
 	if (code == 0)

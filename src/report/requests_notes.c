@@ -56,16 +56,20 @@ static void notes_assembled(struct list *l, const struct assembler_stats *a)
 	note(l, "cut_references", "references over the bound", a->cut_ref_cnt);
 }
 
-static void notes_graph(struct list *l, const struct graph_stats *g)
+static void notes_graph(struct list *l, const struct graph_stats *g,
+			const struct stand_in_stats *rooted)
 {
 	note(l, "skewed_traces", "requests with clocks that disagree, corrected",
 	     g->skew_trace_cnt);
 	note(l, "skewed_spans", "spans moved by that", g->skew_span_cnt);
 	note(l, "duplicate_spans", "spans there twice", g->duplicate_cnt);
 	note(l, "same_id_spans", "spans with another's id", g->same_id_cnt);
-	note(l, "orphan_spans", "spans without their parent", g->orphan_cnt);
-	note(l, "extra_roots", "roots beside the first", g->extra_root_cnt);
-	note(l, "rootless_traces", "requests without a root", g->rootless_cnt);
+	note(l, "orphan_spans", "spans without their parent", g->orphan_cnt + rooted->orphan_cnt);
+	note(l, "extra_roots", "roots beside the first",
+	     g->extra_root_cnt + rooted->extra_root_cnt);
+	note(l, "rootless_traces", "requests without a root",
+	     g->rootless_cnt + rooted->rootless_cnt);
+	note(l, "stand_in_roots", "requests given a root over those they have", rooted->trace_cnt);
 	note(l, "outside_spans", "spans reaching out of their parent, cut", g->outside_cnt);
 	note(l, "async_spans", "spans nobody waits for", g->async_cnt);
 	note(l, "cycles", "rings of parents or references, broken", g->cycle_cnt);
@@ -94,7 +98,7 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 
 	notes_read(&l, v->in);
 	notes_assembled(&l, &v->in->assembled);
-	notes_graph(&l, &v->r->graph_stats);
+	notes_graph(&l, &v->r->graph_stats, &v->in->rooted);
 	notes_analysis(&l, &v->r->stats);
 	if (v->rank)
 		note(&l, "unranked_visits", "visits to edges over the bound of the ranking",

@@ -13,6 +13,7 @@
 #include "requests/graph.h"
 #include "requests/requests.h"
 #include "requests/skew.h"
+#include "requests/stand_in.h"
 #include "spans/assemble.h"
 #include "spans/spans.h"
 
@@ -37,6 +38,7 @@ struct requests_input {
 	size_t file_cnt;
 	struct assembler_stats assembled;
 	struct skew_result clocks;	/* hosts whose times were moved */
+	struct stand_in_stats rooted;
 	uint64_t trace_cnt;	/* handed on: fewer than assembled after a stop */
 	bool stopped;		/* by the user: a part of it only */
 };

@@ -194,6 +194,8 @@ static uint32_t name_of(const struct requests *r, const struct type *type)
 		 strtab_str(r->strings, p->name));
 	if (type->detail && !strstr(buf_str(&name), strtab_str(r->strings, type->detail)))
 		buf_printf(&name, " %s", strtab_str(r->strings, type->detail));
+	if (type->stood_in)
+		buf_adds(&name, " and more");
 	id = strtab_add(r->strings, buf_str(&name));
 	buf_release(&name);
 	return id;

@@ -38,9 +38,8 @@
  * orphan	A span whose parent is not in the trace is a child of the root.
  * roots	The root is the first begun of the spans without parent and
  *	references, else of the orphans.  Other such spans are its children.
- *	Where several spans have no parent the trace is of a session, as of a
- *	command that asks again and again: the root ends when the last of them
- *	does.
+ *	Where there are several, none is the whole: stand_in.h puts a root over
+ *	them first, and here is left what it does not count, instants.
  * cycle	In a ring of parents the first begun loses its parent.  In a ring
  *	of references the first begun loses the reference that closes it.
  * open		A span whose end was not seen ends when the last of its children

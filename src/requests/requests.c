@@ -14,6 +14,7 @@
 #include "model/points.h"
 #include "requests/bins.h"
 #include "requests/requests_int.h"
+#include "requests/stand_in.h"
 
 static void leaf_free(struct leaf *leaf)
 {
@@ -111,6 +112,7 @@ int requests_path(struct requests *r, const struct trace *trace, struct graph *r
 
 static struct type *type_of(struct requests *r, const struct graph *graph)
 {
+	const struct point *root = &r->points->items.items[graph->type];
 	struct type *type;
 	uint64_t idx;
 
@@ -122,6 +124,7 @@ static struct type *type_of(struct requests *r, const struct graph *graph)
 	type->hash = graph->type_hash;
 	type->point = graph->nodes[graph->spans[graph->type_span].entry].point;
 	type->detail = graph->type_detail;
+	type->stood_in = !strcmp(strtab_str(r->strings, root->service), STAND_IN_SERVICE);
 	hmap_put(&r->by_hash, type->hash, r->types.cnt);
 	vec_push(&r->types, type);
 	return type;

@@ -44,6 +44,7 @@ struct leaf {
 struct type {
 	uint64_t hash;
 	uint32_t point, detail;
+	bool stood_in;			/* its root is a stand-in for several (stand_in.h) */
 	uint32_t level;			/* enum cshape that leaves are told apart by */
 	VEC(struct leaf *) leaves;
 	uint32_t column_cnt;		/* of leaves that are summed up */

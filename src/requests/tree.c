@@ -337,7 +337,6 @@ static void root_choose(struct making *m)
 	struct span_tree *tree = m->tree;
 	struct graph_stats *stats = m->ctx->stats;
 	uint32_t root = TREE_NONE;
-	int64_t end;
 
 	for (uint32_t i = 0; i < tree->trace->span_cnt; i++) {
 		const struct tnode *node = &tree->nodes[i];
@@ -349,7 +348,6 @@ static void root_choose(struct making *m)
 			root = i;
 	}
 	tree->root = root;
-	end = tree->nodes[root].end;
 	stats->rootless_cnt += !!(tree->nodes[root].flags & (TNODE_ORPHAN | TNODE_AFTER));
 	for (uint32_t i = 0; i < tree->trace->span_cnt; i++) {
 		struct tnode *node = &tree->nodes[i];
@@ -359,11 +357,7 @@ static void root_choose(struct making *m)
 		stats->extra_root_cnt += !(node->flags & TNODE_ORPHAN);
 		node->parent = root;
 		node->flags |= TNODE_ADOPTED;
-		if (!((node->flags | tree->nodes[root].flags) & (TNODE_ORPHAN | TNODE_POINT)) &&
-		    node->end > end)
-			end = node->end; /* a session: over when its last part is */
 	}
-	tree->nodes[root].end = end;
 }
 
 static void order_make(struct making *m)

@@ -11,6 +11,7 @@
 #include "model/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
+#include "requests/stand_in.h"
 #include "spans/assemble.h"
 #include "spans/spans.h"
 #include "unit.h"
@@ -152,12 +153,15 @@ struct real {
 static int real_take(void *ctx, const struct trace *trace)
 {
 	struct real *r = ctx;
+	struct stand_in_stats rooted = {0};
+	struct trace whole;
 	struct graph graph;
 	struct cpath path;
 	int64_t sum = 0;
 
 	arena_clear(&r->arena);
-	EQ_I(graph_build(trace, &r->l.points, &r->l.strings, &r->arena, &graph, &r->stats), 0);
+	stand_in(trace, &r->l.strings, &r->arena, &rooted, &whole);
+	EQ_I(graph_build(&whole, &r->l.points, &r->l.strings, &r->arena, &graph, &r->stats), 0);
 	EQ_I(critical_path(&graph, &r->l.points, &r->arena, &path), 0);
 	for (uint32_t i = 0; i < path.step_cnt; i++) {
 		OK(path.steps[i].edge_ns >= 0);
@@ -183,10 +187,15 @@ TEST(golden_real_traces)
 		{"hotel-load150.jaeger.json.gz", 400, 4400, 0, 0},
 		{"media-load150.jaeger.json.gz", 400, 10800, 0, 0},
 		{"node-load150.jaeger.json.gz", 400, 2400, 0, 0},
-		/* as a few lines of Python find them, from each event to its latest edge */
+		/* as a walk in Python found them, from each event to its latest edge */
 		{"hdfs-upload.xtrace.json.gz", 1, 2483, 174, 2073973781},
 		{"hdfs-download.xtrace.json.gz", 1, 839, 681, 1637624474},
-		{"openstack-vm-create.osprofiler.json.gz", 1, 443, 194, 135143445000},
+		/*
+		 * Twelve calls of a command that is not in it, so they get a root; the time
+		 * is from the first's begin to the last's end, as the report has them.  Its
+		 * steps were counted by nobody else: the number shows that they change.
+		 */
+		{"openstack-vm-create.osprofiler.json.gz", 1, 444, 196, 135143445000},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
