@@ -191,6 +191,19 @@ static const struct wait *whole_like(const struct engine *e, const struct wait *
 	return NULL;
 }
 
+/*
+ * Where the demand waited on its way.  A line for one lock is one wait, that
+ * of the last comer: those before it wait for no other reason.
+ */
+static void lay(const struct engine *e, struct causes *c, const struct wait *w,
+		const struct place *at, double ns)
+{
+	uint32_t l = e->wait_lock[w - e->m->waits];
+
+	if (!wait_is_idle(e, w) && (l == NO_IDX || l != at->lock))
+		causes_lay(c, (uint32_t)(w - e->m->waits), at, ns);
+}
+
 static void explain_sleep(struct engine *e, struct causes *c, const struct wait *w, uint64_t a,
 			  uint64_t b, double weight, const struct place *at)
 {
@@ -206,12 +219,16 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 		explain_sleep(e, c, like, like->off_ns, like->wake_ns, weight, at);
 		return;
 	}
-	if (kind == CAUSE_CNT && pass_on(e, c, w, k, a, b, weight, at))
+	if (kind == CAUSE_CNT && pass_on(e, c, w, k, a, b, weight, at)) {
+		lay(e, c, w, at, (b - a) * weight);
 		return;
+	}
 	if (kind == CAUSE_CNT)
 		kind = handed_cause(e, w);
 	if (kind == CAUSE_UNSEEN && at->depth && wait_is_idle(e, w))
 		kind = CAUSE_IDLE;
+	if (kind != CAUSE_CLIENT && kind != CAUSE_IDLE)
+		lay(e, c, w, at, (b - a) * weight);
 	if (here.lock == NO_IDX && l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)
 		here.lock = l;
 	/* what it was woken for says more than the set it waited on */

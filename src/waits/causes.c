@@ -30,13 +30,18 @@ struct causes {
 	struct hmap by_key;	/* hash -> index + 1 */
 	struct hmap entries;	/* process -> an entry thread of its sums */
 	uint64_t folded_cnt;
+	const struct model *m;
+	bool by_wait;
+	double *wait_ns, *run_ns; /* by wait, by thread: of the targets; NULL: nothing yet */
 };
 
-struct causes *causes_new(void)
+struct causes *causes_new(const struct engine *e)
 {
 	struct causes *c = xcalloc(1, sizeof(*c));
 
 	BUG_ON(!c);
+	c->m = e->m;
+	c->by_wait = e->by_wait;
 	return c;
 }
 
@@ -47,6 +52,8 @@ void causes_free(struct causes *c)
 	vec_release(&c->sums);
 	hmap_release(&c->by_key);
 	hmap_release(&c->entries);
+	free(c->wait_ns);
+	free(c->run_ns);
 	free(c);
 }
 
@@ -132,6 +139,28 @@ static struct sum *sum_get(struct causes *c, unsigned kind, uint32_t thread, uin
 	return s;
 }
 
+static bool is_targets(const struct causes *c, const struct place *at)
+{
+	return at->entry_proc != NO_IDX && c->m->procs[at->entry_proc].target;
+}
+
+/* Only now: of hundreds of processes few have loops and workers, whose demand is kept apart. */
+static void by_wait_begin(struct causes *c)
+{
+	if (c->wait_ns)
+		return;
+	c->wait_ns = xcalloc(c->m->wait_cnt + 1, sizeof(double));
+	c->run_ns = xcalloc(c->m->thread_cnt + 1, sizeof(double));
+}
+
+void causes_lay(struct causes *c, uint32_t wait, const struct place *at, double ns)
+{
+	if (!c->by_wait || ns <= 0 || !is_targets(c, at))
+		return;
+	by_wait_begin(c);
+	c->wait_ns[wait] += ns;
+}
+
 void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		const struct place *at, double ns)
 {
@@ -146,17 +175,37 @@ void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		s->max_ns = ns;
 	if (at->depth > s->at.depth)
 		s->at.depth = at->depth;
+	if (kind == CAUSE_RUN && c->by_wait && is_targets(c, at)) {
+		by_wait_begin(c);
+		c->run_ns[thread] += ns;
+	}
 }
 
 void causes_scale(struct causes *c, double factor)
 {
 	VEC_FOREACH(&c->sums, s)
 		s->ns *= factor;
+	for (size_t i = 0; c->wait_ns && i < c->m->wait_cnt; i++)
+		c->wait_ns[i] *= factor;
+	for (size_t i = 0; c->run_ns && i < c->m->thread_cnt; i++)
+		c->run_ns[i] *= factor;
+}
+
+static void by_wait_merge(struct causes *into, const struct causes *from)
+{
+	if (!from->wait_ns)
+		return;
+	by_wait_begin(into);
+	for (size_t i = 0; i < into->m->wait_cnt; i++)
+		into->wait_ns[i] += from->wait_ns[i];
+	for (size_t i = 0; i < into->m->thread_cnt; i++)
+		into->run_ns[i] += from->run_ns[i];
 }
 
 void causes_merge(struct causes *into, const struct causes *from)
 {
 	into->folded_cnt += from->folded_cnt;
+	by_wait_merge(into, from);
 	for (size_t i = 0; i < from->sums.cnt; i++) {
 		const struct sum *f = &from->sums.items[i];
 		struct sum *s;
@@ -194,6 +243,21 @@ static int by_ns(const void *pa, const void *pb)
 	return 0;
 }
 
+static void by_wait_finish(const struct causes *c, struct engine *e)
+{
+	struct waits_result *r = e->r;
+
+	r->wait_demand_ns = ARENA_ARRAY(e->arena, double, c->m->wait_cnt + 1);
+	r->run_demand_ns = ARENA_ARRAY(e->arena, double, c->m->thread_cnt + 1);
+	r->wait_idle = ARENA_ARRAY(e->arena, uint8_t, c->m->wait_cnt + 1);
+	if (c->wait_ns) {
+		memcpy(r->wait_demand_ns, c->wait_ns, c->m->wait_cnt * sizeof(double));
+		memcpy(r->run_demand_ns, c->run_ns, c->m->thread_cnt * sizeof(double));
+	}
+	for (size_t i = 0; i < c->m->wait_cnt; i++)
+		r->wait_idle[i] = wait_is_idle(e, &c->m->waits[i]);
+}
+
 void causes_finish(const struct causes *c, struct engine *e)
 {
 	struct waits_result *r = e->r;
@@ -215,4 +279,6 @@ void causes_finish(const struct causes *c, struct engine *e)
 		r->cause_cnt++;
 	}
 	qsort(r->causes, r->cause_cnt, sizeof(*r->causes), by_ns);
+	if (c->by_wait)
+		by_wait_finish(c, e);
 }

@@ -281,8 +281,8 @@ static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
 {
 	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX };
 
-	d.busy = causes_new();
-	d.work = causes_new();
+	d.busy = causes_new(e);
+	d.work = causes_new(e);
 	threads_walk(&d);
 	lay_home(&d);
 	lay_unread(&d);
@@ -315,7 +315,7 @@ static bool has_requests(const struct engine *e, uint32_t proc)
 void demand_lay(struct engine *e)
 {
 	const struct model *m = e->m;
-	struct causes *all = causes_new();
+	struct causes *all = causes_new(e);
 	bool requests = false;
 
 	for (uint32_t p = 0; p < m->proc_cnt; p++)

@@ -47,6 +47,7 @@ struct engine {
 	uint32_t *place; /* by res idx: the first res that is the same place for work */
 	uint64_t from_ns;	/* waits are complete from here */
 	uint64_t max_visits;
+	bool by_wait;
 };
 
 struct place {			/* what a cause is charged to besides kind and time */
@@ -55,10 +56,12 @@ struct place {			/* what a cause is charged to besides kind and time */
 };
 
 /* demand, causes */
-struct causes *causes_new(void);
+struct causes *causes_new(const struct engine *e);
 void causes_free(struct causes *c);
 void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		const struct place *at, double ns);
+/* Demand at, that wait idx held up; where the engine tells demand by wait. */
+void causes_lay(struct causes *c, uint32_t wait, const struct place *at, double ns);
 void causes_scale(struct causes *c, double factor);
 void causes_merge(struct causes *into, const struct causes *from);
 double causes_total(const struct causes *c);

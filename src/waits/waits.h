@@ -16,6 +16,7 @@
  * Judges nothing: that is verdict/.  Bounded: at most WAITS_MAX_DEPTH hops
  * and opts.max_visits interval visits; what that leaves is CAUSE_UNSEEN.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -143,7 +144,10 @@ struct wcycle {
 	uint8_t pending;
 };
 
-struct waits_opts { uint64_t max_visits; /* default 4 million */ };
+struct waits_opts {
+	uint64_t max_visits;	/* default 4 million */
+	bool by_wait;		/* fill wait_demand_ns, run_demand_ns, wait_idle */
+};
 
 struct waits_result {
 	struct wthread *threads;	/* model->thread_cnt */
@@ -158,6 +162,14 @@ struct waits_result {
 	struct wcycle *cycles; size_t cycle_cnt;
 	uint64_t visits, cut_cnt;	/* interval visits, cascades cut by a bound */
 	uint64_t folded_cnt; /* causes over the bound on combinations: time kept, path not */
+	/*
+	 * The targets' demand by where it was spent, NULL unless opts.by_wait.  What is
+	 * passed on counts in the wait it came through as well; of a line for one lock
+	 * in the first wait only.
+	 */
+	double *wait_demand_ns;		/* by model wait idx */
+	double *run_demand_ns;		/* by model thread idx: while it ran */
+	uint8_t *wait_idle;		/* by model wait idx: 1 nobody's request depends on it */
 };
 
 /* opts may be NULL.  Arrays live in arena. */

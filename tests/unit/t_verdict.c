@@ -286,7 +286,7 @@ TEST(waits_causes_are_bounded)
 	struct waits_result r = { 0 };
 	struct arena arena = { 0 };
 	struct engine e = { .r = &r, .arena = &arena };
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(&e);
 	double ns = 0;
 
 	for (uint32_t i = 0; i < cnt * cnt; i++) {
