@@ -28,6 +28,7 @@
 #include "report/functions_out.h"
 #include "report/pen.h"
 #include "symbols/symbols.h"
+#include "verdict/held.h"
 #include "verdict/outside.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
@@ -178,15 +179,21 @@ static int page_write_view(struct page_file *f, const struct functions_view *v, 
 	return page_file_write(f, &out, err);
 }
 
-/* Where waits were recorded beside the calls they know whether the cause is outside; else NULL. */
-static const struct outside_report *outside_of(const struct model *m, struct arena *arena)
+/*
+ * Where waits were recorded beside the calls they know where requests spent
+ * their time, and whether the cause is outside.
+ */
+static void waits_tell(const struct model *m, struct functions_opts *opts, struct arena *arena)
 {
 	struct outside_report *told = ARENA_NEW(arena, struct outside_report);
+	const struct waits_result *w;
 
 	if (!m->wait_cnt)
-		return NULL;
-	verdict_outside(verdict_make(m, waits_analyse(m, NULL, arena), NULL, NULL, arena), told);
-	return told;
+		return;
+	w = waits_analyse(m, &(struct waits_opts){.by_wait = true}, arena);
+	verdict_outside(verdict_make(m, w, NULL, NULL, arena), told);
+	opts->outside = told;
+	opts->held = verdict_held(m, w, arena);
 }
 
 static int functions_answer(struct cli *cli, struct page_file *page, struct err *err)
@@ -208,7 +215,7 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 	if (code == 0) {
 		opts.good = good;
 		opts.total_fn_cnt = program_fn_cnt(m);
-		opts.outside = outside_of(m, &cli->arena);
+		waits_tell(m, &opts, &cli->arena);
 		view.r = functions_analyse(m, sigs, &opts, &cli->arena);
 		if (!page->to_stdout)
 			print_view(o, &view);

@@ -28,6 +28,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "store/capture.h"
+#include "verdict/held.h"
 #include "verdict/outside.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
@@ -58,6 +59,12 @@ static void run_release(struct run *r)
 /* The engine takes nothing from the rows per tick: those are for metrics and top. */
 static const struct model_opts why_model = {.no_res_ticks = 1};
 
+/* Functions are told where calls were recorded; they go by where requests spent their time. */
+static struct waits_result *waits_of(const struct model *m, struct arena *arena)
+{
+	return waits_analyse(m, &(struct waits_opts){.by_wait = m->calls->cnt > 0}, arena);
+}
+
 static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
 {
 	struct model *m = model_new(&why_model);
@@ -68,7 +75,7 @@ static int run_file(const char *path, struct arena *arena, struct run *ret_run, 
 		return code;
 	}
 	model_finish(m);
-	*ret_run = (struct run){m, waits_analyse(m, NULL, arena)};
+	*ret_run = (struct run){m, waits_of(m, arena)};
 	return 0;
 }
 
@@ -129,7 +136,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 		*ret_late = code;
 	else
 		say_early_end(o, m);
-	*ret_run = (struct run){m, waits_analyse(m, NULL, &cli->arena)};
+	*ret_run = (struct run){m, waits_of(m, &cli->arena)};
 	return 0;
 }
 
@@ -164,14 +171,17 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 /* NULL where no calls were recorded.  base may be NULL. */
 static const struct functions_result *functions_of(const struct model *m,
 						   const struct model *base,
-						   const struct verdict *v, struct arena *arena)
+						   const struct answer *a)
 {
 	struct functions_opts opts = {.good = base && base->calls->cnt ? base : NULL};
 	struct outside_report outside;
 
-	verdict_outside(v, &outside);
+	if (!m->calls->cnt)
+		return NULL;
+	verdict_outside(a->verdict, &outside);
 	opts.outside = &outside;
-	return m->calls->cnt ? functions_analyse(m, NULL, &opts, arena) : NULL;
+	opts.held = m->wait_cnt ? verdict_held(m, a->waits, a->arena) : NULL;
+	return functions_analyse(m, NULL, &opts, a->arena);
 }
 
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
@@ -196,7 +206,7 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		.verdict = verdict_make(run.model, run.waits, base.model, base.waits,
 					&cli->arena),
 		.arena = &cli->arena};
-	a.functions = functions_of(run.model, base.model, a.verdict, &cli->arena);
+	a.functions = functions_of(run.model, base.model, &a);
 	if (run.model->stack_sum_cnt && page_file_wanted(page))
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 	if (!page->to_stdout)

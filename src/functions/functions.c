@@ -14,6 +14,7 @@
 #include "functions/appfn.h"
 #include "functions/blame.h"
 #include "functions/hangs.h"
+#include "functions/held.h"
 #include "functions/outside.h"
 #include "functions/rank.h"
 #include "functions/sig.h"
@@ -39,7 +40,7 @@ struct analysis {
 const char *dev_kind_name(unsigned kind)
 {
 	static const char *const names[] = {"more", "slower", "never-returned", "own-time",
-					    "spins", "cost"};
+					    "spins", "cost", "held", "works"};
 
 	return kind < DEV_KIND_CNT ? names[kind] : "?";
 }
@@ -312,7 +313,7 @@ static void counts_fill(struct analysis *a, const struct functions_opts *o)
 	r->total_fn_cnt = o->total_fn_cnt;
 }
 
-static void results_fill(struct analysis *a)
+static void results_fill(struct analysis *a, const struct held *held)
 {
 	struct functions_result *r = a->r;
 
@@ -322,6 +323,7 @@ static void results_fill(struct analysis *a)
 	r->busy_ns = a->p.busy_ns;
 	r->abnormal_cnt = a->blame.abnormal_cnt;
 	r->harm_ns = (uint64_t)a->blame.harm_ns;
+	r->held_ns = a->p.fns && held ? (uint64_t)held->ns : 0;
 	r->pattern_cnt = a->p.pattern_cnt;
 	r->baseline = a->judge.baseline;
 	r->mem_bytes = a->p.bytes + a->judge.outliers.bytes +
@@ -363,7 +365,7 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	hangs_find(&a->blame, &a->hangs, a->arena);
 	blame_samples(&a->blame);
 	if (fns || sigs)
-		rank_make(&a->blame, sigs, a->r, a->arena);
+		rank_make(&(struct ranking){&a->blame, sigs, o->held}, a->r, a->arena);
 	a->r->by_signatures = !fns && sigs;
 	sigs_fit(a, sigs);
 	clusters_report(a);
@@ -372,7 +374,7 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	outside_find(&a->blame, a->r->fn_cnt ? a->r->fns[0].score : 0, &a->r->outside, a->arena);
 	if (o->outside)
 		outside_told(&a->r->outside, o->outside);
-	results_fill(a);
+	results_fill(a, o->held);
 	thin_find(a, sigs);
 	blame_release(&a->blame);
 	judge_release(&a->judge);

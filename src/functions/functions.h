@@ -25,6 +25,7 @@
 #include "model/model.h"
 
 struct arena;
+struct held;
 struct sigs;
 
 enum units_rule {
@@ -37,6 +38,7 @@ struct functions_opts {
 	uint64_t total_fn_cnt;	/* functions there are in the program, 0: not known */
 	uint8_t units;		/* enum units_rule */
 	bool calls_only;	/* as if no call had a stack */
+	const struct held *held; /* where requests spent their time (held.h); NULL: not known */
 	const struct outside_report *outside; /* as the waits tell it; NULL: there are none */
 };
 
@@ -48,6 +50,8 @@ enum dev_kind {
 	DEV_OWN = 3,		/* spends longer between calls */
 	DEV_SPINS = 4,		/* runs without making calls at all */
 	DEV_COST = 5,		/* does not deviate: this is where time goes */
+	DEV_HELD = 6,		/* the same of requests: they wait in it */
+	DEV_WORKS = 7,		/* and: are computed in it */
 	DEV_KIND_CNT
 };
 
@@ -101,7 +105,7 @@ struct fn_evidence {		/* one kind of deviation of one call, through the function
 	uint16_t nr;
 	uint8_t kind;		/* enum dev_kind */
 	bool self;		/* the function made the calls itself */
-	uint64_t harm_ns;	/* of the harm, what passed through the function */
+	uint64_t harm_ns;	/* of the harm, or requests' time, what passed through it */
 	uint64_t usual_ns;	/* of the normal units' time, the same */
 	uint64_t cnt;		/* abnormal calls */
 	uint32_t unit_cnt;	/* abnormal units */
@@ -120,6 +124,7 @@ struct fn_report {
 	double self;		/* part of the harm made in calls of its own, 0 to 1 */
 	double harm_share;	/* of all harm, what passed through it */
 	double usual_share;	/* of the normal work, what passed through it */
+	double held_share;	/* of the time that requests were open, the same */
 	struct fn_evidence evidence[FN_EVIDENCE_MAX]; /* most harm first */
 	uint32_t evidence_cnt;
 	uint32_t units[FN_UNITS_MAX]; /* idx in units, most harm first */
@@ -161,6 +166,7 @@ struct functions_result {
 	uint64_t unit_cnt, abnormal_cnt, idle_cnt; /* idle: only waits for work */
 	uint64_t busy_ns;	/* of all units, waits for work not in it */
 	uint64_t harm_ns;	/* of the abnormal ones, what was more than usual */
+	uint64_t held_ns;	/* requests' time of which it is known where it was spent */
 	uint64_t total_fn_cnt;	/* 0: not known */
 	uint64_t seen_fn_cnt;	/* functions seen on stacks or in signatures */
 	uint64_t candidate_cnt;	/* functions with any evidence */
@@ -180,7 +186,8 @@ const struct functions_result *functions_analyse(const struct model *m, const st
 						 const struct functions_opts *opts,
 						 struct arena *arena);
 
-/* "more", "slower", "never-returned", "own-time", "spins", "cost": stable. */
+/* "more", "slower", "never-returned", "own-time", "spins", "cost", "held", "works":
+ * stable. */
 const char *dev_kind_name(unsigned kind);
 
 /* The reason's words for one bit of enum functions_thin, NULL for none; and its stable name. */

@@ -11,10 +11,13 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 #include "functions/appfn.h"
+#include "functions/held.h"
 #include "functions/norm.h"
 #include "functions/vote.h"
 #include "model/calls.h"
 
+/* Less of the requests' time than this in a function is no reason to show. */
+#define HELD_MIN 0.01
 /* Scores and parts are rounded to this: what differs by less is rounding, not evidence. */
 #define SCORE_STEP 1e-9
 
@@ -31,6 +34,8 @@ struct sums {			/* of one function */
 
 struct folder {
 	const struct blame *b;
+	const struct held_fn *held; /* by fn of the stacks; NULL */
+	double held_ns;
 	struct sums *sums;	/* by fn of the stacks, then what only signatures know */
 	size_t cnt;
 	uint32_t site;		/* number of the present one, plus one */
@@ -204,14 +209,54 @@ static double usual_weight(const struct blame *b)
 	return harm > each ? each / harm : 1;
 }
 
-static void report_make(const struct blame *b, const struct sums *s, struct fn_report *to)
+/* Where the requests' time is known it says where time goes, for its part of all. */
+static double held_cost(const struct folder *f, const struct held_fn *held, double all,
+			double cost)
 {
+	double known = part(f->held_ns, all);
+
+	return known * held_score(held) + (1 - known) * cost;
+}
+
+/* Beside deviations, before them where it weighs more: first is what is shown in one line. */
+static void held_add(const struct folder *f, const struct held_fn *held, bool first,
+		     struct fn_report *to)
+{
+	const double ns[] = {held->wait_ns, held->run_ns};
+	struct fn_evidence all[FN_EVIDENCE_MAX + 2];
+	uint32_t cnt = 0, devs = to->evidence_cnt;
+
+	to->held_share = held->all;
+	if (!first)
+		memcpy(all, to->evidence, devs * sizeof(all[0]));
+	cnt += first ? 0 : devs;
+	for (unsigned i = 0; i < 2; i++)
+		if (ns[i] >= HELD_MIN * f->held_ns && ns[i] > 0)
+			all[cnt++] = (struct fn_evidence){
+				.nr = NR_OWN, .kind = i ? DEV_WORKS : DEV_HELD,
+				.self = held->self_most, .harm_ns = (uint64_t)ns[i],
+				.stack = held->stack, .episode = ""};
+	if (first)
+		memcpy(all + cnt, to->evidence, devs * sizeof(all[0]));
+	cnt += first ? devs : 0;
+	to->evidence_cnt = cnt < FN_EVIDENCE_MAX ? cnt : FN_EVIDENCE_MAX;
+	memcpy(to->evidence, all, to->evidence_cnt * sizeof(all[0]));
+}
+
+static void report_make(const struct folder *f, const struct sums *s, struct fn_report *to)
+{
+	const struct blame *b = f->b;
+	const struct held_fn *held = f->held && s < f->sums + b->p->fns->fn_cnt
+					     ? &f->held[s - f->sums] : NULL;
 	double harm = b->harm_ns, usual = b->usual_ns, all = harm + usual;
-	double sure = part(harm, harm + HARM_SHARE * all);
+	double every = all > f->held_ns ? all : f->held_ns;
+	double sure = part(harm, harm + HARM_SHARE * every);
 	double p = part(s->p, usual);
 	double cost = rank_score(part(s->e_weighted + s->p_weighted, all),
 				 part(s->e + s->p, all), 0);
 
+	if (held)
+		cost = held_cost(f, held, every, cost);
 	to->harm_share = part(s->e, harm);
 	/* samples between units, too, are usual time: their sum may pass that of the units */
 	to->usual_share = p < 1 ? p : 1;
@@ -222,6 +267,8 @@ static void report_make(const struct blame *b, const struct sums *s, struct fn_r
 	to->evidence_cnt = s->ev_cnt;
 	memcpy(to->evidence, s->ev, sizeof(to->evidence));
 	qsort(to->evidence, to->evidence_cnt, sizeof(to->evidence[0]), cmp_ev);
+	if (held)
+		held_add(f, held, sure * to->harm_share < (1 - sure) * held->all, to);
 }
 
 static int cmp_fn(const void *pa, const void *pb)
@@ -406,15 +453,20 @@ static void fold_votes(struct folder *f, const struct sigs *s, struct arena *are
 	}
 }
 
-void rank_make(const struct blame *b, const struct sigs *sigs, struct functions_result *r,
-	       struct arena *arena)
+void rank_make(const struct ranking *by, struct functions_result *r, struct arena *arena)
 {
+	const struct blame *b = by->b;
+	const struct sigs *sigs = by->sigs;
 	size_t max = (b->p->fns ? b->p->fns->fn_cnt : 0) + (sigs ? sigs->fn_cnt : 0);
 	struct folder f = {.b = b, .cnt = b->p->fns ? b->p->fns->fn_cnt : 0};
 
 	f.sums = xcalloc(max + 1, sizeof(*f.sums));
 	if (b->p->fns)
 		fold_stacks(&f);
+	if (b->p->fns && by->held && by->held->ns > 0) {
+		f.held = held_fns(b->p->fns, by->held, arena);
+		f.held_ns = by->held->ns;
+	}
 	if (sigs)
 		fold_votes(&f, sigs, arena);
 	r->fns = ARENA_ARRAY(arena, struct fn_report, f.cnt + 1);
@@ -422,11 +474,13 @@ void rank_make(const struct blame *b, const struct sigs *sigs, struct functions_
 		struct fn_report *to = &r->fns[r->fn_cnt];
 		const struct sums *s = &f.sums[i];
 
-		r->seen_fn_cnt += s->e + s->p > 0 || sigs;
-		if (s->e + s->p <= 0)
+		double held = f.held && i < b->p->fns->fn_cnt ? f.held[i].all : 0;
+
+		r->seen_fn_cnt += s->e + s->p + held > 0 || sigs;
+		if (s->e + s->p + held <= 0)
 			continue;
 		*to = (struct fn_report){.name = s->name, .module = s->module, .group = s->group};
-		report_make(b, s, to);
+		report_make(&f, s, to);
 		r->fn_cnt++;
 	}
 	free(f.sums);

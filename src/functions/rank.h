@@ -23,12 +23,14 @@
  * one to a function that only passes on weighs PASSES_ON.
  *
  * Where little harm was found, where time goes counts instead: by the ratio of
- * harm to all time, see HARM_SHARE.
+ * harm to all time, see HARM_SHARE.  Where the requests' time is known, it is
+ * that time (held.h), for its part of all time.
  */
 #include "functions/blame.h"
 
 struct arena;
 struct functions_result;
+struct held;
 struct sigs;
 
 #define CALLER_WEIGHT 0.7
@@ -42,9 +44,14 @@ struct sigs;
 #define LISTED_SHARE 0.1
 enum { LISTED_MAX = 25 };
 
-/* Fills r->fns and what counts them; by stacks where there are some, else by sigs, or NULL. */
-void rank_make(const struct blame *b, const struct sigs *sigs, struct functions_result *r,
-	       struct arena *arena);
+struct ranking {
+	const struct blame *b;
+	const struct sigs *sigs; /* NULL: none */
+	const struct held *held; /* NULL: not known */
+};
+
+/* Fills r->fns and what counts them; by stacks where there are some, else by signatures. */
+void rank_make(const struct ranking *by, struct functions_result *r, struct arena *arena);
 
 /* The part below: e and weighted e of harm, p of usual time; see above. */
 double rank_score(double e_weighted, double e, double p);

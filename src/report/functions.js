@@ -44,6 +44,7 @@ const list = make('section', '', make('h2', '', 'Functions'));
 for (const f of D.functions) {
 	const name = f.rank + '. ' + f.name + '  (' + f.module + ')  score ' + f.score.toFixed(2) + ', ' +
 		share(f.harm_share) + ' of the harm, ' + share(f.usual_share) + ' of the usual time' +
+		(D.sums.held_ns ? ', ' + share(f.held_share) + ' of the requests\' time' : '') +
 		(f.tie ? ', same as ' + (f.tie_size - 1) + ' more' : '');
 	list.append(make('details', '', make('summary', '', name),
 		make('ul', '', ...f.evidence.map(e => make('li', '', e.words + (e.self ? '' : ' (by functions it called)') +

@@ -51,6 +51,7 @@ static void json_sums(struct json *j, const struct functions_result *r)
 	json_ku64(j, "clusters", r->cluster_cnt);
 	json_ku64(j, "busy_ns", r->busy_ns);
 	json_ku64(j, "harm_ns", r->harm_ns);
+	json_ku64(j, "held_ns", r->held_ns);
 	json_ku64(j, "memory_bytes", r->mem_bytes);
 	json_kbool(j, "by_signatures", r->by_signatures);
 	json_kbool(j, "baseline", r->baseline);
@@ -86,6 +87,7 @@ static void json_fn(struct json *j, const struct functions_result *r, const stru
 	json_kf64_dec(j, "self", f->self, 4);
 	json_kf64_dec(j, "harm_share", f->harm_share, 4);
 	json_kf64_dec(j, "usual_share", f->usual_share, 4);
+	json_kf64_dec(j, "held_share", f->held_share, 4);
 	json_ku64(j, "tie", f->tie);
 	json_ku64(j, "tie_size", f->tie_cnt);
 	json_karr(j, "evidence");

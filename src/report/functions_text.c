@@ -77,6 +77,14 @@ void functions_evidence_words(const struct functions_result *r, const struct fn_
 	case DEV_OWN:
 		buf_adds(out, "more time without calls");
 		break;
+	case DEV_HELD:
+	case DEV_WORKS:
+		buf_printf(out, "%s %s of their time, %s",
+			   e->kind == DEV_HELD ? "requests wait in it"
+					       : "it works for requests",
+			   fmt_share(u, r->held_ns ? (double)e->harm_ns / (double)r->held_ns : 0),
+			   fmt_ns(t, e->harm_ns));
+		return;
 	default:
 		buf_adds(out, "runs without making calls");
 	}
@@ -371,10 +379,16 @@ static void put_explain(struct pen *p, const struct functions_result *r,
 		"%s of the usual time", fmt_share(t, f->harm_share), fmt_share(u, f->self),
 		fmt_share(v, f->usual_share));
 	pen_nl(p);
+	if (r->held_ns) {
+		pen_fmt(p, PEN_PLAIN, "  %s of the %s that requests were open and waited or were "
+			"worked on", fmt_share(t, f->held_share), fmt_ns(u, r->held_ns));
+		pen_nl(p);
+	}
 	for (uint32_t i = 0; i < f->evidence_cnt; i++) {
 		buf_clear(&b);
 		functions_evidence_words(r, &f->evidence[i], &b);
-		buf_printf(&b, "; %s in normal work", fmt_ns(t, f->evidence[i].usual_ns));
+		if (f->evidence[i].kind < DEV_COST)
+			buf_printf(&b, "; %s in normal work", fmt_ns(t, f->evidence[i].usual_ns));
 		if (!f->evidence[i].self)
 			buf_adds(&b, "; made by functions it called");
 		if (f->evidence[i].episode[0])

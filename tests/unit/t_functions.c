@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "functions/appfn.h"
+#include "functions/held.h"
 #include "functions/learn.h"
 #include "functions/sig.h"
 #include "model/calls.h"
@@ -141,6 +143,66 @@ TEST(functions_slow_calls_are_the_callers)
 	EQ_U(r->fns[0].evidence[0].kind, DEV_SLOWER);
 	NEAR((double)r->harm_ns, 10 * 79e6, 10e6);
 	EQ_U(r->outside.kind, OUTSIDE_NONE);
+	synth_free(c.s);
+}
+
+static uint32_t stack_of(const struct model *m, const char *self, struct arena *arena)
+{
+	const struct appfns *fns = appfns_make(m, arena);
+
+	for (uint32_t i = 0; i < m->stack_cnt; i++)
+		if (fns->stacks[i].cnt &&
+		    strcmp(fns->fns[fns->stacks[i].frames[0].fn].name, self) == 0)
+			return i;
+	FAIL("no stack of %s", self);
+}
+
+/* slow: one piece of work in twenty takes 80 ms, else all take 2 ms.  Of the requests' time
+ * held_s went through look_up. */
+static const struct functions_result *held_scene(struct scene *c, bool slow, double held_s,
+						 struct arena *arena)
+{
+	struct held_stack one = {.ns = held_s * 1e9};
+	struct held held = {.stacks = &one, .stack_cnt = 1, .ns = held_s * 1e9};
+
+	begin(c);
+	for (unsigned i = 0; i < 200; i++)
+		request(c, 2, slow && i % 20 == 7 ? 80 : 2);
+	judge_scene(c, arena, NULL);
+	one.stack = stack_of(synth_model(c->s), "look_up", arena);
+	return functions_analyse(synth_model(c->s), NULL,
+				 &(struct functions_opts){.held = held_s > 0 ? &held : NULL},
+				 arena);
+}
+
+TEST(functions_where_requests_wait_come_first_when_nothing_deviates)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r = held_scene(&c, false, 0, &arena);
+
+	EQ_S(r->fns[0].name, "save");
+	EQ_U(r->held_ns, 0);
+	synth_free(c.s);
+	r = held_scene(&c, false, 8, &arena);
+	EQ_S(r->fns[0].name, "look_up");
+	EQ_U(r->fns[0].evidence[0].kind, DEV_HELD);
+	EQ_U(r->fns[0].evidence[0].harm_ns, 8000000000);
+	NEAR(r->fns[0].held_share, 1, 1e-9);
+	EQ_U(r->held_ns, 8000000000);
+	synth_free(c.s);
+}
+
+/* Harm is the stronger evidence, whatever all requests wait for. */
+TEST(functions_that_deviate_stay_before_those_requests_wait_in)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r = held_scene(&c, true, 2, &arena);
+
+	EQ_S(r->fns[0].name, "save");
+	EQ_U(r->fns[0].evidence[0].kind, DEV_SLOWER);
+	OK(fn_named(r, "look_up")->score > 0);
 	synth_free(c.s);
 }
 
