@@ -27,7 +27,9 @@
 #include "model/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
+#include "requests/quick.h"
 #include "requests/requests.h"
+#include "requests/tree.h"
 #include "spans/assemble.h"
 #include "spans/in.h"
 #include "spans/jsontok.h"
@@ -223,9 +225,10 @@ static int add(void *ctx, const struct trace_id *trace, const struct span *span,
 	return assembler_add(w->assembler, trace, span, attrs, refs);
 }
 
-static int take_trace(void *ctx, const struct trace *trace)
+static int take_trace(void *sink, const struct trace *trace)
 {
-	struct whole *w = ctx;
+	struct whole *w = sink;
+	struct tree_ctx ctx = {&w->points, &w->strings, &w->arena, &w->graph_stats};
 	struct graph graph;
 	struct cpath path;
 
@@ -234,9 +237,7 @@ static int take_trace(void *ctx, const struct trace *trace)
 	if (w->requests) {
 		requests_add(w->requests, trace);
 	} else if (w->paths) {
-		if (graph_build(trace, &w->points, &w->strings, &w->arena, &graph,
-				&w->graph_stats) == 0 &&
-		    critical_path(&graph, &w->points, &w->arena, &path) == 0)
+		if (quick_path(&ctx, trace, NULL, &graph, &path) == 0)
 			w->ret->sum += path.hash;
 		arena_clear(&w->arena);
 	}

@@ -49,29 +49,35 @@ static void steps_fill(const struct graph *g, struct cstep *steps, uint32_t cnt)
 		const struct gnode *node = &g->nodes[at];
 		uint32_t before = i ? last_pred(g, node) : at;
 		const struct gnode *from = &g->nodes[before];
+		uint32_t owner = i ? edge_owner(g, from, node) : node->span;
 
 		steps[i] = (struct cstep){
 			.edge_ns = node->at_ns - from->at_ns,
 			.at_ns = node->at_ns,
 			.point = node->point,
 			.span = node->span,
-			.owner = i ? edge_owner(g, from, node) : node->span,
+			.owner = owner,
+			.owner_point = g->nodes[g->spans[owner].entry].point,
 			.kind = node->kind,
 		};
 		at = before;
 	}
 }
 
-int critical_path(const struct graph *graph, const struct points *points, struct arena *arena,
-		  struct cpath *ret)
+void critical_steps(const struct graph *graph, struct arena *arena, struct cpath *ret)
 {
 	uint32_t cnt = steps_count(graph);
 	struct cstep *steps = ARENA_ARRAY(arena, struct cstep, cnt);
 
 	steps_fill(graph, steps, cnt);
 	*ret = (struct cpath){.steps = steps, .step_cnt = cnt, .total_ns = graph->total_ns};
+}
+
+int critical_path(const struct graph *graph, const struct points *points, struct arena *arena,
+		  struct cpath *ret)
+{
+	critical_steps(graph, arena, ret);
 	cshapes_make(graph, points, arena, ret);
-	ret->hash = ret->shape[CSHAPE_EXACT];
 	return 0;
 }
 

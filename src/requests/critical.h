@@ -37,8 +37,9 @@ struct cstep {
 	uint32_t point;
 	uint32_t span;		/* index in the trace */
 	uint32_t owner;		/* span that ran during the edge; its own for the first */
+	uint32_t owner_point;
 	uint8_t kind;		/* enum node_kind */
-	uint8_t pad[3];
+	uint8_t pad[7];
 };
 
 struct cpath {
@@ -48,6 +49,9 @@ struct cpath {
 	uint64_t hash;			/* shape[CSHAPE_EXACT] */
 	uint64_t shape[CSHAPE_CNT];	/* the same in every run and process */
 };
+
+/* Steps and total alone; they live in arena. */
+void critical_steps(const struct graph *graph, struct arena *arena, struct cpath *ret);
 
 /* The path lives in arena.  Cannot fail on what graph_build made. */
 int critical_path(const struct graph *graph, const struct points *points, struct arena *arena,

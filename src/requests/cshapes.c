@@ -93,19 +93,18 @@ static void step_take(struct calls *c, const struct cstep *step)
 	}
 }
 
-static uint64_t hash_exact(const struct graph *g, const struct point *points,
-			   const struct cpath *path)
+void cshape_exact(const struct graph *graph, const struct points *points, struct cpath *path)
 {
-	uint64_t hash = g->type_hash;
+	uint64_t hash = graph->type_hash;
 
 	for (uint32_t i = 0; i < path->step_cnt; i++) {
 		const struct cstep *step = &path->steps[i];
 
-		hash = hash_pair(hash + step->kind, points[step->point].hash);
-		if (g->bins && g->bins[step->span])
-			hash = hash_pair(hash, g->bins[step->span]);
+		hash = hash_pair(hash + step->kind, points->items.items[step->point].hash);
+		if (graph->bins && graph->bins[step->span])
+			hash = hash_pair(hash, graph->bins[step->span]);
 	}
-	return hash;
+	path->hash = path->shape[CSHAPE_EXACT] = hash;
 }
 
 void cshapes_make(const struct graph *graph, const struct points *points, struct arena *arena,
@@ -129,7 +128,7 @@ void cshapes_make(const struct graph *graph, const struct points *points, struct
 	while (c.depth > 1)
 		call_close(&c);
 	shape[CSHAPE_TYPE] = hash_u64(graph->type_hash);
-	shape[CSHAPE_EXACT] = hash_exact(graph, c.points, path);
+	cshape_exact(graph, points, path);
 	shape[CSHAPE_REPEATS] = hash_pair(graph->type_hash, c.stack[0].list);
 	shape[CSHAPE_UNORDERED] = hash_pair(shape[CSHAPE_TYPE], set_hash(c.kids, c.tmp, c.kid_cnt));
 	shape[CSHAPE_ENTRIES] =

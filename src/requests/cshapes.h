@@ -4,7 +4,10 @@
 /* The hashes of a critical path: see enum cshape. */
 #include "requests/critical.h"
 
-/* Sets shape[] of a path that has its steps. */
+/* Sets shape[CSHAPE_EXACT] and hash of a path that has its steps. */
+void cshape_exact(const struct graph *graph, const struct points *points, struct cpath *path);
+
+/* Sets all of them. */
 void cshapes_make(const struct graph *graph, const struct points *points, struct arena *arena,
 		  struct cpath *path);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cmp.h"
+#include "requests/cshapes.h"
 #include "requests/requests_int.h"
 
 /* The group with most members of those that have a path of this shape at the finest level. */
@@ -110,8 +111,9 @@ int requests_explain(struct requests *r, const struct requests_result *result,
 
 	if (requests_path(r, trace, &graph, &cpath) < 0)
 		return -EINVAL;
+	cshapes_make(&graph, r->points, &r->scratch, &cpath);
 	path_of(&trace->id, &cpath, &r->scratch, &path);
-	path_name_edges(&path, &cpath, &graph, r->points, &r->scratch);
+	path_name_edges(&path, &cpath, r->points, &r->scratch);
 	e.total_ns = path.total_ns;
 	*ret = e;
 	if (!hmap_get(&r->by_hash, graph.type_hash, &idx) || idx >= result->type_cnt)

@@ -183,27 +183,40 @@ static void result_fill(const struct graph_making *m, struct graph *ret)
 	ret->total_ns = m->nodes[ret->end].at_ns - m->nodes[ret->start].at_ns;
 }
 
-int graph_build(const struct trace *trace, struct points *points, const struct strtab *strings,
-		struct arena *arena, struct graph *ret, struct graph_stats *stats)
+int graph_tree(const struct tree_ctx *ctx, const struct trace *trace, struct span_tree *ret)
 {
-	struct tree_ctx ctx = {points, strings, arena, stats};
-	struct span_tree tree;
-	struct graph_making m = {.ctx = &ctx, .tree = &tree};
-
 	if (!trace->span_cnt)
 		return -ENODATA;
 	if (trace->span_cnt > GRAPH_SPAN_MAX)
 		return -E2BIG;
-	stats->trace_cnt++;
-	stats->span_cnt += trace->span_cnt;
-	span_tree_make(&ctx, trace, &tree);
-	skew_mend_tree(&tree, arena, stats);
-	span_tree_settle(&tree, stats);
+	ctx->stats->trace_cnt++;
+	ctx->stats->span_cnt += trace->span_cnt;
+	span_tree_make(ctx, trace, ret);
+	skew_mend_tree(ret, ctx->arena, ctx->stats);
+	span_tree_settle(ret, ctx->stats);
+	return 0;
+}
+
+void graph_of_tree(const struct tree_ctx *ctx, struct span_tree *tree, struct graph *ret)
+{
+	struct graph_making m = {.ctx = ctx, .tree = tree};
+
 	nodes_make(&m);
 	graph_preds_make(&m);
 	if (m.backward)
 		graph_order_mend(&m);
 	result_fill(&m, ret);
-	graph_type_find(&ctx, &tree, ret);
-	return 0;
+	graph_type_find(ctx, tree, ret);
+}
+
+int graph_build(const struct trace *trace, struct points *points, const struct strtab *strings,
+		struct arena *arena, struct graph *ret, struct graph_stats *stats)
+{
+	struct tree_ctx ctx = {points, strings, arena, stats};
+	struct span_tree tree;
+	int err = graph_tree(&ctx, trace, &tree);
+
+	if (!err)
+		graph_of_tree(&ctx, &tree, ret);
+	return err;
 }

@@ -102,6 +102,7 @@ struct graph {
 	int64_t total_ns;		/* of end, start being 0 */
 	uint32_t type;			/* the root's tracepoint */
 	uint32_t type_span;		/* the span that named the type: the root or one below */
+	uint32_t type_point;		/* its tracepoint */
 	uint32_t type_detail;		/* string id of what the root's name does not say, or 0 */
 	uint64_t type_hash;		/* of the texts */
 	/*

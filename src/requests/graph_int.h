@@ -29,7 +29,13 @@ void graph_preds_make(struct graph_making *m);
 /* Where references contradict the order: mends it, breaking rings, raising times. */
 void graph_order_mend(struct graph_making *m);
 
-/* Sets ret's type, type_span, type_detail and type_hash. */
+/* Sets ret's type, type_span, type_point, type_detail and type_hash. */
 void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret);
+
+/* The first half of graph_build: the tree, its clocks mended and its ends settled. */
+int graph_tree(const struct tree_ctx *ctx, const struct trace *trace, struct span_tree *ret);
+
+/* The second half. */
+void graph_of_tree(const struct tree_ctx *ctx, struct span_tree *tree, struct graph *ret);
 
 #endif /* GRAPH_INT_H */

@@ -30,7 +30,10 @@ static const char *const bare_words[] = {
 static bool word_is_bare(const char *word, size_t len)
 {
 	for (size_t i = 0; i < sizeof(bare_words) / sizeof(*bare_words); i++) {
-		if (strlen(bare_words[i]) == len && !strncasecmp(bare_words[i], word, len))
+		/* each request is asked for: most words begin with another letter */
+		if ((*bare_words[i] ^ *word) & ~0x20)
+			continue;
+		if (!strncasecmp(bare_words[i], word, len) && !bare_words[i][len])
 			return true;
 	}
 	return false;
@@ -111,7 +114,7 @@ static uint32_t detail_find(const struct tree_ctx *ctx, const struct span_tree *
 	return ret;
 }
 
-void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret)
+static void type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret)
 {
 	const struct tnode *root = &tree->nodes[tree->root];
 	const char *detail;
@@ -126,4 +129,10 @@ void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, s
 		return;
 	detail = strtab_str(ctx->strings, ret->type_detail);
 	ret->type_hash = hash_pair(root->hash, hash_bytes(detail, strlen(detail)));
+}
+
+void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret)
+{
+	type_find(ctx, tree, ret);
+	ret->type_point = tree->nodes[ret->type_span].point;
 }

@@ -50,7 +50,7 @@ void hyp_keys_add(struct control *c, struct hyp_node *n, const struct seen *s)
 	path_of(&s->trace->id, &s->path, &c->scratch, &path);
 	if (!samples_want(&n->samples, &path))
 		return;
-	path_name_edges(&path, &s->path, &s->graph, c->points, &c->scratch);
+	path_name_edges(&path, &s->path, c->points, &c->scratch);
 	path.type_point = s->graph.type;
 	samples_add(&n->samples, s->trace, &path, &c->vars, c->points, c->strings);
 }

@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "model/points.h"
 #include "requests/critical.h"
-#include "requests/graph.h"
 #include "requests/moments.h"
 
 uint64_t path_other_hash(void)
@@ -59,8 +58,8 @@ static uint32_t count_up(uint64_t *table, uint32_t *seen, uint32_t mask, uint64_
 	return seen[i]++;
 }
 
-void path_name_edges(struct path *path, const struct cpath *cpath, const struct graph *graph,
-		     const struct points *points, struct arena *arena)
+void path_name_edges(struct path *path, const struct cpath *cpath, const struct points *points,
+		     struct arena *arena)
 {
 	uint32_t cnt = path->edge_cnt, cap = 8;
 	struct edge_key *keys = ARENA_ARRAY(arena, struct edge_key, cnt + 1);
@@ -73,17 +72,16 @@ void path_name_edges(struct path *path, const struct cpath *cpath, const struct 
 	seen = ARENA_ARRAY(arena, uint32_t, cap);
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct cstep *from = &cpath->steps[i], *to = from + 1;
-		uint32_t owner = graph->nodes[graph->spans[to->owner].entry].point;
 		uint64_t base;
 
 		keys[i] = (struct edge_key){.from = from->point,
 					    .to = to->point,
-					    .owner = owner,
+					    .owner = to->owner_point,
 					    .from_kind = from->kind,
 					    .to_kind = to->kind};
 		base = hash_pair(hash_of_point(points, from->point) + from->kind,
 				 hash_of_point(points, to->point) + to->kind);
-		base = hash_pair(base, hash_of_point(points, owner));
+		base = hash_pair(base, hash_of_point(points, to->owner_point));
 		keys[i].occurrence = (uint16_t)count_up(table, seen, cap - 1, base);
 		hashes[i] = hash_pair(base, keys[i].occurrence);
 	}

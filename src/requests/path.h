@@ -12,7 +12,6 @@
 
 struct arena;
 struct cpath;
-struct graph;
 struct points;
 
 enum {
@@ -36,8 +35,8 @@ void path_of(const struct trace_id *id, const struct cpath *cpath, struct arena 
 	     struct path *ret);
 
 /* Fills keys and hashes; not needed for a path that is known edge by edge. */
-void path_name_edges(struct path *path, const struct cpath *cpath, const struct graph *graph,
-		     const struct points *points, struct arena *arena);
+void path_name_edges(struct path *path, const struct cpath *cpath, const struct points *points,
+		     struct arena *arena);
 
 /* Of the key of folded edges. */
 uint64_t path_other_hash(void);

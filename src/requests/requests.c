@@ -13,8 +13,11 @@
 #include "base/cmp.h"
 #include "model/points.h"
 #include "requests/bins.h"
+#include "requests/cshapes.h"
+#include "requests/quick.h"
 #include "requests/requests_int.h"
 #include "requests/stand_in.h"
+#include "requests/tree.h"
 
 static void leaf_free(struct leaf *leaf)
 {
@@ -100,14 +103,11 @@ int requests_path(struct requests *r, const struct trace *trace, struct graph *r
 		  struct cpath *ret_cpath)
 {
 	const struct key_specs keys = {r->opts.keys, r->opts.key_cnt};
-	int err;
+	struct tree_ctx ctx = {r->points, r->strings, &r->scratch, &r->graph_stats};
 
 	arena_clear(&r->scratch);
-	err = graph_build(trace, r->points, r->strings, &r->scratch, ret_graph, &r->graph_stats);
-	if (err)
-		return err;
-	ret_graph->bins = bins_of(&keys, trace, r->strings, &r->scratch);
-	return critical_path(ret_graph, r->points, &r->scratch, ret_cpath);
+	return quick_path(&ctx, trace, bins_of(&keys, trace, r->strings, &r->scratch), ret_graph,
+			  ret_cpath);
 }
 
 static struct type *type_of(struct requests *r, const struct graph *graph)
@@ -122,12 +122,22 @@ static struct type *type_of(struct requests *r, const struct graph *graph)
 		return NULL;
 	type = xcalloc(1, sizeof(*type));
 	type->hash = graph->type_hash;
-	type->point = graph->nodes[graph->spans[graph->type_span].entry].point;
+	type->point = graph->type_point;
 	type->detail = graph->type_detail;
 	type->stood_in = !strcmp(strtab_str(r->strings, root->service), STAND_IN_SERVICE);
 	hmap_put(&r->by_hash, type->hash, r->types.cnt);
 	vec_push(&r->types, type);
 	return type;
+}
+
+/* The leaf of an exact path that was there before, or NULL. */
+static struct leaf *leaf_known(const struct type *type, uint64_t exact)
+{
+	uint64_t idx;
+
+	if (type->level != CSHAPE_EXACT || !hmap_get(&type->by_shape, exact, &idx))
+		return NULL;
+	return type->leaves.items[idx];
 }
 
 struct leaf *leaf_of(struct type *type, const uint64_t *shape)
@@ -233,21 +243,27 @@ static void note_bins(struct requests *r, struct leaf *leaf, const struct trace 
 
 /* The trace is that of the path; graph and cpath are what it came from. */
 static void add_to_type(struct requests *r, struct type *type, const struct trace *trace,
-			const struct graph *graph, const struct cpath *cpath)
+			const struct graph *graph, struct cpath *cpath)
 {
-	struct leaf *leaf = leaf_of(type, cpath->shape);
+	struct leaf *leaf = leaf_known(type, cpath->shape[CSHAPE_EXACT]);
 	struct path path;
 	uint32_t columns;
 	bool sampled;
 
+	if (!leaf) {
+		cshapes_make(graph, r->points, &r->scratch, cpath);
+		leaf = leaf_of(type, cpath->shape);
+	}
 	path_of(&trace->id, cpath, &r->scratch, &path);
 	path.type_point = type->point;
 	r->stats.clipped_cnt += path.clipped;
 	r->stats.folded_edge_cnt += path.folded_cnt;
 	sampled = !r->opts.no_keys && path.id_hash <= r->sample_limit &&
 		  samples_want(&leaf->samples, &path);
-	if (sampled || !leaf->acc.cnt || type->level != CSHAPE_EXACT)
-		path_name_edges(&path, cpath, graph, r->points, &r->scratch);
+	if (!leaf->acc.cnt || type->level != CSHAPE_EXACT)
+		path_name_edges(&path, cpath, r->points, &r->scratch);
+	else
+		path.hashes = leaf->acc.hashes.items;	/* all of its members' */
 	if (graph->bins && !leaf->acc.cnt && type->level == CSHAPE_EXACT)
 		note_bins(r, leaf, trace, cpath, graph);
 	columns = summed_columns(leaf);

@@ -120,7 +120,7 @@ void group_fill(const struct acc *acc, const struct acc *all, const struct reque
 void problems_find(const struct requests *r, struct requests_result *result,
 		   struct arena *arena);
 
-/* The graph and the path of one trace, in r->scratch; -errno as graph_build. */
+/* As quick_path, in r->scratch. */
 int requests_path(struct requests *r, const struct trace *trace, struct graph *ret_graph,
 		  struct cpath *ret_cpath);
 

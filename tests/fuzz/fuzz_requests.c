@@ -2,8 +2,8 @@
 /*
  * The bytes are spans of up to eight requests: wild times, parents that are
  * not there or in rings, values of all types.  Whatever comes, the answer does
- * not depend on the order of the requests, shares add to 1, and each request
- * can be explained.
+ * not depend on the order of the requests, shares add to 1, each request can
+ * be explained, and its path is the same with and without its graph.
  */
 #include "fuzz.h"
 
@@ -14,8 +14,12 @@
 #include "base/bug.h"
 #include "base/vec.h"
 #include "model/points.h"
+#include "requests/critical.h"
+#include "requests/graph.h"
+#include "requests/quick.h"
 #include "requests/requests.h"
 #include "requests/stand_in.h"
+#include "requests/tree.h"
 
 enum { TRACES = 8, SPANS_MAX = 64, SPAN_BYTES = 14 };
 
@@ -93,6 +97,25 @@ static struct trace trace_of(struct world *w, uint32_t i, uint64_t copy)
 	return ret;
 }
 
+static void check_path(struct world *w, const struct trace *trace)
+{
+	struct graph_stats stats = {0}, quick_stats = {0};
+	struct tree_ctx ctx = {&w->points, &w->strings, &w->arena, &quick_stats};
+	struct graph graph, quick_graph;
+	struct cpath path, quick;
+
+	if (graph_build(trace, &w->points, &w->strings, &w->arena, &graph, &stats) < 0) {
+		BUG_ON(quick_path(&ctx, trace, NULL, &quick_graph, &quick) >= 0);
+		return;
+	}
+	BUG_ON(critical_path(&graph, &w->points, &w->arena, &path) < 0 ||
+	       quick_path(&ctx, trace, NULL, &quick_graph, &quick) < 0);
+	BUG_ON(memcmp(&stats, &quick_stats, sizeof(stats)) != 0 || path.hash != quick.hash ||
+	       path.total_ns != quick.total_ns || path.step_cnt != quick.step_cnt ||
+	       graph.type_hash != quick_graph.type_hash ||
+	       memcmp(path.steps, quick.steps, path.step_cnt * sizeof(*path.steps)) != 0);
+}
+
 static void check_group(const struct request_group *g)
 {
 	double share = 0, owners = 0;
@@ -134,6 +157,7 @@ static double run(struct world *w, bool backward)
 		struct trace t = trace_of(w, i, 0);
 
 		requests_explain(r, result, &t, &w->arena, &e);
+		check_path(w, &t);
 	}
 	requests_free(r);
 	return sum;

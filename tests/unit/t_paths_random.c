@@ -180,6 +180,7 @@ TEST(paths_as_the_slow_reference)
 		tree_make(&m, &d, true);
 		slow_make(&slow, &m);
 		made_path(&m);
+		OK(made_same_quick(&m, NULL));
 		sections = critical_sections(&m.path, &m.arena, &cnt);
 		EQ_U(cnt, slow.section_cnt);
 		base = slow.span[0].begin_ns;
@@ -217,6 +218,7 @@ TEST(paths_of_anything_are_sound_and_know_no_order)
 {
 	struct made m = {0};
 	struct dice d = {2};
+	int quick = 0;
 
 	for (int round = 0; round < 20000; round++) {
 		struct cpath first;
@@ -232,6 +234,7 @@ TEST(paths_of_anything_are_sound_and_know_no_order)
 		for (int again = 0; again < 3; again++) {
 			made_shuffle(&m, d.state + (uint64_t)again);
 			made_path(&m);
+			quick += made_same_quick(&m, NULL);
 			EQ_S(made_steps(&m), steps);
 			EQ_I(m.path.total_ns, first.total_ns);
 			for (uint32_t i = 0; i < first.step_cnt; i++)
@@ -240,6 +243,40 @@ TEST(paths_of_anything_are_sound_and_know_no_order)
 				EQ_U(m.path.shape[level], first.shape[level]);
 		}
 	}
+	OK(quick > 1000 && quick < 59000);
+	made_release(&m);
+}
+
+/* More children than a join keeps, and values of keys as parts of the path. */
+TEST(paths_without_graph_are_the_same)
+{
+	struct made m = {0};
+	struct dice d = {7};
+	int quick = 0;
+
+	for (int round = 0; round < 5000; round++) {
+		uint32_t cnt = 1 + roll(&d, 60), near = 1 + roll(&d, 60), times = 4 + roll(&d, 90);
+		uint64_t bins[64] = {0};
+
+		ROW(round);
+		made_clear(&m);
+		for (uint32_t i = 0; i < cnt; i++) {
+			uint64_t parent = i ? 1 + roll(&d, i < near ? i : near) : 0;
+			int64_t begin = roll(&d, times);
+
+			made_span(&m, i + 1, parent, roll(&d, 2) ? "s/a" : "t/b", begin,
+				  begin + (i ? roll(&d, times) : times))->kind =
+				(uint8_t)roll(&d, 6);
+			if (!roll(&d, 9))
+				vec_last(&m.spans)->flags |= SPANF_POINT;
+			if (!roll(&d, 4))
+				bins[i] = 1 + roll(&d, 3);
+		}
+		made_shuffle(&m, d.state);
+		made_path(&m);
+		quick += made_same_quick(&m, roll(&d, 2) ? bins : NULL);
+	}
+	OK(quick > 1000 && quick < 4500);
 	made_release(&m);
 }
 

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "requests/cshapes.h"
+#include "requests/quick.h"
+#include "requests/tree.h"
 #include "unit.h"
 
 struct span *made_span(struct made *m, uint64_t id, uint64_t parent, const char *point,
@@ -61,6 +64,36 @@ void made_path(struct made *m)
 	EQ_I(graph_build(made_trace(m), &m->points, &m->strings, &m->arena, &m->graph, &m->stats),
 	     0);
 	EQ_I(critical_path(&m->graph, &m->points, &m->arena, &m->path), 0);
+}
+
+bool made_same_quick(struct made *m, const uint64_t *bins)
+{
+	struct graph_stats general = {0}, quick = {0};
+	struct tree_ctx ctx = {&m->points, &m->strings, &m->arena, &quick};
+	struct graph graph;
+	struct cpath path;
+
+	EQ_I(graph_build(&m->trace, &m->points, &m->strings, &m->arena, &graph, &general), 0);
+	EQ_I(quick_path(&ctx, &m->trace, bins, &graph, &path), 0);
+	OK(!memcmp(&general, &quick, sizeof(quick)));
+	EQ_U(path.step_cnt, m->path.step_cnt);
+	OK(!memcmp(path.steps, m->path.steps, path.step_cnt * sizeof(*path.steps)));
+	EQ_I(path.total_ns, m->path.total_ns);
+	EQ_I(graph.total_ns, m->graph.total_ns);
+	EQ_U(graph.root_span, m->graph.root_span);
+	EQ_U(graph.span_cnt, m->graph.span_cnt);
+	EQ_U(graph.type, m->graph.type);
+	EQ_U(graph.type_span, m->graph.type_span);
+	EQ_U(graph.type_point, m->graph.type_point);
+	EQ_U(graph.type_detail, m->graph.type_detail);
+	EQ_U(graph.type_hash, m->graph.type_hash);
+	m->graph.bins = bins;
+	cshapes_make(&m->graph, &m->points, &m->arena, &m->path);
+	EQ_U(path.hash, m->path.hash);
+	EQ_U(path.shape[CSHAPE_EXACT], path.hash);
+	cshapes_make(&graph, &m->points, &m->arena, &path);
+	OK(!memcmp(path.shape, m->path.shape, sizeof(path.shape)));
+	return !graph.nodes;
 }
 
 const char *made_steps(struct made *m)

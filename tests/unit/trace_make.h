@@ -38,6 +38,11 @@ void made_attr(struct made *m, const char *key, const char *value);	/* of the la
 const struct trace *made_trace(struct made *m);
 /* Graph and path of all spans. */
 void made_path(struct made *m);
+/*
+ * That path and type are also found without the graph, of what made_path was
+ * last called for; true if it was done without.  bins: as struct graph's.
+ */
+bool made_same_quick(struct made *m, const uint64_t *bins);
 /* "front/a> front/b> front/b< front/a<": entry, exit; "." is an instant. */
 const char *made_steps(struct made *m);
 /* Puts the spans in another order, which seed says; refs and attributes follow. */
