@@ -308,6 +308,16 @@ static bool is_at_home(const struct cutter *k, const struct home *home, const st
 	       !(pending && hangs_waits_for(k->m, c->thread) != NO_IDX);
 }
 
+/* A loop that never comes home; a large piece of work that ends soon is whole. */
+static bool is_endless(const struct cutter *k, uint32_t i)
+{
+	const struct call *first = &k->calls[k->now.first];
+	uint64_t begin_ns = first->begin_ns + (k->now.at_home ? first->dur_ns : 0);
+
+	return i - k->now.first >= UNIT_CALLS_MAX &&
+	       k->calls[i].begin_ns >= begin_ns + UNIT_LONG_NS;
+}
+
 static void thread_cut(struct cutter *k, const struct call_run *run, const struct home *home)
 {
 	uint64_t limit = home->key ? UINT64_MAX : gap_limit(k->calls, run);
@@ -326,7 +336,7 @@ static void thread_cut(struct cutter *k, const struct call_run *run, const struc
 		}
 		at_home = is_at_home(k, home, c, before);
 		if ((at_home && (k->done || call_blocked(k->u, c))) ||
-		    i - k->now.first >= UNIT_CALLS_MAX ||
+		    is_endless(k, i) ||
 		    (before && c->begin_ns > before->begin_ns + before->dur_ns &&
 		     c->begin_ns - before->begin_ns - before->dur_ns >= limit))
 			cut(k, i);

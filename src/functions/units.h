@@ -34,8 +34,12 @@ struct model;
 
 #define GAP_MIN_NS UINT64_C(50000000) /* shorter pauses are a disk's or a scheduler's */
 #define PAPER_GAP_NS UINT64_C(600000000)
-/* A loop that never comes home still makes units to compare. */
+/*
+ * A loop that never comes home still makes units to compare: several in a
+ * window of seconds.  Pieces of work end before, but for those that hang.
+ */
 enum { UNIT_CALLS_MAX = 10000 };
+#define UNIT_LONG_NS UINT64_C(1000000000)
 
 struct unit {			/* 16 bytes; calls[first, first + cnt) of one thread */
 	uint32_t first;

@@ -129,6 +129,28 @@ TEST(functions_many_calls_are_the_callers)
 	synth_free(c.s);
 }
 
+/* Of 12,000 calls in one piece of work none begins another; in an endless loop some do. */
+TEST(functions_large_pieces_are_whole_and_endless_ones_cut)
+{
+	static const struct { unsigned calls; double ms; unsigned units; } rows[] = {
+		{12000, 0.01, 200}, {12000, 0.2, 201}, {50000, 0.2, 205}, {50000, 0.03, 201},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct scene c;
+
+		begin(&c);
+		for (unsigned k = 0; k < 199; k++)
+			request(&c, 2, 0);
+		call(&c, NR_POLL, 5, LOOP);
+		for (unsigned k = 0; k < rows[i].calls; k++)
+			call(&c, NR_STAT, rows[i].ms, "stat@libc.so.6;look_up;find;serve;main");
+		EQ_U(judge_scene(&c, &arena, NULL)->unit_cnt, rows[i].units);
+		synth_free(c.s);
+	}
+}
+
 TEST(functions_slow_calls_are_the_callers)
 {
 	CLEANUP(arena_release) struct arena arena = {0};
