@@ -44,7 +44,7 @@ struct reader {
 };
 
 /*
- * Clocks are compared on this many requests: plenty for SKEW_SAMPLES of each
+ * Clocks are compared on this many requests: plenty for CLOCK_SAMPLES_MAX of each
  * pair of hosts.  Traces come by the hash of their ids, so it is a fair draw.
  */
 enum { LEARN_MAX = 20000 };
@@ -155,6 +155,8 @@ static int clocks_learn(struct reader *r, struct arena *arena, struct skew_resul
 		return code;
 	*ret = *skew_finish(r->skew);
 	ret->hosts = arena_dup(arena, ret->hosts, ret->host_cnt * sizeof(*ret->hosts));
+	ret->unsettled = arena_dup(arena, ret->unsettled,
+				   ret->unsettled_cnt * sizeof(*ret->unsettled));
 	return 0;
 }
 

@@ -357,9 +357,9 @@ function foot() {
 		files.some(f => f.first_bad.length) ? el('ul', 'small', files.flatMap(f => f.first_bad.map(b => el('li', 'break',
 			f.path + ', offset ' + b.offset + ': ' + b.why)))) : null,
 		(D.input.clocks || []).length ? [el('h3', '', 'Clocks that were mended'), el('ul', 'small', D.input.clocks.map(c => el('li', 'break',
-			c.host + ': ' + ns(Math.abs(c.offset_ns)) + (c.offset_ns > 0 ? ' behind ' : ' ahead of ') + c.against + ', known to ' +
-			ns(c.sure_ns) + '; ' + c.impossible_before + ' of ' + plural(c.calls, 'call') + ' could not have been before, ' +
-			c.impossible_after + ' now')))] : null,
+			c.words)))] : null,
+		(D.input.unsettled_clocks || []).length ? [el('h3', '', 'Clocks that cannot be mended'),
+			el('ul', 'small', D.input.unsettled_clocks.map(c => el('li', 'break', c.words)))] : null,
 		D.input.stopped ? el('p', '', 'The reading was stopped: this is a part of what there is.') : null));
 }
 

@@ -69,20 +69,58 @@ static void json_file(struct json *j, const struct requests_file *f)
 	json_obj_end(j);
 }
 
+/* none: of a piece of time without that end. */
+static void json_time(struct json *j, const char *key, int64_t ns, int64_t none)
+{
+	if (ns == none)
+		json_knull(j, key);
+	else
+		json_ki64(j, key, ns);
+}
+
 static void json_clock(const struct requests_view *v, struct json *j, const struct skew_host *h)
 {
+	CLEANUP(buf_release) struct buf words = {0};
+
 	json_obj(j);
 	json_kstr(j, "host", strtab_str(v->strings, h->host));
 	json_ki64(j, "offset_ns", h->offset_ns);
-	json_kstr(j, "reference", strtab_str(v->strings, v->in->clocks.reference));
+	json_kstr(j, "reference", strtab_str(v->strings, h->reference));
 	json_kstr(j, "against", strtab_str(v->strings, h->against));
 	if (h->sure_ns >= 0)
 		json_ki64(j, "sure_ns", h->sure_ns);
 	else
 		json_knull(j, "sure_ns");
+	json_time(j, "from_ns", h->from_ns, INT64_MIN);
+	json_time(j, "to_ns", h->to_ns, INT64_MAX);
+	json_kbool(j, "times_by_own_clock", h->by_own);
+	if (h->drift != 0) {
+		json_kf64(j, "drift_ppm", h->drift * 1e6);
+		json_ki64(j, "offset_at_ns", h->at_ns);
+	} else {
+		json_knull(j, "drift_ppm");
+		json_knull(j, "offset_at_ns");
+	}
 	json_ku64(j, "calls", h->bound_cnt);
 	json_ku64(j, "impossible_before", h->broken_before);
 	json_ku64(j, "impossible_after", h->broken_after);
+	requests_clock_words(v, h, &words);
+	json_kstr(j, "words", buf_str(&words));
+	json_obj_end(j);
+}
+
+static void json_unsettled(const struct requests_view *v, struct json *j,
+			   const struct skew_unsettled *u)
+{
+	CLEANUP(buf_release) struct buf words = {0};
+
+	json_obj(j);
+	json_kstr(j, "host", strtab_str(v->strings, u->host));
+	json_kstr(j, "against", strtab_str(v->strings, u->against));
+	json_ku64(j, "calls", u->bound_cnt);
+	json_ku64(j, "impossible", u->impossible_cnt);
+	requests_unsettled_words(v, u, &words);
+	json_kstr(j, "words", buf_str(&words));
 	json_obj_end(j);
 }
 
@@ -111,6 +149,10 @@ static void json_input(const struct requests_view *v, struct json *j)
 	json_karr(j, "clocks");
 	for (uint32_t i = 0; i < v->in->clocks.host_cnt; i++)
 		json_clock(v, j, &v->in->clocks.hosts[i]);
+	json_arr_end(j);
+	json_karr(j, "unsettled_clocks");
+	for (uint32_t i = 0; i < v->in->clocks.unsettled_cnt; i++)
+		json_unsettled(v, j, &v->in->clocks.unsettled[i]);
 	json_arr_end(j);
 	json_obj_end(j);
 }

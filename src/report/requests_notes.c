@@ -3,6 +3,9 @@
  * What was dropped, mended or not as it should be, from the reader to the
  * analysis, each with its count: a report shows all that are not 0.
  */
+#include <math.h>
+#include <time.h>
+
 #include "base/buf.h"
 #include "base/fmt.h"
 #include "base/hash.h"
@@ -105,9 +108,44 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 		     v->rank->dropped_cnt);
 	note(&l, "uncompared_clocks", "calls between hosts over the bound, clocks not compared",
 	     v->in->clocks.unseen_cnt);
+	note(&l, "untold_clocks", "clocks over the bound, mended but not listed",
+	     v->in->clocks.untold_cnt);
 	note(&l, "refused_texts", "texts over the bound, taken for none",
 	     v->strings->refused_cnt);
 	return l.cnt;
+}
+
+/* "since 2026-11-22 10:02:03 UTC"; by whose clock only where it is the host's own. */
+static void clock_time(struct buf *out, const char *word, int64_t ns)
+{
+	time_t second = (time_t)(ns / 1000000000);
+	char text[32] = "?";
+	struct tm tm;
+
+	if (gmtime_r(&second, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
+	buf_printf(out, "%s %s", word, text);
+}
+
+static void clock_piece_words(const struct skew_host *h, struct buf *out)
+{
+	bool from = h->from_ns != INT64_MIN, to = h->to_ns != INT64_MAX;
+
+	if (!from && !to)
+		return;
+	clock_time(out, from ? " from" : " until", from ? h->from_ns : h->to_ns);
+	if (from && to)
+		clock_time(out, " to", h->to_ns);
+	buf_adds(out, h->by_own ? " UTC by itself" : " UTC");
+}
+
+static void clock_drift_words(const struct skew_host *h, struct buf *out)
+{
+	if (h->drift == 0)
+		return;
+	clock_time(out, " at", h->at_ns);
+	buf_printf(out, ", %s by %.3g ppm", h->drift < 0 ? "gaining" : "losing",
+		   fabs(h->drift) * 1e6);
 }
 
 void requests_clock_words(const struct requests_view *v, const struct skew_host *h,
@@ -117,9 +155,11 @@ void requests_clock_words(const struct requests_view *v, const struct skew_host 
 	uint64_t off = h->offset_ns < 0 ? -(uint64_t)h->offset_ns : (uint64_t)h->offset_ns;
 	char t[FMT_MAX];
 
-	buf_printf(out, "clock of %s: %s %s %s's", strtab_str(v->strings, h->host),
-		   fmt_ns(t, off), h->offset_ns < 0 ? "ahead of" : "behind",
-		   strtab_str(v->strings, v->in->clocks.reference));
+	buf_printf(out, "clock of %s", strtab_str(v->strings, h->host));
+	clock_piece_words(h, out);
+	buf_printf(out, ": %s %s %s's", fmt_ns(t, off), h->offset_ns < 0 ? "ahead of" : "behind",
+		   strtab_str(v->strings, h->reference));
+	clock_drift_words(h, out);
 	if (h->sure_ns >= 0)
 		buf_printf(out, ", mended to %s", fmt_ns(t, (uint64_t)h->sure_ns));
 	else
@@ -127,4 +167,13 @@ void requests_clock_words(const struct requests_view *v, const struct skew_host 
 	buf_printf(out, "; of %u calls between it and %s ", h->bound_cnt, against);
 	buf_printf(out, "%u could not have been before, %u now", h->broken_before,
 		   h->broken_after);
+}
+
+void requests_unsettled_words(const struct requests_view *v, const struct skew_unsettled *u,
+			      struct buf *out)
+{
+	buf_printf(out, "clocks of %s and %s: of %u calls between them %u are impossible, ",
+		   strtab_str(v->strings, u->against), strtab_str(v->strings, u->host),
+		   u->bound_cnt, u->impossible_cnt);
+	buf_adds(out, "and no offset mends most of them: times between these two are a guess");
 }

@@ -124,9 +124,11 @@ enum { REQUESTS_NOTES_MAX = 48 };
 /* Those that are not 0; returns how many. */
 size_t requests_notes(const struct requests_view *v, struct requests_note *notes);
 
-/* "clock of a: 3.20 s behind b's, to 1.1 ms: 500 of 512 spans said so, 2 against it". */
+/* "clock of a: 3.20 s behind b's, mended to 1.1 ms; of 512 calls ...". */
 void requests_clock_words(const struct requests_view *v, const struct skew_host *h,
 			  struct buf *out);
+void requests_unsettled_words(const struct requests_view *v, const struct skew_unsettled *u,
+			      struct buf *out);
 
 /* The JSON schema as text: docs/requests.schema.json, put in by the Makefile. */
 extern const char embed_requests_schema_json[];

@@ -6,10 +6,13 @@
  * in the JSON.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/cmp.h"
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "report/pen.h"
@@ -126,32 +129,46 @@ static uint64_t clock_off_ns(const struct skew_host *h)
 	return h->offset_ns < 0 ? -(uint64_t)h->offset_ns : (uint64_t)h->offset_ns;
 }
 
-/* Those that were furthest off. */
+/* The furthest off first, of equals those named first. */
+static int clock_cmp(const void *a, const void *b)
+{
+	const struct skew_host *x = *(const struct skew_host *const *)a;
+	const struct skew_host *y = *(const struct skew_host *const *)b;
+
+	CMP(clock_off_ns(y), clock_off_ns(x));
+	CMP(x, y);
+	return 0;
+}
+
 static void put_clocks(const struct requests_view *v, struct pen *p)
 {
+	CLEANUP(buf_release) struct buf b = {0};
 	const struct skew_result *c = &v->in->clocks;
-	uint64_t under_ns = UINT64_MAX;
-	uint32_t shown = 0;
+	const struct skew_host **sorted = ARENA_ARRAY(v->arena, const struct skew_host *,
+						      c->host_cnt + 1);
 	char t[FMT_MAX];
 
-	while (shown < CLOCKS_TOP) {
-		CLEANUP(buf_release) struct buf b = {0};
-		const struct skew_host *worst = NULL;
-
-		for (uint32_t i = 0; i < c->host_cnt; i++)
-			if (clock_off_ns(&c->hosts[i]) < under_ns &&
-			    (!worst || clock_off_ns(&c->hosts[i]) > clock_off_ns(worst)))
-				worst = &c->hosts[i];
-		if (!worst)
-			break;
-		under_ns = clock_off_ns(worst);
-		requests_clock_words(v, worst, &b);
+	for (uint32_t i = 0; i < c->host_cnt; i++)
+		sorted[i] = &c->hosts[i];
+	qsort(sorted, c->host_cnt, sizeof(*sorted), clock_cmp);
+	for (uint32_t i = 0; i < c->host_cnt && i < CLOCKS_TOP; i++) {
+		buf_clear(&b);
+		requests_clock_words(v, sorted[i], &b);
 		requests_put_line(p, PEN_DOUBT, buf_str(&b));
-		shown++;
 	}
-	if (c->host_cnt > shown) {
-		pen_fmt(p, PEN_DIM, "  … %u more clocks, off by less than %s, mended too",
-			c->host_cnt - shown, fmt_ns(t, under_ns));
+	if (c->host_cnt > CLOCKS_TOP) {
+		pen_fmt(p, PEN_DIM, "  … %u more such, off by %s or less, mended too",
+			c->host_cnt - CLOCKS_TOP, fmt_ns(t, clock_off_ns(sorted[CLOCKS_TOP])));
+		pen_nl(p);
+	}
+	for (uint32_t i = 0; i < c->unsettled_cnt && i < CLOCKS_TOP; i++) {
+		buf_clear(&b);
+		requests_unsettled_words(v, &c->unsettled[i], &b);
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+	}
+	if (c->unsettled_cnt > CLOCKS_TOP) {
+		pen_fmt(p, PEN_DIM, "  … %u more pairs of hosts like that",
+			c->unsettled_cnt - CLOCKS_TOP);
 		pen_nl(p);
 	}
 }

@@ -139,6 +139,7 @@ void offsets_spread(struct offsets *o, const struct offset *pairs, size_t pair_c
 		    uint32_t start)
 {
 	const struct offset *best;
+	uint32_t reached;
 
 	o->known[start] = true;
 	do {
@@ -148,9 +149,12 @@ void offsets_spread(struct offsets *o, const struct offset *pairs, size_t pair_c
 			    pair_better(&pairs[i], best))
 				best = &pairs[i];
 		}
+		reached = best && o->known[best->a] ? best->b : best ? best->a : 0;
 		if (best && o->known[best->a])
 			host_reach(o, best->a, best->b, best->offset_ns, best->sure_ns);
 		else if (best)
 			host_reach(o, best->b, best->a, -best->offset_ns, best->sure_ns);
+		if (best && o->via)
+			o->via[reached] = (uint32_t)(best - pairs) + 1;
 	} while (best);
 }

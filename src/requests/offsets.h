@@ -36,6 +36,7 @@ struct offset offset_find(struct bound *bounds, size_t cnt, int64_t *highs);
 struct offsets {		/* by host, all zero before the first spread */
 	int64_t *ns, *unsure;
 	bool *known;
+	uint32_t *via;		/* may be NULL; 1 + index of the pair that led there */
 };
 
 /*

@@ -40,8 +40,10 @@ bool skew_child_bound(const struct span_tree *tree, uint32_t child, struct skew_
 		return true;
 	ret->high = parent->end - node->end;
 	if (a->kind == SPAN_CLIENT && b->kind == SPAN_SERVER &&
-	    !((a->flags | b->flags) & SPANF_ERROR))
+	    !((a->flags | b->flags) & SPANF_ERROR)) {
+		ret->high_is_hard = true;
 		ret->impossible |= ret->high < -TREE_TICK_NS;
+	}
 	return true;
 }
 
@@ -190,7 +192,7 @@ void skew_mend_tree(struct span_tree *tree, struct arena *arena, struct graph_st
 	struct mending m = {.tree = tree};
 	int64_t by[SKEW_TRACE_HOSTS_MAX] = {0}, unsure[SKEW_TRACE_HOSTS_MAX] = {0};
 	bool known[SKEW_TRACE_HOSTS_MAX] = {false};
-	struct offsets offsets = {by, unsure, known};
+	struct offsets offsets = {.ns = by, .unsure = unsure, .known = known};
 	uint64_t moved = 0;
 
 	if (!anything_impossible(tree) || !hosts_number(tree, &m.hosts))

@@ -13,7 +13,9 @@ import schema_check  # noqa: E402
 
 
 def traces(offset_us, cnt=300):
-    """front on host-a calls back on host-b, with 0.5 to 3.5 ms each way."""
+    """offset_us: by the number of the request.
+
+    front on host-a calls back on host-b, with 0.5 to 3.5 ms each way."""
     rnd = random.Random(5)
     data = []
     for number in range(1, cnt + 1):
@@ -29,7 +31,7 @@ def traces(offset_us, cnt=300):
 
         data.append({"traceID": trace, "spans": [
             span(1, 0, "/cart", "p1", at, out + work + back),
-            span(2, 1, "read", "p2", at + out + offset_us, work)], "processes": {
+            span(2, 1, "read", "p2", at + out + offset_us(number), work)], "processes": {
                 p: {"serviceName": s, "tags": [
                     {"key": "hostname", "type": "string", "value": h}]}
                 for p, s, h in (("p1", "front", "host-a"), ("p2", "back", "host-b"))}})
@@ -50,7 +52,7 @@ def answer(offset_us):
 
 
 def test_clocks_one_that_is_off_is_moved_and_said():
-    text, result = answer(42000000)
+    text, result = answer(lambda number: 42000000)
     clocks = result["input"]["clocks"]
     assert [c["host"] for c in clocks] == ["host-b"], clocks
     assert abs(clocks[0]["offset_ns"] + 42000000000) < 1000000, clocks
@@ -61,6 +63,33 @@ def test_clocks_one_that_is_off_is_moved_and_said():
 
 
 def test_clocks_one_that_is_right_is_left_alone():
-    text, result = answer(0)
+    text, result = answer(lambda number: 0)
     assert result["input"]["clocks"] == [], result["input"]["clocks"]
     assert "clock of" not in text, text
+
+
+def test_clocks_one_that_was_set_is_moved_from_then_on():
+    text, result = answer(lambda number: 0 if number <= 180 else -3000000)
+    clocks = result["input"]["clocks"]
+    assert [c["host"] for c in clocks] == ["host-b"], clocks
+    assert abs(clocks[0]["offset_ns"] - 3000000000) < 1000000, clocks
+    step = 1700000000000000000 + 180500000000
+    assert abs(clocks[0]["from_ns"] - step) <= 500000000 and clocks[0]["to_ns"] is None, clocks
+    assert clocks[0]["drift_ppm"] is None and not result["input"]["unsettled_clocks"], result["input"]
+    assert "clock of host-b from 2023-11-14 22:16:" in text, text
+    assert "UTC: 3.00 s behind host-a's" in text, text
+
+
+def test_clocks_one_that_drifts_is_moved_more_and_more():
+    text, result = answer(lambda number: number * 200)      # of requests a second apart
+    clocks = result["input"]["clocks"]
+    assert len(clocks) == 1 and abs(clocks[0]["drift_ppm"] + 200) < 5, clocks
+    assert "gaining by 20" in text or "gaining by 19" in text, text
+
+
+def test_clocks_that_nothing_mends_are_named():
+    rnd = random.Random(3)
+    text, result = answer(lambda number: rnd.randint(-10**9, 10**9))
+    unsettled = result["input"]["unsettled_clocks"]
+    assert [(u["against"], u["host"]) for u in unsettled] == [("host-a", "host-b")], unsettled
+    assert unsettled[0]["impossible"] > 100 and "times between these two are a guess" in text, text

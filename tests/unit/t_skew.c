@@ -136,3 +136,149 @@ TEST(skew_is_not_seen_in_a_queue)
 	skew_free(s);
 	made_release(&m);
 }
+
+/* Ten hours of requests; how far the clocks of two hosts are off at a time of them. */
+enum { HOURS = 10, REQUESTS = 3000 };
+#define HOUR_NS INT64_C(3600000000000)
+#define STEP_NS INT64_C(5000000000)
+
+static int64_t none(int64_t t)
+{
+	return t * 0;
+}
+
+static int64_t set_forward(int64_t t)
+{
+	return t < 3 * HOUR_NS ? 0 : STEP_NS;
+}
+
+/* By half an hour: times of a twentieth of the requests are there twice. */
+static int64_t set_back(int64_t t)
+{
+	return t < 6 * HOUR_NS ? 0 : -HOUR_NS / 2;
+}
+
+static int64_t set_and_back(int64_t t)
+{
+	return t < 4 * HOUR_NS || t > 6 * HOUR_NS ? 0 : STEP_NS;
+}
+
+/* Seven times, each by something else. */
+static int64_t set_often(int64_t t)
+{
+	return (int64_t)(hash_u64((uint64_t)(t / (HOUR_NS * HOURS / 8))) % 9) * STEP_NS;
+}
+
+/* 80 ppm: 2.88 s in all. */
+static int64_t drifting(int64_t t)
+{
+	return t / 12500;
+}
+
+/* The same, and set right every two and a half hours. */
+static int64_t drifting_and_set(int64_t t)
+{
+	return t % (HOUR_NS * 5 / 2) / 12500;
+}
+
+static int64_t wild(int64_t t)
+{
+	return (int64_t)(hash_u64((uint64_t)t) % 1000) * STEP_NS - 500 * STEP_NS;
+}
+
+struct clocks {
+	const char *what;
+	int64_t (*off_a)(int64_t t), (*off_b)(int64_t t);
+	uint32_t rows, rows_max;	/* of what is told */
+	uint32_t wrong_max;		/* requests whose offset is not right to a millisecond */
+	bool unsettled;
+};
+
+static int64_t time_of_request(uint64_t n)
+{
+	return (int64_t)n * (HOURS * HOUR_NS / REQUESTS);
+}
+
+static void timed_make(struct made *m, uint64_t n, const struct clocks *c)
+{
+	int64_t at = time_of_request(n), a = c->off_a(at), b = c->off_b(at);
+	int64_t out = 500000 + (int64_t)(hash_u64(n) % 3000000);
+	int64_t back = 500000 + (int64_t)(hash_u64(n + 7) % 3000000);
+
+	made_clear(m);
+	made_span(m, 1, 0, "front/get", at + a, at + a + out + 30000000 + back)->host =
+		strtab_add(&m->strings, "host-a");
+	made_span(m, 2, 1, "back/get", at + b + out, at + b + out + 30000000)->host =
+		strtab_add(&m->strings, "host-b");
+	made_trace(m);
+	m->trace.id.lo = n;
+}
+
+/* Requests of which the two clocks are further apart than a millisecond once they are mended. */
+static uint32_t count_wrong(struct made *m, struct skew *s, const struct clocks *c)
+{
+	uint32_t wrong = 0;
+
+	for (uint64_t n = 0; n < REQUESTS; n++) {
+		struct trace mended;
+		int64_t at = time_of_request(n), left;
+
+		timed_make(m, n, c);
+		skew_mend(s, &m->trace, &m->arena, &mended);
+		left = mended.spans[1].begin_ns - mended.spans[0].begin_ns -
+		       (m->trace.spans[1].begin_ns - c->off_b(at) -
+			m->trace.spans[0].begin_ns + c->off_a(at));
+		wrong += left > 1000000 || left < -1000000;
+	}
+	return wrong;
+}
+
+static void clocks_check(const struct clocks *c, uint64_t factor)
+{
+	struct made m = {0};
+	struct skew *s = skew_new(&m.strings);
+	const struct skew_result *r;
+
+	for (uint64_t i = 0; i < REQUESTS; i++) {
+		timed_make(&m, i * factor % REQUESTS, c);
+		skew_learn(s, &m.trace);
+	}
+	r = skew_finish(s);
+	OK(r->host_cnt >= c->rows && r->host_cnt <= c->rows_max);
+	OK(count_wrong(&m, s, c) <= c->wrong_max);
+	EQ_U(r->unsettled_cnt, c->unsettled);
+	for (uint32_t i = 1; i < r->host_cnt; i++) {
+		if (r->hosts[i].host == r->hosts[i - 1].host)
+			OK(r->hosts[i].from_ns >= r->hosts[i - 1].to_ns);
+	}
+	skew_free(s);
+	made_release(&m);
+}
+
+/*
+ * A step is found to between two of the 512 calls that are kept, of 3000: at
+ * each, some twelve requests may be on the wrong side.
+ */
+TEST(skew_of_clocks_that_were_set_or_drift)
+{
+	static const struct clocks table[] = {
+		{"right", none, none, 0, 0, 0, false},
+		{"set forward", none, set_forward, 1, 1, 12, false},
+		{"set back", none, set_back, 1, 1, 12, false},
+		{"the first one set forward", set_forward, none, 1, 1, 12, false},
+		{"the first one set back", set_back, none, 1, 1, 12, false},
+		{"both set", set_back, set_forward, 2, 2, 24, false},
+		{"set, and back", none, set_and_back, 1, 1, 24, false},
+		{"set often", none, set_often, 5, 8, 84, false},
+		{"drifting", none, drifting, 1, 1, 0, false},
+		{"drifting the other way", drifting, none, 1, 1, 0, false},
+		{"drifting and set right", none, drifting_and_set, 4, 4, 36, false},
+		{"any time at all", none, wild, 0, 4, REQUESTS, true},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		ROW(i);
+		clocks_check(&table[i], 1);
+		clocks_check(&table[i], 7);
+	}
+}
