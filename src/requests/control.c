@@ -124,6 +124,9 @@ struct control *control_new(const struct space *space, const struct control_opts
 	trust_take(c, c->opts.earlier);
 	c->opts.earlier = NULL;
 	for (uint32_t i = 0; i < c->view.type_cnt; i++) {
+		/* Pieces of requests of other types: they are not seen. */
+		if (!c->always[c->view.types[i].point])
+			continue;
 		hmap_put(&c->by_type, c->view.types[i].hash, c->trees.cnt);
 		vec_push(&c->trees, hyp_tree_new(c, &c->view.types[i]));
 	}
@@ -424,7 +427,10 @@ static void actions_take(struct control *c, struct actions *actions)
 			if (enough_found(c, t))
 				tree_finish(t);
 		} else if (budget) {
-			budget -= switch_on(c, a);
+			bool made = switch_on(c, a);
+
+			budget -= made;
+			c->new_cnt += made;
 		}
 	}
 }
@@ -532,7 +538,8 @@ static void round_fill(struct control *c, struct control_round *ret)
 	vec_sort(&c->located, located_cmp);
 	ret->located = c->located.items;
 	ret->located_cnt = (uint32_t)c->located.cnt;
-	ret->finished = !ret->on_cnt && c->trace_cnt > 0;
+	/* A new hypothesis has seen nothing, also where its tracepoint was on for another. */
+	ret->finished = !ret->on_cnt && !c->new_cnt && c->trace_cnt > 0;
 	for (size_t i = 0; i < c->trees.cnt && ret->finished; i++) {
 		const struct hyp_tree *t = c->trees.items[i];
 
@@ -548,6 +555,7 @@ void control_decide(struct control *c, struct control_round *ret)
 	arena_clear(&c->round_arena);
 	c->round++;
 	c->round_first = (uint32_t)c->decisions.cnt;
+	c->new_cnt = 0;
 	for (uint32_t i = 0; i < c->trees.cnt; i++) {
 		if (c->trees.items[i]->finished)
 			continue;

@@ -93,6 +93,7 @@ struct control {
 	VEC(struct forest_decision) decisions;
 	VEC(struct control_located) located;
 	uint32_t round, round_first; /* first decision of the round at hand */
+	uint32_t new_cnt;	/* hypotheses made in this round */
 	bool paused;
 	struct key_vars vars;
 	struct graph_stats stats;
