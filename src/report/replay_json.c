@@ -39,7 +39,7 @@ static void put_points(struct json *j, const struct replay_view *v)
 
 		json_obj(j);
 		put_point(j, v, "name", p->point);
-		json_kbool(j, "always_on", p->root || p->sync);
+		json_kbool(j, "always_on", space_point_always(p));
 		json_ku64(j, "spans", p->span_cnt);
 		json_ku64(j, "requests", p->trace_cnt);
 		json_obj_end(j);

@@ -233,7 +233,7 @@ void replay_text(const struct replay_view *v, struct pen *pen)
 	uint32_t always = 0;
 
 	for (uint32_t i = 0; i < v->space->point_cnt; i++)
-		always += v->space->points[i].root || v->space->points[i].sync;
+		always += space_point_always(&v->space->points[i]);
 	put_head(v, pen);
 	pen_fmt(pen, PEN_PLAIN, "%u tracepoints, of which %u are always on",
 		v->space->point_cnt, always);

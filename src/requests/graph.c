@@ -145,7 +145,8 @@ static void spans_fill(struct graph_making *m)
 			.parent = node->parent,
 			.flags = (node->flags & TNODE_ASYNC ? GSPAN_ASYNC : 0) |
 				 (node->flags & TNODE_DROPPED ? GSPAN_DROPPED : 0) |
-				 (node->flags & TNODE_ORPHAN ? GSPAN_ORPHAN : 0),
+				 (node->flags & TNODE_ORPHAN ? GSPAN_ORPHAN : 0) |
+				 (node->flags & TNODE_ADOPTED ? GSPAN_ADOPTED : 0),
 		};
 	}
 }

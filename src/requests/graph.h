@@ -85,6 +85,7 @@ enum gspan_flags {
 	GSPAN_ASYNC = 1 << 0,	/* its parent does not wait for it */
 	GSPAN_DROPPED = 1 << 1,	/* the second of two that are the same: has no nodes */
 	GSPAN_ORPHAN = 1 << 2,	/* its parent is not in the trace */
+	GSPAN_ADOPTED = 1 << 3,	/* the root's child for want of a better parent */
 };
 
 struct gspan {			/* by the trace's span index */

@@ -17,6 +17,14 @@
 #include "requests/graph.h"
 #include "requests/space_learn.h"
 
+/*
+ * A root starts one of so many of the traces that it is in.  Where more than a
+ * tenth of the requests fell to pieces, nothing is to be learnt from them; and
+ * a tracepoint of which less than a tenth are requests of their own is called
+ * by others so often that what is wrong with it shows there.
+ */
+#define ROOT_TRACES 10
+
 struct path {
 	struct space_path p; /* steps: owned */
 };
@@ -132,10 +140,12 @@ void space_put_point(struct space *s, const struct space_point *point)
 {
 	struct space_point *p = point_at(s, point->point);
 
-	p->root |= point->root;
 	p->sync |= point->sync;
+	p->stray_sync |= point->stray_sync;
 	p->span_cnt += point->span_cnt;
+	p->stray_cnt += point->stray_cnt;
 	p->trace_cnt += point->trace_cnt;
+	p->root_cnt += point->root_cnt;
 }
 
 void space_put_key(struct space *s, const struct space_key *key)
@@ -499,7 +509,7 @@ static void points_view(const struct space *s, struct arena *arena, struct space
 		qsort_r(keys, ret->key_cnt, sizeof(*keys), key_cmp, (void *)s);
 	for (uint32_t i = 0; i < ret->point_cnt; i++)
 		ret->fingerprint += hash_pair(s->points->items.items[points[i].point].hash,
-					      1 + points[i].sync);
+					      1 + space_point_sync(&points[i]));
 	ret->points = points;
 	ret->keys = keys;
 }
@@ -579,7 +589,17 @@ bool space_has(const struct space *s, uint32_t point)
 	return point < s->seen.cnt && s->seen.items[point].span_cnt > 0;
 }
 
+bool space_point_sync(const struct space_point *p)
+{
+	return p->sync || (p->stray_sync && p->stray_cnt > p->span_cnt / 2);
+}
+
+bool space_point_always(const struct space_point *p)
+{
+	return space_point_sync(p) || (p->root_cnt && p->root_cnt >= p->trace_cnt / ROOT_TRACES);
+}
+
 bool space_always(const struct space *s, uint32_t point)
 {
-	return space_has(s, point) && (s->seen.items[point].root || s->seen.items[point].sync);
+	return space_has(s, point) && space_point_always(&s->seen.items[point]);
 }

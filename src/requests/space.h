@@ -68,13 +68,22 @@ struct space_key {
 	uint64_t num_cnt;	/* of these, with a number */
 };
 
+/*
+ * What starts requests, forks or joins is always on: space_point_always.  Where
+ * spans were lost or several parts of a request were not joined, many a span
+ * looks like a root or a branch beside others.  So a tracepoint that is a root
+ * in few of its traces is none, and what a span of unknown parent forks and
+ * joins with counts only for tracepoints whose parent is mostly unknown.
+ */
 struct space_point {
 	uint32_t point;
-	bool root;		/* starts requests of some type: always on */
-	bool sync;		/* forks or joins: always on */
+	bool sync;		/* forks or joins */
+	bool stray_sync;	/* forks or joins with spans of another, or no, known parent */
 	uint16_t pad;
 	uint64_t span_cnt;
+	uint64_t stray_cnt;	/* of these, of no known parent and no root */
 	uint64_t trace_cnt;
+	uint64_t root_cnt;	/* of these, it started the request or named its type */
 };
 
 struct space_type {
@@ -137,6 +146,9 @@ struct space_fit {
 };
 
 void space_fit(const struct space *s, const struct trace *t, struct space_fit *ret);
+
+bool space_point_sync(const struct space_point *p);
+bool space_point_always(const struct space_point *p);
 
 bool space_has(const struct space *s, uint32_t point);
 /* Is it to be on at all times: a root, a fork or a join. */

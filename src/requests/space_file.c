@@ -19,7 +19,7 @@ enum {
 	SPAN_MIN = 2 * 8 + 8,
 	SAMPLE_MIN = 2 * 8 + 2,
 	TYPE_MIN = 8 + 7,
-	POINT_MIN = 4,
+	POINT_MIN = 6,
 	KEY_MIN = 4,
 };
 
@@ -148,9 +148,12 @@ static void put_view(struct packer *p, const struct space_view *v)
 	put_u64(p, v->point_cnt);
 	for (uint32_t i = 0; i < v->point_cnt; i++) {
 		put_point(p, v->points[i].point);
-		put_u64(p, (uint64_t)v->points[i].root | (uint64_t)v->points[i].sync << 1);
+		put_u64(p, (uint64_t)v->points[i].sync |
+				   (uint64_t)v->points[i].stray_sync << 1);
 		put_u64(p, v->points[i].span_cnt);
+		put_u64(p, v->points[i].stray_cnt);
 		put_u64(p, v->points[i].trace_cnt);
+		put_u64(p, v->points[i].root_cnt);
 	}
 	put_u64(p, v->key_cnt);
 	for (uint32_t i = 0; i < v->key_cnt; i++) {
@@ -356,10 +359,12 @@ static void get_points(struct loader *l)
 		struct space_point p = {.point = get_a_point(u)};
 		uint64_t flags = get_u64(u, 3);
 
-		p.root = flags & 1;
-		p.sync = flags >> 1;
+		p.sync = flags & 1;
+		p.stray_sync = flags >> 1;
 		p.span_cnt = get_seen(u);
+		p.stray_cnt = get_seen(u);
 		p.trace_cnt = get_seen(u);
+		p.root_cnt = get_seen(u);
 		if (unpack_ok(u))
 			space_put_point(l->space, &p);
 	}

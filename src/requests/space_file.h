@@ -17,7 +17,7 @@ struct space;
 struct strtab;
 
 #define SPACE_FILE_WHAT "space"
-enum { SPACE_FILE_VERSION = 1 };
+enum { SPACE_FILE_VERSION = 2 };
 
 /* Appends to out.  points and strings are those of the space. */
 void space_write(const struct space *s, const struct points *points,

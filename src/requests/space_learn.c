@@ -9,6 +9,7 @@
 #include "requests/space_learn.h"
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "requests/evidence.h"
 
 /* How the request goes on from each node, and from where it came. */
@@ -40,31 +41,95 @@ static void ways_find(const struct graph *g, struct arena *arena, struct ways *r
 	}
 }
 
+/* A span of no known parent with all below it is an island: what is around it is not known. */
+struct islands {
+	uint32_t *of;		/* by span; the root's is 0 */
+	uint32_t *succ;		/* by node: nodes of its own island that come after it */
+	uint32_t *preds;	/* by island: of the node at hand */
+};
+
+/* Those that miss the same parent are one: they are siblings. */
+static uint32_t island_of(const struct space_lesson *l, uint32_t span, struct hmap *by_parent)
+{
+	const struct gspan *s = &l->graph.spans[span];
+	uint64_t *at;
+
+	if (!(s->flags & GSPAN_ORPHAN))
+		return span + 1;
+	at = hmap_slot(by_parent, l->trace->spans[span].parent);
+	if (!*at)
+		*at = span + 1;
+	return (uint32_t)*at;
+}
+
+static void islands_find(const struct space_lesson *l, struct islands *ret)
+{
+	const struct graph *g = &l->graph;
+	struct hmap by_parent = {0};
+
+	ret->of = ARENA_ARRAY(l->arena, uint32_t, g->span_cnt + 1);
+	ret->succ = ARENA_ARRAY(l->arena, uint32_t, g->node_cnt + 1);
+	ret->preds = ARENA_ARRAY(l->arena, uint32_t, g->span_cnt + 2);
+	/* Entries are in order of time, and a child's is never before its parent's. */
+	for (uint32_t n = 0; n < g->node_cnt; n++) {
+		uint32_t span = g->nodes[n].span, parent = g->spans[span].parent;
+
+		if (g->nodes[n].kind == NODE_EXIT)
+			continue;
+		if (g->spans[span].flags & GSPAN_ADOPTED)
+			ret->of[span] = island_of(l, span, &by_parent);
+		else if (parent != GRAPH_NONE)
+			ret->of[span] = ret->of[parent];
+	}
+	hmap_release(&by_parent);
+}
+
+static void sync_point(const struct space_lesson *l, uint32_t node, bool sure)
+{
+	struct space_point p = {.point = l->graph.nodes[node].point, .sync = sure,
+				.stray_sync = !sure};
+
+	space_put_point(l->space, &p);
+}
+
+/* Of one node: is it a join, and which before it have forked. */
+static void sync_node(const struct space_lesson *l, const struct islands *is, uint32_t *succ,
+		      uint32_t n)
+{
+	const struct graph *g = &l->graph;
+	uint32_t from = g->nodes[n].pred_idx, to = from + g->nodes[n].pred_cnt;
+	uint32_t own = is->of[g->nodes[n].span];
+
+	for (uint32_t i = from; i < to; i++)
+		is->preds[is->of[g->nodes[g->preds[i]].span]]++;
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t pred = g->preds[i], island = is->of[g->nodes[pred].span];
+
+		is->succ[pred] += island == own;
+		if (is->preds[island] > 1 || is->succ[pred] > 1)
+			sync_point(l, pred, true);
+		else if (to - from > 1 || ++succ[pred] > 1)
+			sync_point(l, pred, false);
+	}
+	if (is->preds[own] > 1)
+		sync_point(l, n, true);
+	else if (to - from > 1)
+		sync_point(l, n, false);
+	for (uint32_t i = from; i < to; i++)
+		is->preds[is->of[g->nodes[g->preds[i]].span]] = 0;
+}
+
 /* Points of forks and joins, and of what a join waits for: without them no path is known. */
 static void sync_put(const struct space_lesson *l, const struct ways *w)
 {
 	const struct graph *g = &l->graph;
 	uint32_t *succ = ARENA_ARRAY(l->arena, uint32_t, g->node_cnt + 1);
+	struct islands is;
 
-	for (uint32_t n = 0; n < g->node_cnt; n++) {
-		uint32_t from = g->nodes[n].pred_idx, to = from + g->nodes[n].pred_cnt;
-
-		if (w->next[n] == GRAPH_NONE && n != g->end)
-			continue;
-		for (uint32_t i = from; i < to; i++) {
-			struct space_point p = {.point = g->nodes[g->preds[i]].point,
-						.sync = to - from > 1 ||
-							++succ[g->preds[i]] > 1};
-
-			if (p.sync)
-				space_put_point(l->space, &p);
-		}
-		if (to - from > 1) {
-			struct space_point p = {.point = g->nodes[n].point, .sync = true};
-
-			space_put_point(l->space, &p);
-		}
-	}
+	islands_find(l, &is);
+	for (uint32_t n = 0; n < g->node_cnt; n++)
+		if (w->next[n] != GRAPH_NONE || n == g->end)
+			sync_node(l, &is, succ, n);
 }
 
 /* Entry of the innermost span that is open at each step, by a stack of what the way opened. */
@@ -196,6 +261,13 @@ static void contexts_put(const struct space_lesson *l, uint32_t span, uint32_t *
 		context_put(l, chain[--cnt], known);
 }
 
+/* Once in a trace for one tracepoint: the root may be the span that names the type too. */
+static bool rooted(const struct graph *g, uint32_t span)
+{
+	return span == g->root_span ||
+	       (span == g->type_span && g->nodes[g->spans[span].entry].point != g->type);
+}
+
 static void spans_put(const struct space_lesson *l)
 {
 	const struct graph *g = &l->graph;
@@ -211,7 +283,8 @@ static void spans_put(const struct space_lesson *l)
 			continue;
 		point = g->nodes[g->spans[i].entry].point;
 		p = (struct space_point){.point = point, .span_cnt = 1, .trace_cnt = !met[point]};
-		p.root = i == g->root_span || i == g->type_span;
+		p.stray_cnt = !!(g->spans[i].flags & GSPAN_ADOPTED);
+		p.root_cnt = rooted(g, i);
 		met[point] = true;
 		space_put_point(l->space, &p);
 		contexts_put(l, i, known, chain);

@@ -71,6 +71,101 @@ TEST(space_learns_paths_and_forks)
 	made_release(&m);
 }
 
+/*
+ * What shop is when spans (bits: first 2, second 4, left 8, right 16) were lost,
+ * or when the second part lost its parent, or is a request of its own then.
+ */
+static const struct trace *torn(struct made *m, uint64_t id, unsigned int lost, bool orphan,
+				bool alone)
+{
+	static const char *const names[] = {"s/top", "s/first", "s/second", "s/left", "s/right"};
+	static const uint64_t parents[] = {0, 1, 1, 3, 3};
+	static const int64_t times[][2] = {{0, 1000}, {100, 200}, {190, 900}, {350, 500},
+					   {360, 800}};
+
+	made_clear(m);
+	for (size_t i = alone ? 2 : 0; i < 5; i++) {
+		uint64_t parent = i == 2 && (orphan || alone) ? 0 : parents[i];
+		/* Off its place it is beside first; as it is it comes after. */
+		int64_t from = times[i][0] + (i == 2 && parent ? 110 : 0);
+
+		if (!(lost & 1u << i))
+			made_span(m, i + 1, parent, names[i], from * 1000, times[i][1] * 1000);
+	}
+	return done(m, id);
+}
+
+TEST(space_takes_torn_requests_for_what_they_are)
+{
+	/* How many of 100 are torn, and what is always on then. */
+	static const struct {
+		uint32_t lost_cnt, orphan_cnt, alone_cnt;
+		bool first, second, left;
+	} table[] = {
+		{0, 0, 0, false, true, true},
+		{30, 0, 0, false, true, true},	/* left and right are siblings all the same */
+		{0, 30, 0, false, true, true},
+		{0, 0, 5, false, true, true},
+		{0, 80, 0, false, true, true},
+	};
+	struct made m = {0};
+	struct arena a = {0};
+
+	for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++) {
+		struct space *s = space_new(&m.points, &m.strings);
+		uint32_t alone = table[row].alone_cnt;
+		struct space_view v;
+
+		ROW(row);
+		for (uint32_t i = 0; i < 100; i++)
+			space_add(s, torn(&m, i + 1, i < table[row].lost_cnt ? 4 : 0,
+					  i < table[row].orphan_cnt, false));
+		for (uint32_t i = 0; i < alone; i++)
+			space_add(s, torn(&m, 1000 + i, 0, false, true));
+		EQ_I(space_always(s, point(&m, "top")), true);
+		EQ_I(space_always(s, point(&m, "first")), table[row].first);
+		EQ_I(space_always(s, point(&m, "second")), table[row].second);
+		EQ_I(space_always(s, point(&m, "left")), table[row].left);
+		space_view(s, &a, &v);
+		EQ_U(v.type_cnt, 1 + (alone > 0));
+		space_free(s);
+	}
+	arena_release(&a);
+	made_release(&m);
+}
+
+/* A part that is never joined is beside others; which is only known of what was joined. */
+TEST(space_says_what_was_torn_once_is_no_root_and_no_fork)
+{
+	static const struct {
+		uint32_t orphans, others;
+		bool second;
+	} table[] = {{0, 50, false}, {20, 30, false}, {30, 20, true}, {50, 0, true}};
+	struct made m = {0};
+
+	for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++) {
+		struct space *s = space_new(&m.points, &m.strings);
+
+		ROW(row);
+		for (uint32_t i = 0; i < table[row].orphans + table[row].others; i++)
+			space_add(s, torn(&m, i + 1, 24, i < table[row].orphans, false));
+		EQ_I(space_always(s, point(&m, "second")), table[row].second);
+		EQ_I(space_always(s, point(&m, "first")), false);
+		space_free(s);
+	}
+	/* Alone in one of so many it is a root. */
+	for (uint32_t alone = 5; alone <= 20; alone += 15) {
+		struct space *s = space_new(&m.points, &m.strings);
+
+		ROW(alone);
+		for (uint32_t i = 0; i < 100; i++)
+			space_add(s, torn(&m, i + 1, 24, false, i < alone));
+		EQ_I(space_always(s, point(&m, "second")), alone == 20);
+		space_free(s);
+	}
+	made_release(&m);
+}
+
 /* Learning a then b, b then a, and two spaces merged: the same in all they show. */
 TEST(space_is_the_same_in_any_order)
 {

@@ -156,6 +156,33 @@ def lose(reqs, share, seed):
         r.spans = [s for s in r.spans if not s['parent'] or rnd.random() >= share]
 
 
+def unjoin(reqs, share, seed):
+    """A server's part does not know whose it is: in the same trace, or one of its own."""
+    rnd = random.Random(seed)
+    alone = []
+    for r in reqs:
+        kept, other = [], {}
+        for s in r.spans:           # parents first
+            part = other.get(s['parent'], kept)
+            if s['kind'] == 'server' and rnd.random() < share:
+                s['parent'] = None
+                if rnd.random() < 0.5:
+                    part = []
+                    alone.append(Part('%032x' % rnd.getrandbits(127), part))
+            part.append(s)
+            if part is not kept:
+                other[s['id']] = part
+        r.spans = kept
+    reqs.extend(alone)
+
+
+class Part:
+    """What is left of a request."""
+
+    def __init__(self, name, spans):
+        self.id, self.spans = name, spans
+
+
 def tag(key, value):
     kind = 'string' if isinstance(value, str) else 'float64'
     return {'key': key, 'type': kind, 'value': value}

@@ -55,6 +55,8 @@ CASES = (
          lambda reqs, seed: made.skew(reqs, 50 * MS, seed)),
     Case('lost spans', lambda a: [made.Slow(one(a), uniform)],
          lambda reqs, seed: made.lose(reqs, 0.05, seed)),
+    Case('parts not joined', lambda a: [made.Slow(one(a), uniform)],
+         lambda reqs, seed: made.unjoin(reqs, 0.05, seed)),
     Case('large application', lambda a: [made.Slow(one(a), uniform)], ops=250),
     Case('sound', lambda a: []),
 )
