@@ -186,3 +186,11 @@ struct appfns *appfns_make(const struct model *m, struct arena *arena)
 	fns_release(&mk.fns);
 	return a;
 }
+
+bool appfn_is_entry(const struct appfns *a, const struct app_stack *st, uint32_t i)
+{
+	const struct stack_fn *f = &a->fns[st->frames[i].fn];
+
+	return i + 1 < st->cnt && f->kind == FN_USER &&
+	       strcmp(f->module, a->fns[st->frames[i + 1].fn].module) != 0;
+}

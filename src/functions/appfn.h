@@ -14,6 +14,7 @@
  *
  *	appfns_make: model in, result in the arena
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,13 @@ struct appfns {
 };
 
 struct appfns *appfns_make(const struct model *m, struct arena *arena);
+
+/*
+ * Frame i is where another module called into this one, by a function that has
+ * a file: to who calls it a library is one thing, however many functions deep
+ * it goes.
+ */
+bool appfn_is_entry(const struct appfns *a, const struct app_stack *st, uint32_t i);
 
 /* The rule itself, of one function: 1 for the kernel's and the run-time libraries'. */
 int appfn_is_system(const struct stack_fn *fn);

@@ -62,13 +62,14 @@ static double step(const struct held_folder *k, const struct held_stack *s,
 static void fold(struct held_folder *k, uint32_t at, const struct held_stack *s)
 {
 	const struct app_stack *st = &k->fns->stacks[s->stack];
-	double weight = 1, part = share(s->ns, k->h->ns);
+	double weight = 1, first = 1, part = share(s->ns, k->h->ns);
 	double most = st->cnt ? k->run_ns[st->frames[0].fn] : 0;
 
 	for (uint32_t i = 0; i < st->cnt; i++) {
 		uint32_t fn = st->frames[i].fn;
 		struct held_fn *f = &k->to[fn];
 
+		weight = rank_weight_at(k->fns, st, i, weight, &first);
 		if (k->seen[fn] != at + 1) {
 			k->seen[fn] = at + 1;
 			f->all += part;

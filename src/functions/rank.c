@@ -104,17 +104,30 @@ static double step_weight(const struct folder *f, const struct app_stack *st, ui
 	return 1;
 }
 
+double rank_weight_at(const struct appfns *fns, const struct app_stack *st, uint32_t i,
+		      double weight, double *first)
+{
+	bool entry = appfn_is_entry(fns, st, i);
+
+	if (entry && weight < CALLER_WEIGHT * *first)
+		weight = CALLER_WEIGHT * *first;
+	if (entry)
+		*first = weight * CALLER_WEIGHT;
+	return weight;
+}
+
 /* frames: innermost first; from skip on, they count as self, caller, ... */
 static void fold(struct folder *f, const struct site *site, const struct app_stack *st,
 		 uint32_t skip)
 {
-	double harm = site_harm_ns(site), weight = 1;
+	double harm = site_harm_ns(site), weight = 1, first = 1;
 	double most = skip < st->cnt ? f->sums[st->frames[skip].fn].own : 0;
 
 	f->site++;
 	for (uint32_t i = skip; i < st->cnt; i++) {
 		struct sums *s = &f->sums[st->frames[i].fn];
 
+		weight = rank_weight_at(f->b->p->fns, st, i, weight, &first);
 		if (s->seen != f->site) { /* a function that calls itself counts once */
 			s->seen = f->site;
 			s->e += harm;

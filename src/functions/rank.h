@@ -17,7 +17,9 @@
  *
  * Callers count too, since the guilty one is often not the one that makes the
  * call: each step outwards weighs CALLER_WEIGHT of the step before, so main
- * does not win by being on every stack.  That holds for calls, which somebody
+ * does not win by being on every stack.  A library is one step for its caller
+ * (rank_weight_at): of a database in the process it is the function that was
+ * called that says what was asked of it.  That holds for calls, which somebody
  * made.  A sample of a clock falls into whatever helper just ran: there a step
  * to a function that gathers more than what it called (GATHERS) weighs all, and
  * one to a function that only passes on weighs PASSES_ON.
@@ -28,6 +30,8 @@
  */
 #include "functions/blame.h"
 
+struct app_stack;
+struct appfns;
 struct arena;
 struct functions_result;
 struct held;
@@ -52,6 +56,14 @@ struct ranking {
 
 /* Fills r->fns and what counts them; by stacks where there are some, else by signatures. */
 void rank_make(const struct ranking *by, struct functions_result *r, struct arena *arena);
+
+/*
+ * What frame i weighs by the steps to it.  *first is the weight of the
+ * innermost function of the module, 1 to begin with: the function through
+ * which a module was entered is one step from there, whatever lies between.
+ */
+double rank_weight_at(const struct appfns *fns, const struct app_stack *st, uint32_t i,
+		      double weight, double *first);
 
 /* The part below: e and weighted e of harm, p of usual time; see above. */
 double rank_score(double e_weighted, double e, double p);

@@ -168,6 +168,28 @@ TEST(functions_slow_calls_are_the_callers)
 	synth_free(c.s);
 }
 
+/* Whatever lies between, a library's own function is one step from the one it was entered by. */
+TEST(functions_a_library_is_one_step_deep)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	for (unsigned i = 0; i < 200; i++) {
+		request(&c, 2, 0);
+		call(&c, NR_FSYNC, i % 20 == 7 ? 80 : 1, "fsync@libc.so.6;sync_file@libdb.so;"
+		     "commit@libdb.so;run@libdb.so;db_put@libdb.so;keep;serve;loop;main");
+	}
+	r = judge_scene(&c, &arena, NULL);
+	EQ_S(r->fns[0].name, "sync_file");
+	OK(fn_named(r, "db_put")->score > fn_named(r, "run")->score);
+	NEAR(fn_named(r, "db_put")->score, fn_named(r, "commit")->score, 1e-9);
+	NEAR(fn_named(r, "keep")->score, fn_named(r, "run")->score, 1e-9);
+	OK(fn_named(r, "serve")->score < fn_named(r, "keep")->score);
+	synth_free(c.s);
+}
+
 static uint32_t stack_of(const struct model *m, const char *self, struct arena *arena)
 {
 	const struct appfns *fns = appfns_make(m, arena);
