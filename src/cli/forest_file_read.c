@@ -26,6 +26,27 @@ int forest_file_read(const char *path, struct points *points, struct strtab *str
 	return code < 0 ? err_prefix(err, "%s", path) : 0;
 }
 
+/* Each tracepoint once, where the request came there first. */
+static void points_take(const struct forest *f, const struct graph *graph, const bool *on_path,
+			uint32_t point_cnt, struct arena *arena, struct forest_walked *ret)
+{
+	const struct forest_sight *sights = forest_sights(f, ret->tree, point_cnt, arena);
+	struct forest_walked_point *points =
+		ARENA_ARRAY(arena, struct forest_walked_point, point_cnt + 1);
+	bool *taken = ARENA_ARRAY(arena, bool, point_cnt + 1);
+
+	for (uint32_t i = 0; i < graph->node_cnt; i++) {
+		uint32_t point = graph->nodes[i].point;
+
+		if (taken[point])
+			continue;
+		taken[point] = true;
+		points[ret->point_cnt++] = (struct forest_walked_point){
+			.point = point, .on_path = on_path[point], .sight = sights[point]};
+	}
+	ret->points = points;
+}
+
 int forest_walked_make(const struct forest *f, const struct trace *t, struct points *points,
 		       const struct strtab *strings, struct arena *arena,
 		       struct forest_walked *ret)
@@ -51,5 +72,6 @@ int forest_walked_make(const struct forest *f, const struct trace *t, struct poi
 	ret->node_cnt = forest_walk(&f->trees[ret->tree], on_path,
 				    (uint32_t)points->items.cnt, nodes, node_cnt);
 	ret->nodes = nodes;
+	points_take(f, &graph, on_path, (uint32_t)points->items.cnt, arena, ret);
 	return 0;
 }

@@ -232,6 +232,19 @@ opener.addEventListener('click', all(true));
 closer.addEventListener('click', all(false));
 const left = el('section', '', el('div', 'bar', find, opener, closer), views.map(x => x.view));
 page.append(hero, el('div', 'walk', left, side));
+/* What the tracepoints of the request looked up were on by. */
+const seen = p => p.seen_words + (p.round === null ? '' : ' in round ' + p.round);
+if (D.walked && D.walked.points.length)
+	page.append(el('section', '', el('h2', '', 'Tracepoints of request ', el('span', 'mono', D.walked.trace)),
+		el('p', 'small soft', D.walked.points.filter(p => p.seen === 'always').length + ' always on, ' +
+			D.walked.points.filter(p => p.seen === 'on' || p.seen === 'off').length + ' switched on, ' +
+			D.walked.points.filter(p => p.seen === 'not').length + ' never asked for.'),
+		table('', ['~tracepoint', 'critical path', 'was', '~because'], D.walked.points.slice(0, 500).map(p => {
+			const of = p.node === null ? null : [...items].find(([, x]) => x.node.node === p.node && x.tree.tree === p.tree);
+			const link = of ? el('button', '', seen(p)) : seen(p);
+			if (of) link.addEventListener('click', () => { choose(of[0], true); of[0].scrollIntoView({ block: 'center' }); });
+			return [point(p), p.on_path ? 'on it' : '', link, p.because || ''];
+		}))));
 const off = [...new Set(D.decisions.filter(d => d.decision === 'off' && d.point).map(d => point(d.point)))];
 if (off.length) page.append(el('section', '', el('h2', '', 'Switched off, having explained nothing'), el('ul', '', off.map(x => el('li', '', x)))));
 if (D.decisions.length)

@@ -203,6 +203,29 @@ static void json_decision(struct json *j, const struct forest_view *v,
 	json_obj_end(j);
 }
 
+void forest_walked_points(const struct forest_view *v, struct json *j)
+{
+	const struct forest_walked *w = v->walked;
+
+	json_arr(j);
+	for (uint32_t i = 0; i < w->point_cnt; i++) {
+		const struct forest_walked_point *p = &w->points[i];
+		const struct forest_decision *by = p->sight.by;
+
+		json_obj(j);
+		json_point_names(j, v->points, v->strings, p->point);
+		json_kbool(j, "on_path", p->on_path);
+		json_kstr(j, "seen", forest_seen_name(p->sight.seen));
+		json_kstr(j, "seen_words", forest_seen_words(p->sight.seen));
+		json_index(j, "round", by ? by->round : FOREST_NONE);
+		json_index(j, "tree", by ? by->tree : FOREST_NONE);
+		json_index(j, "node", by ? by->node : FOREST_NONE);
+		json_kstr(j, "because", by ? by->why : NULL);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 static void json_walked(struct json *j, const struct forest_view *v)
 {
 	const struct forest_walked *w = v->walked;
@@ -219,6 +242,8 @@ static void json_walked(struct json *j, const struct forest_view *v)
 	for (uint32_t i = 0; i < w->node_cnt; i++)
 		json_u64(j, w->nodes[i]);
 	json_arr_end(j);
+	json_key(j, "points");
+	forest_walked_points(v, j);
 	json_obj_end(j);
 }
 

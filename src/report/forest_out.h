@@ -19,12 +19,20 @@ struct pen;
 struct points;
 struct strtab;
 
+struct forest_walked_point {
+	uint32_t point;
+	bool on_path;		/* the critical one */
+	struct forest_sight sight;
+};
+
 struct forest_walked {		/* --trace: one request, and where it comes through */
 	struct trace_id id;
 	int64_t total_ns;
 	uint32_t tree;		/* FOREST_NONE: there is none of its type */
 	const uint32_t *nodes;	/* of the tree, the root first */
 	uint32_t node_cnt;
+	const struct forest_walked_point *points;	/* its tracepoints, by when it came there */
+	uint32_t point_cnt;
 };
 
 struct forest_view {
@@ -48,6 +56,9 @@ void forest_html(const struct forest_view *v, struct buf *out);
 /* The object that is both the JSON and the page's data. */
 void forest_object(const struct forest_view *v, struct json *j);
 
+/* An array of the walked request's tracepoints. */
+void forest_walked_points(const struct forest_view *v, struct json *j);
+
 /* ---- words, for the renderers */
 
 bool forest_tree_shown(const struct forest_view *v, uint32_t tree);
@@ -61,6 +72,8 @@ void forest_tree_words(const struct forest_view *v, uint32_t tree, struct buf *o
 void forest_edge_words(const struct forest_view *v, const struct forest_event *from,
 		       const struct forest_event *to, bool ascii, struct buf *out);
 
+const char *forest_seen_name(enum forest_seen seen);	/* for machines: "always" */
+const char *forest_seen_words(enum forest_seen seen);
 const char *forest_status_name(uint8_t status);		/* for machines: "localised" */
 const char *forest_status_words(uint8_t status);
 const char *forest_decision_name(uint32_t kind);	/* for machines: "on" */

@@ -280,6 +280,42 @@ static void put_decisions(const struct forest_view *v, uint32_t tree, struct pen
 	table_release(&table);
 }
 
+/* ---- the tracepoints of one request */
+
+static void point_row(const struct forest_view *v, const struct forest_walked_point *point,
+		      struct table *table)
+{
+	CLEANUP(buf_release) struct buf words = {0};
+	const struct forest_decision *by = point->sight.by;
+
+	forest_point_words(v, point->point, &words);
+	table_cell(table, "%s", buf_str(&words));
+	table_cell(table, "%s", point->on_path ? "on it" : "");
+	table_cell(table, "%s", forest_seen_words(point->sight.seen));
+	if (by)
+		table_cell(table, "%u", by->round);
+	else
+		table_cell(table, "%s", "");
+	table_cell(table, "%s", by && by->why ? by->why : "");
+}
+
+static void put_points(const struct forest_view *v, struct pen *p)
+{
+	static const struct column columns[] = {
+		{.head = "tracepoint", .max = POINT_MAX}, {.head = "path"}, {.head = "was"},
+		{.head = "round", .right = 1}, {.head = "because"},
+	};
+	const struct forest_walked *w = v->walked;
+	struct table table;
+	size_t shown = 0;
+
+	table_init(&table, columns, sizeof(columns) / sizeof(*columns));
+	for (; shown < w->point_cnt && shown < top_of(v); shown++)
+		point_row(v, &w->points[shown], &table);
+	table_print(&table, p, "its tracepoints, and whether they were on", w->point_cnt - shown);
+	table_release(&table);
+}
+
 /* ---- the whole */
 
 static void put_useless(const struct forest_view *v, struct pen *p)
@@ -363,6 +399,8 @@ void forest_text(const struct forest_view *v, struct pen *p)
 		if (!forest_tree_shown(v, i))
 			continue;
 		put_tree(v, i, p);
+		if (v->walked)
+			put_points(v, p);
 		put_edges(v, i, p);
 		put_keys(v, i, p);
 		put_decisions(v, i, p);

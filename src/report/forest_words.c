@@ -142,3 +142,18 @@ double forest_times_under(const struct forest_times *t, double ns)
 	}
 	return all > 0 ? under / all : 0;
 }
+
+const char *forest_seen_name(enum forest_seen seen)
+{
+	static const char *const names[] = {"not", "always", "on", "off"};
+
+	return seen < sizeof(names) / sizeof(*names) ? names[seen] : "unknown";
+}
+
+const char *forest_seen_words(enum forest_seen seen)
+{
+	static const char *const words[] = {"never asked for", "always on", "switched on",
+					    "on, and off again"};
+
+	return seen < sizeof(words) / sizeof(*words) ? words[seen] : "unknown";
+}

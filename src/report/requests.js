@@ -81,7 +81,9 @@ function bar(r, total) {
 	return svg;
 }
 
-function waterfall(w) {
+/* seen: by service and name, what a search had on; only of one request that was looked up. */
+const seenKey = r => r.service + '\u0000' + r.name;
+function waterfall(w, seen) {
 	const total = Math.max(1, w.total_ns), box = el('div', 'wf'), nodes = [], closed = new Set();
 	const parents = new Set(w.rows.map(r => r.parent));
 	const above = i => { for (let p = w.rows[i].parent; p !== null; p = w.rows[p].parent) if (closed.has(p)) return true; return false; };
@@ -102,11 +104,13 @@ function waterfall(w) {
 		} else {
 			label.append(el('i', ''));
 		}
-		add(label, [same && r.name ? null : el('span', r.name ? 'soft' : '', r.service + ' '), r.name]);
+		label.append(el('span', 'what', same && r.name ? null : el('span', r.name ? 'soft' : '', r.service + ' '), r.name));
+		const sight = seen && seen.get(seenKey(r));
+		if (sight) label.append(el('span', 'tag seen ' + sight.seen, seenTag(sight)));
 		const row = el('div', 'wf-row', label, bar(r, total), el('span', 'num', r.path_ns ? ns(r.path_ns) : ''));
 		nodes.push(tips(row, () => [(r.service + ' ' + r.name).trim(), 'from ' + ns(r.begin_ns) + ' to ' + ns(r.end_ns) +
 			' (' + ns(r.end_ns - r.begin_ns) + ')', r.path_ns ? ns(r.path_ns) + ' of the critical path, ' +
-			percent(r.path_ns / total) : 'not on the critical path', r.error ? 'failed' : ''].filter(Boolean).join('\n')));
+			percent(r.path_ns / total) : 'not on the critical path', r.error ? 'failed' : '', sight ? seenWords(sight) : ''].filter(Boolean).join('\n')));
 	});
 	some(box, nodes, ROWS_AT_ONCE, 'rows');
 	const key = (cls, text) => {
@@ -329,15 +333,38 @@ function deltas(rows, first, second) {
 	el('span', 'num', r.first), el('span', 'num', r.second))), EDGES_AT_ONCE, 'edges');
 }
 
+/* ---- one request, and its way through a search */
+
+const seenTag = p => p.seen === 'on' ? 'on in ' + p.round : p.seen === 'off' ? 'off again in ' + p.round :
+	p.seen === 'always' ? 'always on' : 'off';
+const seenWords = p => 'in the search: ' + p.seen_words + (p.round === null ? '' : ' in round ' + p.round) +
+	(p.because ? ', since ' + p.because : '');
+
+function way(nodes, points) {
+	const asked = points.filter(p => p.seen === 'on' || p.seen === 'off').length;
+	return [el('h2', '', 'Its way through the search'),
+		el('p', 'small soft', 'Of its ' + plural(points.length, 'tracepoint') + ' ' + points.filter(p => p.seen === 'always').length +
+			' always on, ' + asked + ' switched on, the others never asked for.'),
+		el('ol', 'way', nodes.map((n, i) => el('li', '', el('b', '', i ? (n.present ? 'with ' : 'without ') + n.tracepoint : 'all requests'),
+			el('span', 'soft', ' ' + plural(n.requests, 'request') + (n.requests ? ', mean ' + ns(n.mean_ns) + ', CV ' + n.cv.toFixed(2) : '')),
+			' ', el('span', 'tag' + (n.status === 'localised' ? ' bad' : ''), n.status_words),
+			n.decided.length ? el('ul', 'small', n.decided.map(d => el('li', '', 'round ' + d.round + ': ',
+				el('b', '', d.words + (d.what ? ' ' + d.what : '')), d.because ? ', since ' + d.because : ''))) : null))),
+		el('h3', '', 'What its tracepoints were on by'), some(el('div', ''), points.map(p => el('div', 'seen-row',
+			el('span', 'break' + (p.on_path ? '' : ' soft'), (p.service + ' ' + p.name).trim()), el('span', '', el('span',
+				'tag seen ' + p.seen, seenTag(p))), el('span', 'small soft break', p.because || ''))), ROWS_AT_ONCE, 'tracepoints')];
+}
+
 function oneTrace() {
-	const x = D.trace;
+	const x = D.trace, seen = x.search_points ? new Map(x.search_points.map(p => [seenKey(p), p])) : null;
 	page.append(el('section', '', el('h2', '', 'Request ', el('span', 'mono', x.id)),
 		el('p', '', (x.type || '') + ' took ' + ns(x.total_ns) + (x.type_percentile === null ? '' : ': longer than ' +
 			x.type_percentile.toFixed(0) + ' % of its type') + (x.group === null ? '' : ', and than ' +
 			x.percentile.toFixed(0) + ' % on its path (path ' + (x.group + 1) + ')')),
 		deltas(x.by_excess.map(i => x.edges[i]).map(e => ({ edge: e, share: e.excess_share || 0, more: e.excess_ns || 0,
 			first: ns(e.took_ns), second: e.edge === null ? '–' : ns(e.took_ns - e.excess_ns) })), 'took', 'usually'),
-		x.waterfall ? waterfall(x.waterfall) : null));
+		x.waterfall ? waterfall(x.waterfall, seen) : null));
+	if (x.search) page.append(el('section', '', way(x.search, x.search_points)));
 }
 
 function differences() {

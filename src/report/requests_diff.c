@@ -288,6 +288,31 @@ static void json_explain_waterfall(const struct requests_view *v, struct json *j
 		json_null(j);
 }
 
+static void json_explain_decided(const struct forest_view *fv, uint32_t tree, uint32_t node,
+				 struct json *j)
+{
+	json_karr(j, "decided");
+	for (uint32_t i = 0; i < fv->f->decision_cnt; i++) {
+		CLEANUP(buf_release) struct buf what = {0};
+		const struct forest_decision *d = &fv->f->decisions[i];
+
+		if (d->tree != tree || d->node != node || d->kind == DECIDE_WAIT)
+			continue;
+		if (d->point != FOREST_NONE)
+			forest_point_words(fv, d->point, &what);
+		else if (d->from.point != FOREST_NONE && d->to.point != FOREST_NONE)
+			forest_edge_words(fv, &d->from, &d->to, false, &what);
+		json_obj(j);
+		json_ku64(j, "round", d->round);
+		json_kstr(j, "decision", forest_decision_name(d->kind));
+		json_kstr(j, "words", forest_decision_words(d->kind));
+		json_kstr(j, "what", buf_str(&what));
+		json_kstr(j, "because", d->why ? d->why : "");
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 /* The nodes of the search that it came through, the root first. */
 static void json_explain_forest(const struct requests_view *v, struct json *j)
 {
@@ -295,6 +320,7 @@ static void json_explain_forest(const struct requests_view *v, struct json *j)
 
 	if (!w || w->tree == FOREST_NONE) {
 		json_knull(j, "search");
+		json_knull(j, "search_points");
 		return;
 	}
 	json_karr(j, "search");
@@ -308,12 +334,16 @@ static void json_explain_forest(const struct requests_view *v, struct json *j)
 		json_kstr(j, "tracepoint", buf_str(&point));
 		json_kbool(j, "present", n->present);
 		json_kstr(j, "status", forest_status_name(n->status));
+		json_kstr(j, "status_words", forest_status_words(n->status));
 		json_ku64(j, "requests", n->trace_cnt);
 		number(j, "mean_ns", n->mean_ns, 0);
 		number(j, "cv", n->cv, 5);
+		json_explain_decided(v->forest, w->tree, w->nodes[i], j);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
+	json_key(j, "search_points");
+	forest_walked_points(v->forest, j);
 }
 
 void requests_json_explain(const struct requests_view *v, struct json *j)

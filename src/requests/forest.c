@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "requests/forest.h"
 
+#include "base/arena.h"
+
 uint32_t forest_find(const struct forest *f, uint64_t type)
 {
 	for (uint32_t i = 0; i < f->tree_cnt; i++)
@@ -35,4 +37,37 @@ uint32_t forest_walk(const struct forest_tree *tree, const bool *on_path, uint32
 		if (comes_through(tree, i, on_path, point_cnt, ret_nodes, cnt))
 			ret_nodes[cnt++] = i;
 	return cnt;
+}
+
+static void always(struct forest_sight *sights, uint32_t point_cnt, uint32_t point)
+{
+	if (point < point_cnt)
+		sights[point].seen = FOREST_SEEN_ALWAYS;
+}
+
+const struct forest_sight *forest_sights(const struct forest *f, uint32_t tree,
+					 uint32_t point_cnt, struct arena *arena)
+{
+	struct forest_sight *sights = ARENA_ARRAY(arena, struct forest_sight, point_cnt + 1);
+	const struct forest_node *root = f->trees[tree].node_cnt ? &f->trees[tree].nodes[0] : NULL;
+
+	always(sights, point_cnt, f->trees[tree].point);
+	for (uint32_t g = 0; root && g < root->group_cnt; g++) {
+		for (uint32_t e = 0; e < root->groups[g].edge_cnt; e++) {
+			always(sights, point_cnt, root->groups[g].edges[e].from.point);
+			always(sights, point_cnt, root->groups[g].edges[e].to.point);
+		}
+	}
+	for (uint32_t i = 0; i < f->decision_cnt; i++) {
+		const struct forest_decision *d = &f->decisions[i];
+
+		if (d->point >= point_cnt || sights[d->point].seen == FOREST_SEEN_ALWAYS ||
+		    (d->kind != DECIDE_ON && d->kind != DECIDE_OFF))
+			continue;
+		sights[d->point] = (struct forest_sight){
+			.seen = d->kind == DECIDE_ON ? FOREST_SEEN_ON : FOREST_SEEN_OFF,
+			.by = d,
+		};
+	}
+	return sights;
 }

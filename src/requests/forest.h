@@ -21,6 +21,8 @@
 
 #include "model/trace.h"
 
+struct arena;
+
 enum { FOREST_NONE = UINT32_MAX, FOREST_BUCKETS = 64 };
 
 /* Counts of times: bucket b holds [2^(b/2), 2^((b+1)/2)) us, the first and last what is beyond. */
@@ -149,5 +151,21 @@ uint32_t forest_find(const struct forest *f, uint64_t type);
  */
 uint32_t forest_walk(const struct forest_tree *tree, const bool *on_path, uint32_t point_cnt,
 		     uint32_t *ret_nodes, uint32_t max);
+
+enum forest_seen {
+	FOREST_SEEN_NOT = 0,	/* the search never asked for it */
+	FOREST_SEEN_ALWAYS = 1,	/* on from the beginning */
+	FOREST_SEEN_ON = 2,	/* switched on by `by` */
+	FOREST_SEEN_OFF = 3,	/* switched off again by `by` */
+};
+
+struct forest_sight {		/* whether, and by what, a tracepoint was on */
+	enum forest_seen seen;
+	const struct forest_decision *by;
+};
+
+/* By point, point_cnt of them, of requests of the tree; lives in arena. */
+const struct forest_sight *forest_sights(const struct forest *f, uint32_t tree,
+					 uint32_t point_cnt, struct arena *arena);
 
 #endif /* FOREST_H */

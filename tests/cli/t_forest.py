@@ -94,6 +94,10 @@ def test_forest_walks_a_request():
             assert way[0] == 0 and leaf["node"] in way, way
             marked = [n["node"] for n in walked["trees"][0]["nodes"] if n["walked"]]
             assert marked == way
+            points = walked["walked"]["points"]
+            assert points[0]["seen"] == "always" and points[0]["on_path"], points
+            on = [p for p in points if p["seen"] == "on"]
+            assert on and all(p["because"] and p["round"] for p in on), points
         refused = heldup("forest", s.forest, "--trace", "feed", "-i", s.bad).ended(FAILED)
         assert "no request 'feed'" in refused.err
         heldup("forest", s.forest, "--trace", trace).ended(USAGE)

@@ -424,7 +424,26 @@ def test_requests_show_the_way_through_a_search():
         check_schema(data)
         search = data["trace"]["search"]
         assert search and search[0]["node"] == 0 and search[0]["requests"] > 0, search
+        points = data["trace"]["search_points"]
+        assert {p["seen"] for p in points} <= {"always", "on", "off", "not"}, points
+        assert points[0]["seen"] == "always" and points[0]["round"] is None, points
+        asked = {d["what"]: d["round"] for n in search for d in n["decided"] if d["decision"] == "on"}
+        for p in points:
+            name = (p["service"] + " " + p["name"]).strip()
+            assert p["seen"] != "not" or name not in asked, (p, asked)
+            assert p["seen"] != "on" or p["round"] <= asked.get(name, 10**9), (p, asked)
+        assert any(p["seen"] == "on" and p["because"] for p in points), points
         assert requests_json(path, "--trace", trace)["trace"]["search"] is None
+        assert "its tracepoints, and whether they were on" in requests(
+            path, "--trace", trace, "--forest", forest)
+        page = f.path("page.html")
+        heldup("requests", path, "--trace", trace, "--forest", forest, "--html", page).ended(OK)
+        dom = drawn(page, f.folder.name)
+        if dom is not None:
+            assert 'data-drawn="1"' in dom and "Its way through the search" in dom
+            assert dom.count('class="seen-row"') == len(points), dom.count('class="seen-row"')
+            # each has its row there, and a tag in the waterfall too
+            assert dom.count('class="tag seen ') >= 2 * len(points)
         assert "ITS WAY THROUGH THE SEARCH" in requests(path, "--trace", trace, "--forest", forest)
         heldup("requests", path, "--forest", forest).ended(USAGE).one_line().says("--trace")
         heldup("requests", path, "--trace", trace, "--forest", path).ended(FAILED).one_line()
