@@ -279,6 +279,7 @@ eval: all load build/tests/calls
 bench: all load
 	$(Q)tools/deps bench
 	$(Q)bench/run
+	$(Q)bench/turns
 	$(Q)bench/stacks
 	$(Q)bench/calls
 	$(Q)bench/spans

@@ -156,7 +156,9 @@ def document(opts, losses, costs):
             'the peak, with',
             'the analysis at the end. heldup watches as it does by default: where its programs '
             'would take more',
-            'than 1 % of the CPU time in use, it rests in between (`--max-cost`).', '',
+            'than 1 % of the CPU time in use, it rests in between (`--max-cost`). `bench/turns` '
+            'tells that cost',
+            'more closely ([turns-overhead.md](turns-overhead.md)).', '',
             table(Result.HEAD, [r.row() for r in losses]), '']
     if costs:
         parts += [

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -106,6 +107,43 @@ class Heldup:
             return json.loads(text[text.index('{'):])
         except ValueError:
             raise LabError('heldup printed no JSON: ' + self.proc.text()[-300:])
+
+
+class Flight(Heldup):
+    """heldup record --calls, ended as a person would."""
+
+    name = 'heldup record --calls'
+    kept = ''
+
+    def __init__(self, path, name, *more):
+        super().__init__(path)
+        self.name, self.more = name, more
+
+    def chosen(self, workload):
+        return workload.selection()
+
+    def begin(self, workload, seconds):
+        self.proc = workload.lab.spawn(
+            [self.path, 'record', '--calls', '--force', '--then', '0', *self.more,
+             *self.chosen(workload), '-o', workload.lab.path('calls.cap')], stop=signal.SIGINT)
+        self.wait_attached()
+        self.cpu0, self.t0 = cpu_seconds(self.proc.pid), time.monotonic()
+
+    def end(self):
+        pid = self.proc.pid
+        cpu1, t1 = cpu_seconds(pid), time.monotonic()
+        rss = peak_rss_mib(pid)
+        if cpu1 is None or not self.proc.alive():
+            raise LabError('heldup ended before the load: ' + self.proc.text()[-300:])
+        os.kill(pid, signal.SIGINT)
+        self.proc.popen.wait(120)
+        found = re.search(r'window: the last (.*?)[,(].*?([\d.]+ ?[kM]?) calls', self.proc.text())
+        lost = re.search(r'lost: ([^;\n]*)', self.proc.text())
+        if not found or not lost:
+            raise LabError('heldup: ' + self.proc.text()[-300:])
+        return {'cpu_percent': 100 * (cpu1 - self.cpu0) / (t1 - self.t0), 'rss_mib': rss,
+                'kept': '%s calls of %s, lost %s' % (found.group(2), found.group(1).strip(),
+                                                     lost.group(1))}
 
 
 class Watch(Heldup):

@@ -8,9 +8,11 @@ The load goes on from the first run to the last, so that runs with and without a
 watcher differ in nothing but that: a load that is started anew finds other
 places on the CPUs, which moves its throughput by more than a watcher does.
 """
+import contextlib
 import os
 import pwd
 import re
+import subprocess
 import time
 import urllib.request
 
@@ -43,12 +45,38 @@ class Reported:
         raise LabError('the load ended: ' + self.proc.text()[-200:])
 
 
+class Asked:
+    """Requests counted by the server, asked again and again through its own client."""
+
+    def __init__(self, argv, question):
+        self.argv, self.question = argv, question
+
+    def __enter__(self):
+        self.client = subprocess.Popen([str(a) for a in self.argv], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, text=True, bufsize=1)
+        return self.ask
+
+    def ask(self):
+        self.client.stdin.write(self.question + '\n')
+        return int(self.client.stdout.readline().split()[-1])
+
+    def __exit__(self, *_):
+        self.client.stdin.close()
+        self.client.wait(10)
+
+
+@contextlib.contextmanager
+def counted_at_once(workload):
+    yield lambda: workload.counted()[1]
+
+
 class Workload:
     name = about = unit = ''
     aim_percent = 1.5
     published = ''
     tools = ()
     loading = None
+    counter = None	# makes a context whose value counts the requests done so far, at once
 
     def setup(self, lab):
         raise NotImplementedError
@@ -93,6 +121,7 @@ class RedisGet(Workload):
     aim_percent = 3.0
     published = '29.8'
     tools = ('redis-server', 'redis-benchmark')
+    counter = counted_at_once
 
     def setup(self, lab):
         self.lab = lab
@@ -131,6 +160,10 @@ class MariaRw(Workload):
     def counted(self):
         return Reported(self.loading, r'\[ (\d+)s \].* tps: ([\d.]+)').next()
 
+    def counter(self):
+        return Asked(['mariadb', '-h', '127.0.0.1', '-P', self.server.port, '-u', 'root', '-N',
+                      '-B', '--unbuffered'], "show global status like 'Com_commit';")
+
 
 class Pgbench(Workload):
     unit = 'tps'
@@ -159,6 +192,11 @@ class PgTpcb(Pgbench):
     name = 'pg-tpcb'
     about = 'pgbench TPC-B, 4 clients, scale 10, synchronous_commit off'
 
+    def counter(self):
+        """Each transaction takes a number."""
+        return Asked(['psql', '-h', '127.0.0.1', '-p', self.server.port, '-U', 'postgres', '-Atq',
+                      'postgres'], 'select txid_snapshot_xmax(txid_current_snapshot());')
+
 
 class PgSelect(Pgbench):
     name = 'pg-select'
@@ -172,6 +210,7 @@ class NginxStatic(Workload):
     unit = 'req/s'
     published = '5-8'
     tools = ('nginx', 'wrk')
+    counter = counted_at_once
 
     def setup(self, lab):
         self.lab = lab

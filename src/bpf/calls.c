@@ -59,6 +59,7 @@ struct hu_call_fds_map {
 const volatile u8 with_calls = 0;
 const volatile u32 call_ring_mask = 0; /* records of one CPU, a power of two, less one */
 const volatile u8 call_info[SYS_NR_MAX] = {0};
+const volatile u8 call_others = 0; /* they are counted */
 const volatile u8 call_stacks = CALL_STACKS_NONE;
 const volatile u64 call_slow_ns = 1000000;
 const volatile u8 call_errs[CALL_ERRNO_MAX] = {0}; /* enum call_result by errno */
@@ -269,6 +270,16 @@ int hu_sys_enter(u64 *ctx)
 	return 0;
 }
 
+static __always_inline int call_of_other(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct call_head *h = call_others ? bpf_map_lookup_elem(&hu_call_heads, &cpu) : NULL;
+
+	if (h)
+		h->other_cnt++;
+	return 0;
+}
+
 /* What a call that ended says of its descriptors; returns the kind of argument 0. */
 static __always_inline u32 call_files(struct task_struct *cur, struct call_slot *s,
 				      const struct sysregs *regs, u32 info, s64 ret)
@@ -296,7 +307,9 @@ int hu_sys_exit(u64 *ctx)
 	s64 ret = ctx[1];
 	u64 now, low;
 
-	if (!s || !s->begin_ns)
+	if (!s)
+		return call_of_other();
+	if (!s->begin_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
 	sysregs_read((const struct pt_regs *)ctx[0], &regs);

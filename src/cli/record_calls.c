@@ -13,13 +13,24 @@
 
 #define ASK_NS (100 * NS_PER_MS)
 
+/*
+ * A recorder may run for days, so it bounds itself.  Not where all of something
+ * was asked for, and not for the detector: what is left out looks like silence.
+ */
+#define MAX_COST 0.01
+
+static double max_cost_default(const struct calls_opts *o)
+{
+	return o->anomaly || o->with_waits || o->stacks == FLIGHT_STACKS_ALL ? 0 : MAX_COST;
+}
+
 /* "1%", "0.5": of a CPU. */
 static int percent_parse(const char *text, double *ret_share)
 {
 	char *end;
 	double n = strtod(text, &end);
 
-	if (end == text || (*end && strcmp(end, "%") != 0) || !(n >= 0.01 && n <= 100))
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(n == 0 || (n >= 0.01 && n <= 100)))
 		return -EINVAL;
 	*ret_share = n / 100;
 	return 0;
@@ -32,11 +43,11 @@ int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
 				  .when = opts->when, .select = select};
 	int rc;
 
-	*r = (struct record_calls){.opts = opts};
+	*r = (struct record_calls){.opts = opts, .max_cost = max_cost_default(opts)};
 	if (opts->memory && size_parse(opts->memory, &r->memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", opts->memory);
 	if (opts->max_cost && percent_parse(opts->max_cost, &r->max_cost) < 0)
-		return err_usage(err, "--max-cost %s: give a percentage such as 1%%",
+		return err_usage(err, "--max-cost %s: give a percentage such as 1%%, or 0",
 				 opts->max_cost);
 	rc = triggers_new(&t, &r->triggers, err);
 	if (rc < 0)
@@ -125,7 +136,8 @@ const struct opt calls_opt_table[] = {
 	 .help = "with --calls: freeze when answers stop, or calls hang that did not before",
 	 OPT_AT(struct calls_opts, anomaly)},
 	{.type = OPT_STRING, .long_name = "max-cost", .metavar = "PERCENT",
-	 .help = "with --calls: leave time out where all would cost more of a CPU",
+	 .help = "with --calls: leave time out where all would cost more of a CPU; 0: none. 1 "
+		 "unless with --anomaly, --with-waits or --call-stacks all",
 	 OPT_AT(struct calls_opts, max_cost)},
 	{.type = OPT_FLAG, .long_name = "keep-going",
 	 .help = "with --calls: record on after a freeze, to FILE.1, FILE.2 ...",

@@ -78,6 +78,7 @@ void flight_settings(struct live_flight *f, struct heldup_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.hu_call_heads, f->cpu_cnt);
 	skel->rodata->with_calls = 1;
 	skel->rodata->call_ring_mask = f->ring_cnt - 1;
+	skel->rodata->call_others = f->opts.max_cost > 0;
 	skel->rodata->call_slow_ns = f->opts.slow_ns;
 	if (skel->rodata->with_stacks)
 		skel->rodata->call_stacks = kinds[f->opts.stacks];

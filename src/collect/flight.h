@@ -71,7 +71,11 @@ struct flight_opts {		 /* a zero field means its default */
 	enum flight_stacks stacks;
 	uint64_t slow_ns;	 /* with FLIGHT_STACKS_SLOW; default 1 ms */
 	uint64_t then_ns;	 /* the live source afterwards; default 3 s, or FLIGHT_NO_THEN */
-	double max_cost;	 /* share of a CPU; over it some time is left out; 0: none is */
+	/*
+	 * Share of the CPU that pays most, other processes' calls with it; over
+	 * it some time is left out; 0: none is.
+	 */
+	double max_cost;
 	bool anomaly;		 /* its own detector freezes too: flight_anomaly.h */
 	bool with_waits;	 /* it runs beside from the beginning instead */
 	const struct flight_trigger *trigger; /* NULL: none; lives as long as the source */

@@ -29,6 +29,11 @@ void anomaly_gone(struct anomaly *a, uint32_t tid)
 	hmap_del(&a->answerers, tid);
 }
 
+void anomaly_away(struct anomaly *a)
+{
+	hmap_clear(&a->reads);
+}
+
 void anomaly_call(struct anomaly *a, uint32_t tid, enum anomaly_op op, uint64_t end_ns)
 {
 	uint64_t begin;

@@ -49,6 +49,8 @@ struct anomaly {
 void anomaly_release(struct anomaly *a);
 void anomaly_call(struct anomaly *a, uint32_t tid, enum anomaly_op op, uint64_t end_ns);
 void anomaly_gone(struct anomaly *a, uint32_t tid);
+/* Calls went unseen until now: what was begun before may have been answered. */
+void anomaly_away(struct anomaly *a);
 /* True when it is time to look; then reason says what is wrong. */
 bool anomaly_second(struct anomaly *a, uint64_t now, char *ret_reason, size_t size);
 

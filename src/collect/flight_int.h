@@ -39,7 +39,7 @@ struct flight_duty {
 	uint64_t begin_ns;	/* of the phase in progress, 0 none yet */
 	uint64_t away_ns, back_ns; /* away since, until; back_ns 0: here */
 	double rate;		/* calls per ns in the last phase */
-	uint64_t *before;	/* heads when it began */
+	struct call_head *before; /* heads when it began */
 	struct flight_gap gaps[FLIGHT_GAPS];
 	size_t gap_cnt;		/* that there were */
 };

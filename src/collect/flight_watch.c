@@ -12,7 +12,9 @@
 #include "collect/flight_int.h"
 #include "store/event_calls.h"
 
-#define OP_GONE 3 /* beside enum anomaly_op: the conversation ended */
+/* Beside enum anomaly_op: */
+#define OP_GONE 3 /* the conversation ended */
+#define OP_AWAY 4 /* the hooks were away until then: answers went unseen */
 
 struct sock_op {
 	uint64_t end_ns;
@@ -23,6 +25,7 @@ struct sock_op {
 struct flight_watch {
 	struct anomaly anomaly;
 	uint64_t *seen; /* records of each CPU looked at */
+	size_t gap_cnt;	/* looked at */
 	uint64_t next_ns;
 	VEC(struct sock_op) ops;
 };
@@ -76,6 +79,19 @@ static void ops_read(struct live_flight *f, struct flight_watch *w, uint64_t now
 	}
 }
 
+static void gaps_read(struct live_flight *f, struct flight_watch *w, uint64_t now)
+{
+	const struct flight_duty *d = &f->duty;
+
+	for (; w->gap_cnt < d->gap_cnt; w->gap_cnt++) {
+		const struct flight_gap *g = &d->gaps[w->gap_cnt % FLIGHT_GAPS];
+
+		vec_push(&w->ops, ((struct sock_op){.end_ns = g->end_ns, .op = OP_AWAY}));
+	}
+	if (d->back_ns)
+		vec_push(&w->ops, ((struct sock_op){.end_ns = now, .op = OP_AWAY}));
+}
+
 static int by_end(const void *a, const void *b)
 {
 	uint64_t x = ((const struct sock_op *)a)->end_ns, y = ((const struct sock_op *)b)->end_ns;
@@ -119,10 +135,13 @@ bool flight_watch(struct live_flight *f, uint64_t now, char *ret_reason, size_t 
 	w->next_ns = now + NS_PER_SEC;
 	forget_dead(f, w);
 	ops_read(f, w, now);
+	gaps_read(f, w, now);
 	qsort(w->ops.items, w->ops.cnt, sizeof(*w->ops.items), by_end);
 	VEC_FOREACH(&w->ops, op) {
 		if (op->op == OP_GONE)
 			anomaly_gone(&w->anomaly, op->tid);
+		else if (op->op == OP_AWAY)
+			anomaly_away(&w->anomaly);
 		else
 			anomaly_call(&w->anomaly, op->tid, (enum anomaly_op)op->op, op->end_ns);
 	}

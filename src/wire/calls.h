@@ -82,7 +82,8 @@ _Static_assert(sizeof(struct call_slot) == 32, "call_slot");
 /* Where a CPU writes next; a cache line of its own. */
 struct call_head {
 	u64 head;	/* records written so far */
-	u64 pad[7];
+	u64 other_cnt;	/* calls of threads that are not watched, with call_others */
+	u64 pad[6];
 };
 _Static_assert(sizeof(struct call_head) == 64, "call_head");
 
