@@ -28,14 +28,10 @@ static const double listed_min = 0.1;
 /* An edge with less of the variance is not worth a test of its own. */
 static const double edge_share_min = 0.1;
 
-struct cell {
-	uint32_t row;
-	struct sample_value value;
-};
-
 struct sheet {			/* a group's sample */
 	VEC(const struct sample *) rows;
-	struct cell *cells;		/* by variable, then row */
+	uint32_t *cell_rows;		/* by variable, then row */
+	struct sample_value *cell_values;
 	uint32_t *ends;			/* by variable: where its cells end */
 	uint32_t var_cnt;
 	double *total_ns, *edge_ns;
@@ -82,14 +78,18 @@ static void lay_out_cells(struct sheet *s, uint32_t var_cnt)
 		all += s->ends[i + 1];
 		s->ends[i + 1] = all;
 	}
-	s->cells = xmalloc(((size_t)all + 1) * sizeof(*s->cells));
+	s->cell_rows = xmalloc(((size_t)all + 1) * sizeof(*s->cell_rows));
+	s->cell_values = xmalloc(((size_t)all + 1) * sizeof(*s->cell_values));
 	/* ends[i] is where those of i begin, until they are put there */
 	for (uint32_t i = 0; i < s->rows.cnt; i++) {
 		const struct sample *row = s->rows.items[i];
 
-		for (uint32_t v = 0; v < row->value_cnt; v++)
-			s->cells[s->ends[row->values[v].var]++] =
-				(struct cell){.row = i, .value = row->values[v]};
+		for (uint32_t v = 0; v < row->value_cnt; v++) {
+			uint32_t at = s->ends[row->values[v].var]++;
+
+			s->cell_rows[at] = i;
+			s->cell_values[at] = row->values[v];
+		}
 	}
 }
 
@@ -132,7 +132,8 @@ static void sheet_release(struct sheet *s)
 	for (uint32_t i = 0; i < s->target_cnt; i++)
 		free(s->targets[i].order);
 	vec_release(&s->rows);
-	free(s->cells);
+	free(s->cell_rows);
+	free(s->cell_values);
 	free(s->ends);
 	free(s->total_ns);
 	free(s->edge_ns);
@@ -157,8 +158,20 @@ static struct seen_value *value_place(struct test_room *room, const struct sampl
 	return &room->seen[at];
 }
 
-static void label_values(struct column *col, struct test_room *room)
+static bool has_ids(const struct column *col)
 {
+	return col->distinct_cnt > id_part * col->cnt;
+}
+
+/*
+ * False, and not all are labelled, where it is clear before the end that texts
+ * are ids.
+ */
+static bool label_values(struct column *col, struct test_room *room)
+{
+	uint64_t last_bits = 0;
+	uint32_t last_type = UINT32_MAX, label = 0;
+
 	col->numeric = true;
 	room->column++;
 	for (uint32_t i = 0; i < col->cnt; i++) {
@@ -167,19 +180,36 @@ static void label_values(struct column *col, struct test_room *room)
 		uint64_t bits;
 
 		memcpy(&bits, &v->num, sizeof(bits)); /* of a text its id */
-		seen = value_place(room, v, bits);
-		if (seen->column != room->column)
-			*seen = (struct seen_value){bits, room->column, v->type,
-						    col->distinct_cnt++};
-		col->labels[i] = seen->label;
-		col->hash = mix(col->hash, (uint64_t)col->rows[i] << 32 | col->labels[i]);
-		col->numeric &= v->type == ATTR_NUM && isfinite(v->num);
+		if (bits != last_bits || v->type != last_type) {
+			seen = value_place(room, v, bits);
+			if (seen->column != room->column)
+				*seen = (struct seen_value){bits, room->column, v->type,
+							    col->distinct_cnt++};
+			label = seen->label;
+			last_bits = bits;
+			last_type = v->type;
+			col->numeric &= v->type == ATTR_NUM && isfinite(v->num);
+			if (!col->numeric && has_ids(col))
+				return false;
+		}
+		col->labels[i] = label;
 	}
+	return true;
+}
+
+/* Of rows and labels. */
+static uint64_t column_hash(const struct column *col)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < col->cnt; i++)
+		hash = mix(hash, (uint64_t)col->rows[i] << 32 | col->labels[i]);
+	return hash;
 }
 
 static bool is_id(const struct column *col)
 {
-	if (col->distinct_cnt <= id_part * col->cnt)
+	if (!has_ids(col))
 		return false;
 	for (uint32_t i = 0; i < col->cnt && col->numeric; i++)
 		if (fabs(col->values[i].num) < id_number ||
@@ -264,25 +294,24 @@ static void test_one(struct testing *t, const struct column *col, uint32_t var,
 	put_test(t, col, &test);
 }
 
-static void test_var(struct testing *t, uint32_t var, const struct cell *cells, uint32_t cnt)
+static void test_var(struct testing *t, uint32_t var, uint32_t first, uint32_t cnt)
 {
-	struct test_room *room = t->room;
-	struct column col = {.cnt = cnt, .rows = room->col_rows, .values = room->col_values,
-			     .labels = room->col_labels};
+	struct column col = {.cnt = cnt,
+			     .rows = t->sheet->cell_rows + first,
+			     .values = t->sheet->cell_values + first,
+			     .labels = t->room->col_labels};
+	bool labelled;
 
 	if (cnt < KEY_CNT_MIN)
 		return;
-	for (uint32_t i = 0; i < cnt; i++) {
-		room->col_rows[i] = cells[i].row;
-		room->col_values[i] = cells[i].value;
-	}
-	label_values(&col, room);
+	labelled = label_values(&col, t->room);
 	if (col.distinct_cnt < 2)
 		return;
-	if (is_id(&col)) {
+	if (!labelled || is_id(&col)) {
 		t->tests->id_cnt++;
 		return;
 	}
+	col.hash = column_hash(&col);
 	key_test_begin(&col, (uint32_t)t->sheet->rows.cnt, t->room);
 	for (uint32_t i = 0; i < t->sheet->target_cnt; i++) {
 		if (col.numeric && col.distinct_cnt > 2)
@@ -305,7 +334,7 @@ void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t le
 	for (uint32_t var = 0; var < sheet.var_cnt; var++) {
 		uint32_t first = var ? sheet.ends[var - 1] : 0;
 
-		test_var(&t, var, sheet.cells + first, sheet.ends[var] - first);
+		test_var(&t, var, first, sheet.ends[var] - first);
 	}
 	hmap_release(&t.by_values);
 	free(t.room);

@@ -38,9 +38,7 @@ struct test_room {
 	uint32_t order[SAMPLES_MAX], labels[SAMPLES_MAX], cnts[SAMPLES_MAX];
 	double sums[SAMPLES_MAX];
 	uint32_t places[SAMPLES_MAX];	/* by row: where it is in the column and 1, or 0 */
-	/* a column's own arrays */
-	uint32_t col_rows[SAMPLES_MAX], col_labels[SAMPLES_MAX];
-	struct sample_value col_values[SAMPLES_MAX];
+	uint32_t col_labels[SAMPLES_MAX];	/* the column's own */
 	/* values of the column with that number, by a hash of them */
 	uint64_t column;
 	struct seen_value seen[SEEN_VALUES];

@@ -81,15 +81,16 @@ static uint32_t columns_needed(const uint32_t *cols, uint32_t cnt)
 static void add_pairs(struct moments *m, const int64_t *took_ns, const uint32_t *cols,
 		      uint32_t cnt)
 {
-	for (uint32_t i = 0; i < cnt; i++) {
-		uint32_t a = cols ? cols[i] : i;
+	u128 *at = m->pairs;
 
-		for (uint32_t j = 0; j < i && took_ns[i]; j++) {
-			uint32_t b = cols ? cols[j] : j;
-
-			m->pairs[pair_idx(a, b)] += (u128)took_ns[i] * (u128)took_ns[j];
-		}
-	}
+	/* Of columns as they come the pairs are in a row. */
+	for (uint32_t i = 0; !cols && i < cnt; at += i++)
+		for (uint32_t j = 0; j < i && took_ns[i]; j++)
+			at[j] += (u128)took_ns[i] * (u128)took_ns[j];
+	for (uint32_t i = 0; cols && i < cnt; i++)
+		for (uint32_t j = 0; j < i && took_ns[i]; j++)
+			m->pairs[pair_idx(cols[i], cols[j])] +=
+				(u128)took_ns[i] * (u128)took_ns[j];
 }
 
 void moments_add(struct moments *m, uint32_t cell, const int64_t *took_ns, const uint32_t *cols,
