@@ -7,10 +7,47 @@
 (function () {
 'use strict';
 
-const D = JSON.parse(document.getElementById('data').textContent);
+const D = unpack(JSON.parse(document.getElementById('data').textContent));
 const page = document.getElementById('page');
 const { clean, three, ns, add, el, shape, showTip, hideTip } = parts;
 const ROWS_AT_ONCE = 60, GROUPS_AT_ONCE = 12, EDGES_AT_ONCE = 8;
+
+/* ---- the data: see requests_page.c ---- */
+
+function unpack(d) {
+	const text = i => d.strings[i], kinds = ['begin', 'end', 'point'];
+	const point = i => i < 0 ? null : { service: text(d.points[i][0]), name: text(d.points[i][1]) };
+	const words = i => i < 0 ? null : (text(d.points[i][0]) + ' ' + text(d.points[i][1])).trim();
+	const latency = ([requests, p50_ns, p95_ns, p99_ns, cv]) => ({ requests, p50_ns, p95_ns, p99_ns, cv });
+	const end = (i, kind) => i < 0 ? null : { ...point(i), kind: kinds[kind] };
+	const edge = ([index, from, from_kind, to, to_kind, occurrence, present, mean_ns, p50_ns, p95_ns, p99_ns, max_ns, time_share,
+		variance_share, variance_share_low, variance_share_high, trimmed_share, tail_share, excess_ns]) => ({ index,
+		from: end(from, from_kind), to: end(to, to_kind), occurrence, present, latency: { mean_ns, p50_ns, p95_ns, p99_ns, max_ns },
+		time_share, variance_share, variance_share_low, variance_share_high, trimmed_share, tail_share, excess_ns });
+	const row = (rows, unit, [service, name, parent, error, begin, end_, path_ns, ...path]) => {
+		const parts = [];
+		for (let i = 0; i < path.length; i += 2) parts.push([path[i] * unit, path[i + 1] * unit]);
+		rows.push({ service: text(service), name: text(name), parent: parent < 0 ? null : parent,
+			depth: parent < 0 ? 0 : rows[parent].depth + 1, error: !!error, begin_ns: begin * unit, end_ns: end_ * unit, path_ns,
+			path: parts });
+	};
+	const waterfall = (total_ns, [unit, rows_are, omitted, packed]) => {
+		const rows = [];
+		packed.forEach(r => row(rows, unit, r));
+		return { total_ns, rows_are, omitted, rows };
+	};
+	const copy = ([i, percentile]) => ({ trace: d.traces[i][0], total_ns: d.traces[i][1], percentile,
+		drawn: d.traces[i][2] !== null, waterfall: () => waterfall(d.traces[i][1], d.traces[i][2]) });
+	const group = g => Object.assign(g, { latency: latency(g.latency), edges: g.edges.map(edge), key_edges: g.key_edges.map(edge),
+		owners: g.owners.map(([p, edges, mean_ns, time_share, variance_share, variance_share_low, variance_share_high]) => ({
+			tracepoint: words(p), edges, mean_ns, time_share, variance_share, variance_share_low, variance_share_high })),
+		bins: g.bins.map(text), rules: g.rules.map(([p, times, holds]) => ({ tracepoint: words(p), times, holds })),
+		keys: g.keys.map(([key, p, said, e, aliases, list]) => ({ key: text(key), tracepoint: words(p), words: text(said), edge: e, aliases,
+			values: list.map(([low, high, requests, mean_ns]) => ({ low, high, requests, mean_ns })) })),
+		slow: copy(g.slow), typical: copy(g.typical), fast: copy(g.fast) });
+	d.types.forEach(t => { t.latency = latency(t.latency); t.groups.forEach(group); });
+	return d;
+}
 
 /* ---- words and numbers ---- */
 
@@ -126,7 +163,7 @@ function waterfall(w, seen) {
 /* ---- edges and keys ---- */
 
 const edgeName = e => {
-	if (!e.from || !e.to) return el('span', 'path', e.words);
+	if (!e.from || !e.to) return el('span', 'path', e.words || 'other');
 	const end = p => (p.service + ' ' + p.name).trim() + (p.kind === 'end' ? ' end' : '');
 	if (e.from.kind === 'begin' && e.to.kind === 'end' && e.from.name === e.to.name && e.from.service === e.to.service)
 		return el('span', 'path', 'in ' + (e.from.service + ' ' + e.from.name).trim());
@@ -146,18 +183,24 @@ function shareBar(share, low, high, lo, hi) {
 	return svg;
 }
 
-function edges(g, order) {
-	const box = el('div', ''), list = order.map(i => g.edges[i]);
+const edgeWords = e => {
+	const end = p => (p.service + ' ' + p.name).trim() + (p.kind === 'end' ? ' end' : '');
+	return !e.from || !e.to ? 'other' : e.from.kind === 'begin' && e.to.kind === 'end' && e.from.name === e.to.name &&
+		e.from.service === e.to.service ? 'in ' + (e.from.service + ' ' + e.from.name).trim() : end(e.from) + ' → ' + end(e.to);
+};
+
+function edges(g) {
+	const box = el('div', ''), list = g.edges;
 	const lo = Math.min(0, ...list.map(e => e.variance_share)), hi = Math.max(0.01, ...list.map(e =>
 		Math.min(1, Math.max(e.variance_share, e.variance_share_high || 0))));
 	box.append(el('div', 'edge-row head', el('span', 'path', 'Between'), el('span', '', 'share of the variance'),
 		el('span', 'num', 'of the time'), el('span', 'num', 'mean')));
-	return some(box, list.map(e => tips(el('div', 'edge-row', edgeName(e),
+	some(box, list.map(e => tips(el('div', 'edge-row', edgeName(e),
 		el('div', '', shareBar(e.variance_share, e.variance_share_low, e.variance_share_high, lo, hi),
 			el('span', 'small', percent(e.variance_share),
 				e.variance_share_low === null ? '' : el('span', 'soft', ' (' + percent(e.variance_share_low) + ' to ' +
 					percent(e.variance_share_high) + ')'))),
-		el('span', 'num', percent(e.time_share)), el('span', 'num', ns(e.latency.mean_ns))), () => [e.words,
+		el('span', 'num', percent(e.time_share)), el('span', 'num', ns(e.latency.mean_ns))), () => [edgeWords(e),
 		'p50 ' + ns(e.latency.p50_ns) + ', p95 ' + ns(e.latency.p95_ns) + ', p99 ' + ns(e.latency.p99_ns) +
 			', max ' + ns(e.latency.max_ns),
 		'in ' + count(e.present) + ' requests',
@@ -165,6 +208,9 @@ function edges(g, order) {
 		e.tail_share === null ? '' : percent(e.tail_share) + ' of what the slowest 5 % take longer',
 		e.excess_ns === null ? '' : ns(e.excess_ns) + ' more than on the type’s other paths'].filter(Boolean).join('\n'))),
 	EDGES_AT_ONCE, 'edges');
+	if (g.edge_cnt > list.length)
+		box.append(el('p', 'small soft', plural(g.edge_cnt - list.length, 'more edge') + ' with less of the variance: see --json'));
+	return box;
 }
 
 function barBox(part) {
@@ -174,15 +220,14 @@ function barBox(part) {
 }
 function values(k) {
 	const top = Math.max(...k.values.map(x => x.mean_ns));
-	return el('div', 'levels', k.values.slice(0, 8).map(x => [
-		el('span', 'break', x.value !== undefined ? x.value : x.low === x.high ? String(x.low) : x.low + ' to ' + x.high),
+	return el('div', 'levels', k.values.map(x => [
+		el('span', 'break', x.high === null ? x.low : x.low === x.high ? String(x.low) : x.low + ' to ' + x.high),
 		barBox(x.mean_ns / top), el('span', 'soft', ns(x.mean_ns) + ', ' + plural(x.requests, 'request'))]));
 }
 function keys(g) {
-	const list = g.keys.filter(k => k.explains);
-	return list.length ? [el('h3', '', 'Explained by'), list.slice(0, 6).map(k => el('div', '',
+	return g.keys.length ? [el('h3', '', 'Explained by'), g.keys.map(k => el('div', '',
 		el('p', 'small break', el('b', '', k.key), k.tracepoint ? ' of ' + k.tracepoint : '',
-			k.edge === null ? ' with the whole time' : [' with ', edgeName(g.edges[k.edge])], ': ' + k.words,
+			k.edge < 0 ? ' with the whole time' : [' with ', edgeName(g.key_edges.find(e => e.index === k.edge))], ': ' + k.words,
 			k.aliases ? ', the same as ' + plural(k.aliases, 'more key') : ''), values(k)))] : [];
 }
 
@@ -193,12 +238,12 @@ function latencyText(l) {
 }
 
 function waterfalls(g) {
-	const all = [['slow', 'Slow'], ['typical', 'Typical'], ['fast', 'Fast']].filter(([k]) => g[k].waterfall);
+	const all = [['slow', 'Slow'], ['typical', 'Typical'], ['fast', 'Fast']].filter(([k]) => g[k].drawn);
 	if (!all.length) return [];
 	const body = el('div', ''), tabs = el('div', 'tabs');
 	const choose = key => {
 		body.replaceChildren(el('p', 'small soft break', 'request ', el('span', 'mono', g[key].trace), ', ' + ns(g[key].total_ns) +
-			', longer than ' + g[key].percentile.toFixed(0) + ' % on this path'), waterfall(g[key].waterfall));
+			', longer than ' + g[key].percentile.toFixed(0) + ' % on this path'), waterfall(g[key].waterfall()));
 		[...tabs.children].forEach((b, i) => b.setAttribute('aria-pressed', String(all[i][0] === key)));
 	};
 	for (const [key, word] of all) tabs.append(button(word + ' ' + ns(g[key].total_ns), () => choose(key), false));
@@ -207,7 +252,7 @@ function waterfalls(g) {
 }
 
 function owners(g) {
-	if (g.edges.length < 16 || !g.owners.length) return [];
+	if (g.edge_cnt < 16 || !g.owners.length) return [];
 	return [el('h3', '', 'Running meanwhile: all edges of a tracepoint together'), some(el('div', ''), g.owners.map(o =>
 		el('div', 'edge-row', el('span', 'path', o.tracepoint || 'other', el('span', 'soft', ', ' + plural(o.edges, 'edge'))),
 			el('div', '', shareBar(o.variance_share, o.variance_share_low, o.variance_share_high,
@@ -217,7 +262,7 @@ function owners(g) {
 }
 
 function groupBody(g) {
-	return [el('h3', '', 'Where the time and the variance are'), edges(g, g.by_variance), owners(g), keys(g), waterfalls(g)];
+	return [el('h3', '', 'Where the time and the variance are'), edges(g), owners(g), keys(g), waterfalls(g)];
 }
 
 const tagOf = { variance: ['bad', 'unsteady'], slow: ['bad', 'steadily slow'], paths: ['doubt', 'paths differ'] };
@@ -226,7 +271,7 @@ function group(t, g, i, problems) {
 	const box = el('details', 'group');
 	box.append(el('summary', '', el('b', '', 'Path ' + (i + 1)), el('span', '', plural(g.latency.requests, 'request') + ' (' +
 		percent(g.type_share) + ')'), el('span', 'soft', latencyText(g.latency)),
-	g.bins.map(b => el('span', 'tag', b.bin)),
+	g.bins.map(b => el('span', 'tag', b)),
 	g.rules.map(r => el('span', 'tag', (r.holds ? 'through ' : 'not through ') + (r.tracepoint || 'other') +
 		(r.times > 1 ? ' ' + r.times + ' times' : ''))),
 	problems.map(p => el('span', 'tag ' + tagOf[p.kind][0], tagOf[p.kind][1])),
@@ -239,7 +284,7 @@ function group(t, g, i, problems) {
 			add(box, groupBody(g));
 		}
 	});
-	box.dataset.words = g.edges.map(e => e.words).concat(g.keys.map(k => k.key), [g.hash, g.slow.trace, g.typical.trace,
+	box.dataset.words = g.edges.map(edgeWords).concat(g.keys.map(k => k.key), [g.hash, g.slow.trace, g.typical.trace,
 		g.fast.trace]).join('\n').toLowerCase();
 	return box;
 }

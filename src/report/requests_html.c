@@ -12,15 +12,13 @@ void requests_html(const struct requests_view *v, struct buf *out)
 	CLEANUP(buf_release) struct buf title = {0};
 	CLEANUP(buf_release) struct buf text = {0};
 	CLEANUP(buf_release) struct buf data = {0};
-	struct requests_view whole = *v;
 	struct pen pen = {.out = &text, .columns = 120};
 	struct json j;
 
 	buf_printf(&title, "requests of %s", v->in->files[0].path);
 	requests_text(v, &pen);
-	whole.waterfalls = true;
 	json_init(&j, &data, JSON_COMPACT);
-	requests_object(&whole, &j);
+	requests_page_object(v, &j);
 	json_finish(&j);
 	page_write(&(struct page){
 		.title = buf_str(&title), .text = buf_str(&text), .data = buf_str(&data),

@@ -14,9 +14,6 @@
 #include "report/waterfall.h"
 
 enum {
-	ROWS_MAX = 400,		/* of a waterfall */
-	DRAWN_TYPES = 40,	/* a page has waterfalls of the first groups of the first types */
-	DRAWN_GROUPS = 8,
 	PAIRS_MAX = 10,
 };
 
@@ -124,7 +121,7 @@ static void json_unsettled(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
-static void json_input(const struct requests_view *v, struct json *j)
+void requests_json_input(const struct requests_view *v, struct json *j)
 {
 	struct requests_note notes[REQUESTS_NOTES_MAX];
 	size_t cnt = requests_notes(v, notes);
@@ -337,23 +334,14 @@ static void json_key_of(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
-static void json_copy(const struct requests_view *v, struct json *j, const char *key,
-		      const struct request_copy *c, bool drawn)
+static void json_copy(struct json *j, const char *key, const struct request_copy *c)
 {
-	const struct waterfall_env env = {.strings = v->strings, .points = v->points,
-					  .arena = v->arena};
-	struct waterfall w;
 	char id[TRACE_ID_TEXT];
 
 	json_kobj(j, key);
 	json_kstr(j, "trace", trace_id_text(&c->id, id));
 	json_ki64(j, "total_ns", c->total_ns);
 	share(j, "percentile", c->percentile);
-	json_key(j, "waterfall");
-	if (drawn && c->trace && waterfall_make(c->trace, &env, &w) == 0)
-		waterfall_json(&w, ROWS_MAX, j);
-	else
-		json_null(j);
 	json_obj_end(j);
 }
 
@@ -395,7 +383,7 @@ static void json_group_lists(const struct requests_view *v, struct json *j,
 }
 
 static void json_group(const struct requests_view *v, struct json *j,
-		       const struct request_group *g, bool drawn)
+		       const struct request_group *g)
 {
 	json_obj(j);
 	json_hash(j, "hash", g->hash);
@@ -410,29 +398,17 @@ static void json_group(const struct requests_view *v, struct json *j,
 	share(j, "variance_share", g->variance_share);
 	json_latency(j, &g->latency);
 	json_group_lists(v, j, g);
-	json_copy(v, j, "typical", &g->typical, drawn);
-	json_copy(v, j, "fast", &g->fast, drawn);
-	json_copy(v, j, "slow", &g->slow, drawn);
+	json_copy(j, "typical", &g->typical);
+	json_copy(j, "fast", &g->fast);
+	json_copy(j, "slow", &g->slow);
 	json_obj_end(j);
 }
 
 /* ---- types and problems */
 
-static bool has_problem(const struct requests_view *v, uint32_t type, uint32_t group)
-{
-	for (uint32_t i = 0; i < v->r->problem_cnt; i++)
-		if (v->r->problems[i].type == type && v->r->problems[i].group == group)
-			return true;
-	return false;
-}
-
 static void json_type(const struct requests_view *v, struct json *j, uint32_t type)
 {
 	const struct request_type *t = &v->r->types[type];
-	struct request_group all = *t->all;
-
-	if (v->waterfalls)	/* the page draws those of the paths, which are as many again */
-		all.edge_cnt = all.owner_cnt = all.pair_cnt = all.key_cnt = 0;
 
 	json_obj(j);
 	json_kstr(j, "name", strtab_str(v->strings, t->name));
@@ -456,11 +432,10 @@ static void json_type(const struct requests_view *v, struct json *j, uint32_t ty
 	}
 	json_arr_end(j);
 	json_key(j, "all");
-	json_group(v, j, &all, false);
+	json_group(v, j, t->all);
 	json_karr(j, "groups");
 	for (uint32_t i = 0; i < t->group_cnt; i++)
-		json_group(v, j, &t->groups[i], v->waterfalls && type < DRAWN_TYPES &&
-			   (i < DRAWN_GROUPS || has_problem(v, type, i)));
+		json_group(v, j, &t->groups[i]);
 	json_arr_end(j);
 	json_obj_end(j);
 }
@@ -486,27 +461,32 @@ static void json_problem(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
-void requests_object(const struct requests_view *v, struct json *j)
+void requests_json_problems(const struct requests_view *v, struct json *j)
 {
 	uint32_t *number = ARENA_ARRAY(v->arena, uint32_t, v->r->type_cnt + 1), next = 0;
 
-	json_obj(j);
-	json_kstr(j, "schema", "heldup/requests/1");
-	json_input(v, j);
-	json_settings(v, j);
-	json_karr(j, "types");
-	for (uint32_t i = 0; i < v->r->type_cnt; i++) {
-		if (!requests_type_shown(v, i))
-			continue;
-		number[i] = next++;
-		json_type(v, j, i);
-	}
-	json_arr_end(j);
+	for (uint32_t i = 0; i < v->r->type_cnt; i++)
+		number[i] = requests_type_shown(v, i) ? next++ : next;
 	json_karr(j, "problems");
 	for (uint32_t i = 0; i < v->r->problem_cnt; i++)
 		if (requests_type_shown(v, v->r->problems[i].type))
 			json_problem(v, j, &v->r->problems[i], number);
 	json_arr_end(j);
+}
+
+static void json_object(const struct requests_view *v, struct json *j)
+{
+	json_obj(j);
+	json_kstr(j, "schema", "heldup/requests/1");
+	requests_json_input(v, j);
+	json_settings(v, j);
+	json_karr(j, "types");
+	for (uint32_t i = 0; i < v->r->type_cnt; i++) {
+		if (requests_type_shown(v, i))
+			json_type(v, j, i);
+	}
+	json_arr_end(j);
+	requests_json_problems(v, j);
 	requests_json_rank(v, j);
 	requests_json_explain(v, j);
 	requests_json_diff(v, j);
@@ -519,6 +499,6 @@ void requests_json(const struct requests_view *v, struct buf *out, FILE *file)
 
 	json_init(&j, out, JSON_PRETTY);
 	json_to_file(&j, file);
-	requests_object(v, &j);
+	json_object(v, &j);
 	json_finish(&j);
 }

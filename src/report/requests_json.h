@@ -7,8 +7,12 @@
  */
 #include "report/requests_out.h"
 
-/* The object that is both the JSON and the page's data. */
-void requests_object(const struct requests_view *v, struct json *j);
+/* The page's data (requests_page.c). */
+void requests_page_object(const struct requests_view *v, struct json *j);
+
+/* The keys "input" and "problems". */
+void requests_json_input(const struct requests_view *v, struct json *j);
+void requests_json_problems(const struct requests_view *v, struct json *j);
 
 /* The keys that say which edge, into an open object. */
 void requests_json_edge_key(const struct requests_view *v, const struct edge_key *k,

@@ -51,7 +51,6 @@ struct requests_view {
 	struct arena *arena;
 	const bool *type_shown;		/* by type; NULL: all */
 	size_t top;			/* edges and groups shown in text; 0: a few */
-	bool waterfalls;		/* in JSON: the spans of each group's examples */
 	/* --trace: */
 	const struct trace *trace;	/* NULL: not asked for */
 	const struct request_explain *explain;
