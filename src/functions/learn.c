@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "functions/bases.h"
 #include "functions/functions.h"
-#include "functions/gaps.h"
 #include "functions/invoke.h"
 #include "functions/norm.h"
+#include "functions/places.h"
 #include "functions/profile.h"
 #include "functions/sig_build.h"
 #include "model/calls.h"
@@ -90,25 +90,15 @@ static void fn_learn(const struct learner *l, uint32_t fn)
 	}
 }
 
-/* By number of a call; the edge of the window stays what it is. */
-static bool symbol_into(const struct learner *l, uint16_t *nr)
+static void places_put(const struct learner *l, const struct profile *p)
 {
-	if (*nr == SIG_NO_CALL)
-		return true;
-	*nr = l->syms[*nr];
-	return *nr != SYM_NONE;
-}
+	struct sig_place_set seen;
 
-static void gaps_put(const struct learner *l, const uint8_t *noise)
-{
-	struct sig_gap_set seen;
-
-	gaps_learn(l->m, l->app, noise, &seen);
-	VEC_FOREACH(&seen.gaps, g)
-		if (symbol_into(l, &g->gap.before2) && symbol_into(l, &g->gap.before) &&
-		    symbol_into(l, &g->gap.after))
-			sig_builder_gap(l->b, fn_put(l, g->fn), &g->gap);
-	sig_gaps_release(&seen);
+	places_learn(p, &seen);
+	VEC_FOREACH(&seen.places, it)
+		if (sig_place_into(&it->place, l->syms))
+			sig_builder_place(l->b, fn_put(l, it->fn), &it->place);
+	sig_places_release(&seen);
 }
 
 static uint16_t *symbols(struct sig_builder *b, const char *const *names, uint32_t cnt,
@@ -144,15 +134,13 @@ struct sigs *learn_model(const struct model *m, struct arena *arena,
 	uint32_t name_cnt;
 	const char **names = model_call_names(m, &work, &name_cnt);
 
-	const uint8_t *noise = norm_noise(names, name_cnt, &work);
-
-	invoked_make(&in, m, l.app, noise);
+	invoked_make(&in, m, l.app, norm_noise(names, name_cnt, &work));
 	l.syms = symbols(l.b, names, name_cnt, &work);
 	for (size_t fn = 0; fn < in.fn_cnt; fn++)
 		if (in.fns[fn].seqs.cnt)
 			fn_learn(&l, (uint32_t)fn);
-	gaps_put(&l, noise);
 	profile_make(&profile, m, l.app, UNITS_WORK, &work);
+	places_put(&l, &profile);
 	bases_learn(l.b, &profile);
 	profile_release(&profile);
 	sig_builder_window(l.b, m->calls->end_ns - m->calls->begin_ns);

@@ -39,6 +39,7 @@ struct folder {
 	struct sums *sums;	/* by fn of the stacks, then what only signatures know */
 	size_t cnt;
 	uint32_t site;		/* number of the present one, plus one */
+	double harm_ns;		/* of all */
 };
 
 /* The kind of evidence with most harm stay; the least makes room. */
@@ -213,11 +214,12 @@ static int cmp_ev(const void *pa, const void *pb)
 }
 
 /* How much usual work weighs: a unit's usual time against an abnormal one's harm. */
-static double usual_weight(const struct blame *b)
+static double usual_weight(const struct folder *f)
 {
+	const struct blame *b = f->b;
 	double normal_cnt = (double)(b->p->units.units.cnt - b->abnormal_cnt);
 	double each = part(b->usual_ns, normal_cnt);
-	double harm = part(b->harm_ns, (double)b->abnormal_cnt);
+	double harm = part(f->harm_ns, (double)b->abnormal_cnt);
 
 	return harm > each ? each / harm : 1;
 }
@@ -261,7 +263,7 @@ static void report_make(const struct folder *f, const struct sums *s, struct fn_
 	const struct blame *b = f->b;
 	const struct held_fn *held = f->held && s < f->sums + b->p->fns->fn_cnt
 					     ? &f->held[s - f->sums] : NULL;
-	double harm = b->harm_ns, usual = b->usual_ns, all = harm + usual;
+	double harm = f->harm_ns, usual = b->usual_ns, all = harm + usual;
 	double every = all > f->held_ns ? all : f->held_ns;
 	double sure = part(harm, harm + HARM_SHARE * every);
 	double p = part(s->p, usual);
@@ -275,7 +277,7 @@ static void report_make(const struct folder *f, const struct sums *s, struct fn_
 	to->usual_share = p < 1 ? p : 1;
 	to->self = rounded(part(s->e_self, harm));
 	to->score = rounded(sure * rank_score(part(s->e_weighted, harm), to->harm_share,
-					      usual_weight(b) * p) +
+					      usual_weight(f) * p) +
 			    (1 - sure) * COST_WEIGHT * cost);
 	to->evidence_cnt = s->ev_cnt;
 	memcpy(to->evidence, s->ev, sizeof(to->evidence));
@@ -405,12 +407,18 @@ static const char *episode_text(const struct sigs *s, uint32_t id, struct arena 
 	return arena_strdup(arena, buf_str(&b));
 }
 
-static const char *gap_text(const struct model *m, const struct vote_evidence *e,
-			    struct arena *arena)
+static const char *name_of(const struct model *m, uint16_t nr)
 {
-	return arena_printf(arena, "%s ... %s",
-			    e->before == SYM_NONE ? "" : model_call_name(m, e->before),
-			    e->after == SYM_NONE ? "" : model_call_name(m, e->after));
+	return nr == SYM_NONE ? "" : model_call_name(m, nr);
+}
+
+/* "read ... write" for the time between them, "read futex write" for a call. */
+static const char *place_text(const struct model *m, const struct vote_evidence *e,
+			      struct arena *arena)
+{
+	return arena_printf(arena, "%s %s %s", name_of(m, e->before),
+			    e->nr == NR_OWN ? "..." : model_call_name(m, e->nr),
+			    name_of(m, e->after));
 }
 
 static uint64_t name_hash(const char *module, const char *name)
@@ -422,10 +430,10 @@ static void vote_fold(const struct folder *f, struct sums *to, const struct vote
 		      const struct sigs *s, double usual_scale, struct arena *arena)
 {
 	to->e += v->harm_ns;
-	to->e_weighted += v->harm_ns;
+	to->e_weighted += v->near_ns;
 	to->e_self += v->self_ns;
 	to->p += v->usual_ns * usual_scale;
-	to->p_weighted += v->usual_ns * usual_scale;
+	to->p_weighted += v->usual_near_ns * usual_scale;
 	for (uint32_t i = 0; i < v->ev_cnt; i++) {
 		struct fn_evidence *e = ev_get(to, v->ev[i].nr, v->ev[i].kind);
 
@@ -434,7 +442,7 @@ static void vote_fold(const struct folder *f, struct sums *to, const struct vote
 		e->unit_cnt += v->ev[i].unit_cnt;
 		e->self = v->self_ns * 2 > v->harm_ns;
 		e->episode = v->ev[i].episode == NO_IDX
-				     ? gap_text(f->b->p->m, &v->ev[i], arena)
+				     ? place_text(f->b->p->m, &v->ev[i], arena)
 				     : episode_text(s, v->ev[i].episode, arena);
 	}
 }
@@ -442,10 +450,11 @@ static void vote_fold(const struct folder *f, struct sums *to, const struct vote
 static void fold_votes(struct folder *f, const struct sigs *s, struct arena *arena)
 {
 	CLEANUP(hmap_release) struct hmap by_name = {0};
-	double usual_ns;
-	const struct votes *votes = vote_make(f->b, s, arena, &usual_ns);
-	double scale = part(f->b->usual_ns, usual_ns);
+	struct vote_sums all;
+	const struct votes *votes = vote_make(f->b, s, arena, &all);
+	double scale = part(f->b->usual_ns, all.usual_ns);
 
+	f->harm_ns -= all.home_ns;
 	for (size_t i = 0; i < f->cnt; i++)
 		*hmap_slot(&by_name, name_hash(f->sums[i].module, f->sums[i].name)) = i + 1;
 	for (uint32_t i = 0; i < s->fn_cnt; i++) {
@@ -458,8 +467,8 @@ static void fold_votes(struct folder *f, const struct sigs *s, struct arena *are
 		to = &f->sums[*slot - 1];
 		to->name = s->fns[i].name;
 		to->module = module;
-		/* what runs in gaps tells functions apart whose calls are the same */
-		if (!f->b->p->fns && votes[i].gap_ns <= 0 && s->fns[i].group != SIG_NO_GROUP &&
+		/* places tell functions apart whose episodes are the same */
+		if (!f->b->p->fns && votes[i].place_ns <= 0 && s->fns[i].group != SIG_NO_GROUP &&
 		    s->groups[s->fns[i].group].cnt > 1)
 			to->group = s->fns[i].group + 1;
 		vote_fold(f, to, &votes[i], s, f->b->p->fns ? 0 : scale, arena);
@@ -471,7 +480,8 @@ void rank_make(const struct ranking *by, struct functions_result *r, struct aren
 	const struct blame *b = by->b;
 	const struct sigs *sigs = by->sigs;
 	size_t max = (b->p->fns ? b->p->fns->fn_cnt : 0) + (sigs ? sigs->fn_cnt : 0);
-	struct folder f = {.b = b, .cnt = b->p->fns ? b->p->fns->fn_cnt : 0};
+	struct folder f = {.b = b, .cnt = b->p->fns ? b->p->fns->fn_cnt : 0,
+			   .harm_ns = b->harm_ns};
 
 	f.sums = xcalloc(max + 1, sizeof(*f.sums));
 	if (b->p->fns)

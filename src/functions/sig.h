@@ -33,18 +33,35 @@ struct model;
 struct module;
 
 enum {
-	SIG_VERSION = 2,	/* 1: without gaps; still read */
+	SIG_VERSION = 2,	/* 1: without places; still read */
 	SIG_FILE_MAX = 64 << 20,	/* bytes */
 	SIG_CALLS_MAX = 4096,		/* names of calls */
 	SIG_MODULES_MAX = 4096,
 	SIG_FNS_MAX = 1 << 17,
 	SIG_EPS_MAX = 64,		/* closed episodes kept of a function, chosen or not */
 	SIG_CHOSEN_MAX = 32,		/* of these, its signature */
-	SIG_GAPS_MAX = 256,		/* of a function, those it was seen in most */
+	SIG_PLACES_MAX = 1024,		/* of a function, those it was seen at most */
 	SIG_BASES_MAX = 4096,
 	SIG_DIMS_MAX = 512,		/* calls in one baseline */
 	SIG_NAME_MAX = 4096,		/* bytes of a name */
 	SIG_BUILD_ID_MAX = 20,
+	SIG_WHAT_MAX = (1 << 9) - 1,
+	SIG_BIN_MAX = 31,
+};
+
+/* What is known of a call beside its name. */
+enum sig_what {
+	SIG_BLOCKED = 1 << 0,		/* it gave the CPU up */
+	SIG_FIRST = 1 << 1,		/* the one before is another */
+	SIG_HOME = 1 << 2,		/* a wait for work */
+	SIG_MAIN = 1 << 3,		/* by a process's first thread */
+	SIG_KIND_SHIFT = 4		/* of its descriptor: enum res_kind */
+};
+
+/* The calls around a place, repeats of one being one; SIG_AT is the call itself. */
+enum sig_around {
+	SIG_BEFORE3 = 0, SIG_BEFORE2 = 1, SIG_BEFORE = 2, SIG_AT = 3, SIG_AFTER = 4,
+	SIG_AFTER2 = 5, SIG_AROUND_CNT
 };
 
 struct sig_module {
@@ -60,16 +77,18 @@ struct sig_ep {				/* one episode of one function */
 };
 
 /*
- * Where a function was seen running: between two calls of a thread, and how
- * long the thread then ran without making any (gaps.h).
+ * At which place among a thread's calls a function was seen: on the stack of a
+ * call, or of a sample between two of them (places.h).
  */
-struct sig_gap {
-	uint16_t before2, before, after; /* symbols; SIG_NO_CALL: the window's edge */
-	uint8_t bin;			/* of how long it ran: GAP_BIN_MAX at most */
-	uint64_t cnt, self_cnt;		/* samples with it; with it innermost */
+struct sig_place {
+	uint16_t around[SIG_AROUND_CNT];/* symbols, by enum sig_around; SIG_NO_CALL: the
+					   window's edge; of SIG_AT: between two calls */
+	uint16_t what;			/* enum sig_what; of a gap SIG_MAIN only */
+	uint8_t bin;			/* how long the gap took, or a call that blocked */
+	uint64_t cnt, self_cnt;		/* calls or samples with it; with it innermost */
+	uint64_t depth_sum;		/* of those, functions further in */
 };
 #define SIG_NO_CALL UINT16_MAX
-enum { GAP_BIN_MAX = 31 };
 
 struct sig_fn {				/* sorted by module, build id, name */
 	const char *name;
@@ -81,7 +100,7 @@ struct sig_fn {				/* sorted by module, build id, name */
 	uint64_t self_calls;		/* made by itself */
 	const struct sig_ep *eps;	/* the chosen ones, best first, then the others */
 	uint32_t ep_cnt, all_cnt;	/* chosen; with the others */
-	const struct sig_gap *gaps; uint32_t gap_cnt; /* most samples first */
+	const struct sig_place *places; uint32_t place_cnt; /* most calls and samples first */
 };
 #define SIG_NO_MODULE UINT32_MAX
 

@@ -15,8 +15,8 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "functions/norm.h"
-#include "functions/sig_gaps.h"
 #include "functions/sig_int.h"
+#include "functions/sig_places.h"
 
 struct raw_fn {
 	uint32_t name;		/* in strings */
@@ -46,7 +46,7 @@ struct sig_builder {
 	struct hmap fn_by_name;	/* module << 32 | name, to place plus one */
 	VEC(struct raw_ep) eps;
 	struct hmap ep_by_hash;	/* to place plus one */
-	struct sig_gap_set gaps;
+	struct sig_place_set places;
 	VEC(struct sig_base) bases; /* arrays in the arena */
 	uint64_t window_ns, left_out_cnt;
 };
@@ -69,7 +69,7 @@ void sig_builder_free(struct sig_builder *b)
 	hmap_release(&b->fn_by_name);
 	vec_release(&b->eps);
 	hmap_release(&b->ep_by_hash);
-	sig_gaps_release(&b->gaps);
+	sig_places_release(&b->places);
 	vec_release(&b->bases);
 	free(b);
 }
@@ -165,10 +165,10 @@ void sig_builder_ep(struct sig_builder *b, uint32_t fn, const struct episode *ep
 	*slot = b->eps.cnt;
 }
 
-void sig_builder_gap(struct sig_builder *b, uint32_t fn, const struct sig_gap *gap)
+void sig_builder_place(struct sig_builder *b, uint32_t fn, const struct sig_place *place)
 {
 	BUG_ON(fn >= b->fns.cnt);
-	sig_gaps_add(&b->gaps, fn, gap);
+	sig_places_add(&b->places, fn, place);
 }
 
 void sig_builder_base(struct sig_builder *b, const struct sig_base *base)
@@ -219,11 +219,11 @@ static void fn_into(struct sig_builder *b, const struct sigs *s, struct sig_fn f
 		if (episode_into(&ep, map))
 			sig_builder_ep(b, to, &ep, fn.eps[i].support, fn.eps[i].serial);
 	}
-	for (uint32_t i = 0; i < fn.gap_cnt; i++) {
-		struct sig_gap gap = fn.gaps[i];
+	for (uint32_t i = 0; i < fn.place_cnt; i++) {
+		struct sig_place place = fn.places[i];
 
-		if (sig_gap_into(&gap, map))
-			sig_gaps_add(&b->gaps, to, &gap);
+		if (sig_place_into(&place, map))
+			sig_places_add(&b->places, to, &place);
 	}
 }
 
@@ -379,7 +379,7 @@ static void finish_fns(struct sig_builder *b, struct sigs *s, struct arena *aren
 	}
 	VEC_FOREACH(&b->eps, ep)
 		ep->fn = map[ep->fn];
-	sig_gaps_renumber(&b->gaps, map);
+	sig_places_renumber(&b->places, map);
 	free(order);
 	free(map);
 }
@@ -470,7 +470,7 @@ struct sigs *sig_builder_finish(struct sig_builder *b, struct arena *arena)
 	finish_modules(b, s, arena);
 	finish_fns(b, s, arena);
 	finish_eps(b, s, map, arena);
-	s->left_out_cnt += sig_gaps_finish(&b->gaps, map, s, arena);
+	s->left_out_cnt += sig_places_finish(&b->places, map, s, arena);
 	sig_bases_finish(s, b->bases.items, b->bases.cnt, map, arena);
 	sig_derive(s, arena);
 	free(map);

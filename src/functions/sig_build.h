@@ -30,7 +30,7 @@ uint32_t sig_builder_fn(struct sig_builder *b, const struct sig_fn *fn);
 void sig_builder_ep(struct sig_builder *b, uint32_t fn, const struct episode *ep,
 		    uint64_t support, uint64_t serial);
 
-void sig_builder_gap(struct sig_builder *b, uint32_t fn, const struct sig_gap *gap);
+void sig_builder_place(struct sig_builder *b, uint32_t fn, const struct sig_place *place);
 
 /* Of two with the same key the one learnt from more units stays. */
 void sig_builder_base(struct sig_builder *b, const struct sig_base *base);

@@ -24,7 +24,7 @@ struct reader {
 	struct sig_builder *b;
 	struct buf name;
 	uint64_t version;
-	uint32_t call_cnt, module_cnt, fn_cnt, base_cnt, ep_cnt, gap_cnt;
+	uint32_t call_cnt, module_cnt, fn_cnt, base_cnt, ep_cnt, place_cnt;
 	uint64_t invocations;	/* of the function above */
 	uint32_t fn;
 	struct sig_base base;	/* being read; unit_cnt 0: none is */
@@ -219,7 +219,7 @@ static int read_fn(struct reader *r)
 	r->invocations = fn.invocations;
 	r->fn_cnt++;
 	r->ep_cnt = 0;
-	r->gap_cnt = 0;
+	r->place_cnt = 0;
 	return 0;
 }
 
@@ -245,7 +245,7 @@ static int read_ep(struct reader *r)
 	return 0;
 }
 
-static bool gap_symbol(struct reader *r, uint16_t *ret)
+static bool place_symbol(struct reader *r, uint16_t *ret)
 {
 	*ret = SIG_NO_CALL;
 	if (r->end - r->at >= 1 && *r->at == '-' && (r->end - r->at == 1 || r->at[1] == ' ')) {
@@ -255,24 +255,29 @@ static bool gap_symbol(struct reader *r, uint16_t *ret)
 	return symbol(r, ret);
 }
 
-static int read_gap(struct reader *r)
+static int read_place(struct reader *r)
 {
-	struct sig_gap gap = {0};
-	uint64_t bin;
+	struct sig_place p = {.what = 0};
+	uint64_t what, bin;
 
 	if (r->version < 2)
 		return bad(r, "not understood");
-	if (r->fn_cnt == 0 || r->base_cnt || r->gap_cnt >= SIG_GAPS_MAX)
-		return bad(r, r->gap_cnt ? "too many gaps" : "a gap of no function");
-	if (!number(r, 10, &bin) || bin > GAP_BIN_MAX || !number(r, 10, &gap.cnt) ||
-	    !number(r, 10, &gap.self_cnt) || gap.cnt == 0 || gap.self_cnt > gap.cnt)
-		return bad(r, "a gap's numbers");
-	gap.bin = (uint8_t)bin;
-	if (!gap_symbol(r, &gap.before2) || !gap_symbol(r, &gap.before) ||
-	    !gap_symbol(r, &gap.after) || r->at != r->end)
-		return bad(r, "a gap's calls");
-	sig_builder_gap(r->b, r->fn, &gap);
-	r->gap_cnt++;
+	if (r->fn_cnt == 0 || r->base_cnt || r->place_cnt >= SIG_PLACES_MAX)
+		return bad(r, r->place_cnt ? "too many places" : "a place of no function");
+	if (!number(r, 10, &what) || what > SIG_WHAT_MAX || !number(r, 10, &bin) ||
+	    bin > SIG_BIN_MAX || !number(r, 10, &p.cnt) ||
+	    !number(r, 10, &p.self_cnt) || !number(r, 10, &p.depth_sum) || p.cnt == 0 ||
+	    p.self_cnt > p.cnt)
+		return bad(r, "a place's numbers");
+	p.what = (uint16_t)what;
+	p.bin = (uint8_t)bin;
+	for (unsigned i = 0; i < SIG_AROUND_CNT; i++)
+		if (!place_symbol(r, &p.around[i]))
+			return bad(r, "a place's calls");
+	if (r->at != r->end)
+		return bad(r, "a place's calls");
+	sig_builder_place(r->b, r->fn, &p);
+	r->place_cnt++;
 	return 0;
 }
 
@@ -347,7 +352,7 @@ static int read_line(struct reader *r)
 {
 	static const struct { const char *word; int (*read)(struct reader *); } kinds[] = {
 		{"window ", read_window}, {"call ", read_call}, {"module ", read_module},
-		{"fn ", read_fn}, {"ep ", read_ep}, {"gap ", read_gap}, {"base ", read_base},
+		{"fn ", read_fn}, {"ep ", read_ep}, {"at ", read_place}, {"base ", read_base},
 		{"dim ", read_dim}, {"end ", read_end}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

@@ -11,7 +11,7 @@
  *	module BUILD-ID|- NAME			from 0
  *	fn MODULE|- BEGIN END INVOCATIONS CALLS SELF-CALLS NAME
  *	ep SUPPORT SERIAL SYMBOL...		of the function above
- *	gap BIN SAMPLES SELF-SAMPLES BEFORE2|- BEFORE|- AFTER|-
+ *	at WHAT BIN TIMES SELF-TIMES DEPTHS SYMBOL|- ...
  *						the same, after its episodes; since 2
  *	base UNITS SYMBOL...
  *	dim SYMBOL COUNT-MID COUNT-DEV NS-MID NS-DEV	of the baseline above
@@ -57,13 +57,12 @@ static void put_symbol(struct buf *out, uint16_t sym)
 		buf_printf(out, " %u", sym);
 }
 
-static void put_gap(struct buf *out, const struct sig_gap *gap)
+static void put_place(struct buf *out, const struct sig_place *p)
 {
-	buf_printf(out, "gap %u %llu %llu", gap->bin, (unsigned long long)gap->cnt,
-		   (unsigned long long)gap->self_cnt);
-	put_symbol(out, gap->before2);
-	put_symbol(out, gap->before);
-	put_symbol(out, gap->after);
+	buf_printf(out, "at %u %u %llu %llu %llu", p->what, p->bin, (unsigned long long)p->cnt,
+		   (unsigned long long)p->self_cnt, (unsigned long long)p->depth_sum);
+	for (unsigned i = 0; i < SIG_AROUND_CNT; i++)
+		put_symbol(out, p->around[i]);
 	buf_addch(out, '\n');
 }
 
@@ -87,9 +86,9 @@ static uint64_t put_fn(struct buf *out, const struct sigs *s, const struct sig_f
 			buf_printf(out, " %u", ep->syms[k]);
 		buf_addch(out, '\n');
 	}
-	for (uint32_t i = 0; i < fn->gap_cnt; i++)
-		put_gap(out, &fn->gaps[i]);
-	return 1 + fn->all_cnt + fn->gap_cnt;
+	for (uint32_t i = 0; i < fn->place_cnt; i++)
+		put_place(out, &fn->places[i]);
+	return 1 + fn->all_cnt + fn->place_cnt;
 }
 
 static uint64_t put_base(struct buf *out, const struct sig_base *base)

@@ -10,11 +10,11 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "functions/automaton.h"
-#include "functions/gap_vote.h"
-#include "functions/gaps.h"
 #include "functions/hangs.h"
 #include "functions/learn.h"
 #include "functions/norm.h"
+#include "functions/place_vote.h"
+#include "functions/places.h"
 #include "model/calls.h"
 
 /* An episode that all functions have still tells which functions there are. */
@@ -48,9 +48,10 @@ struct poll {
 	const uint16_t *nr_of;	/* by symbol of the signatures */
 	uint8_t *left_out;	/* by nr: noise, and what no episode has */
 	struct norm norm;
-	struct gap_index gaps;
+	struct place_index places;
+	struct thread_calls thread; /* of the unit */
 	double usual_gap_ns;	/* of normal units */
-	struct gap_place place;	/* of the gap after the call that was looked at last */
+	double home_ns;		/* taken for harm, but known as waits for work */
 	VEC(struct match) matches; /* by to */
 	float *best;		/* by function: of the present place; 0 between two */
 	uint32_t *best_ep;
@@ -294,26 +295,62 @@ static void evidence_add(struct votes *v, const struct vote_evidence *e)
 	least->unit_cnt = 1;
 }
 
-/* Lays harm, or usual time where e is NULL, on those that ask() found. */
+/* Lays harm, or usual time where e is NULL, on a function. */
+static void count_vote(struct poll *p, uint32_t fn, double ns, double near_ns,
+		       struct vote_evidence *e)
+{
+	struct votes *v = &p->votes[fn];
+
+	if (!e) {
+		v->usual_ns += ns;
+		v->usual_near_ns += near_ns;
+		return;
+	}
+	v->harm_ns += ns;
+	v->near_ns += near_ns;
+	v->place_ns += e->episode == NO_IDX ? ns : 0;
+	v->self_ns += ns * self_share(&p->sigs->fns[fn]);
+	e->harm_ns = ns;
+	evidence_add(v, e);
+}
+
+/* On those that ask() found. */
 static void count_votes(struct poll *p, float most, double ns, struct vote_evidence *e)
 {
 	VEC_FOREACH(&p->hit, fn) {
-		struct votes *v = &p->votes[*fn];
 		double part = ns * (double)(p->best[*fn] / most);
 
-		if (e) {
-			v->harm_ns += part;
-			v->gap_ns += e->episode == NO_IDX ? part : 0;
-			v->self_ns += part * self_share(&p->sigs->fns[*fn]);
-			e->harm_ns = part;
-			if (e->episode != NO_IDX)
-				e->episode = p->best_ep[*fn];
-			evidence_add(v, e);
-		} else {
-			v->usual_ns += part;
-		}
+		if (e)
+			e->episode = p->best_ep[*fn];
+		count_vote(p, *fn, part, part, e);
 		p->best[*fn] = 0;
 	}
+}
+
+/* On those that are known at the place; false: nobody is. */
+static bool count_place(struct poll *p, const struct sig_place *place, double ns,
+			const struct vote_evidence *e)
+{
+	struct place_answer a = place_ask(&p->places, place);
+	const struct place_voter *voters = &p->places.voters.items[a.first];
+	struct vote_evidence at = {0};
+
+	if (e) {
+		at = *e;
+		at.episode = NO_IDX;
+		at.before = place->around[SIG_BEFORE];
+		at.after = place->around[SIG_AFTER];
+	}
+	for (uint32_t i = 0; i < a.cnt; i++)
+		count_vote(p, voters[i].fn, ns * (double)voters[i].share,
+			   ns * (double)voters[i].near, e ? &at : NULL);
+	p->home_ns += e && a.home ? ns : 0;
+	return a.cnt > 0 || a.home;
+}
+
+static bool is_noise(const struct poll *p, uint32_t call)
+{
+	return p->b->p->dims.noise[p->b->p->m->calls->calls[call].nr];
 }
 
 /* Calls of a symbol: [ret_from, ret_to) from the unit's first. */
@@ -329,7 +366,11 @@ static bool told_by_stack(const struct poll *p, const struct call *c)
 	return p->b->p->fns && c->stack != NO_IDX;
 }
 
-/* The harm of a symbol's calls that no stack tells; the call and the kind of most of it. */
+/*
+ * Lays the harm of a symbol's calls that no stack tells on the functions known
+ * at their places.  Returns what nobody knows of, with the call and the kind of
+ * most of it.
+ */
 static double symbol_harm(struct poll *p, const struct unit *u, const struct vectors *v,
 			  const struct judged *r, size_t s, struct vote_evidence *ret_e)
 {
@@ -340,8 +381,14 @@ static double symbol_harm(struct poll *p, const struct unit *u, const struct vec
 	sym_calls(p, u, s, &from, &to);
 	for (uint32_t i = from; i < to; i++) {
 		struct share share = blame_call(p->b, u, r, v, i);
+		struct vote_evidence e = {.nr = calls[i].nr, .kind = share.kind, .cnt = 1,
+					  .last_unit = ret_e->last_unit};
+		struct sig_place place;
 
-		if (told_by_stack(p, &calls[i]) || share.ns <= 0)
+		if (told_by_stack(p, &calls[i]) || share.ns <= 0 || is_noise(p, u->first + i))
+			continue;
+		place = call_place(&p->thread, u->first + i);
+		if (count_place(p, &place, share.ns, &e))
 			continue;
 		ns += share.ns;
 		ret_e->cnt++;
@@ -354,62 +401,43 @@ static double symbol_harm(struct poll *p, const struct unit *u, const struct vec
 	return ns;
 }
 
-/* ---- time between calls */
-
-/* So far back or ahead the next call that is no noise is looked for. */
-enum { NOISE_RUN_MAX = 64 };
-
-static bool is_noise(const struct poll *p, const struct call *c)
+/* The same of the usual time; of all of it, ret_all_ns. */
+static double symbol_usual(struct poll *p, const struct unit *u, size_t s, double *ret_all_ns)
 {
-	return p->b->p->dims.noise[c->nr];
+	const struct call *calls = p->b->p->m->calls->calls + u->first;
+	double ns = 0;
+	uint32_t from, to;
+
+	sym_calls(p, u, s, &from, &to);
+	for (uint32_t i = from; i < to; i++) {
+		struct sig_place place;
+
+		*ret_all_ns += (double)calls[i].dur_ns;
+		if (is_noise(p, u->first + i))
+			continue;
+		place = call_place(&p->thread, u->first + i);
+		if (!count_place(p, &place, (double)calls[i].dur_ns, NULL))
+			ns += (double)calls[i].dur_ns;
+	}
+	return ns;
 }
 
-static void place_call(struct poll *p, const struct call *c)
+/* A gap too short for a clock to hit is of who makes the calls around it. */
+static bool count_gap(struct poll *p, uint32_t call, double gap_ns, double ns,
+		      const struct vote_evidence *e)
 {
-	if (is_noise(p, c))
-		return;
-	if (p->place.before != c->nr)
-		p->place.before2 = p->place.before;
-	p->place.before = c->nr;
-}
+	struct sig_place place = gap_place(&p->thread, call, (uint64_t)gap_ns);
 
-/* What the thread did before the call, as place_call would have it. */
-static void place_begin(struct poll *p, uint32_t thread, uint32_t at)
-{
-	const struct model_calls *c = p->b->p->m->calls;
-	uint32_t first = c->runs[thread].first;
-	uint32_t from = at - first > NOISE_RUN_MAX ? at - NOISE_RUN_MAX : first;
-
-	p->place = (struct gap_place){SYM_NONE, SYM_NONE, SYM_NONE, 0};
-	for (uint32_t i = from; i < at; i++)
-		place_call(p, &c->calls[i]);
-}
-
-static uint16_t next_nr(const struct poll *p, uint32_t at)
-{
-	const struct model_calls *c = p->b->p->m->calls;
-	const struct call_run *run = &c->runs[c->calls[at].thread];
-	uint32_t end = run->first + run->cnt;
-
-	for (uint32_t i = at + 1; i < end && i - at < NOISE_RUN_MAX; i++)
-		if (!is_noise(p, &c->calls[i]))
-			return c->calls[i].nr;
-	return SYM_NONE;
-}
-
-/* Asks for the gap after a call, until which place_call was told all; 0: nobody knows. */
-static float gap_hear(struct poll *p, uint16_t after, double gap_ns)
-{
-	const struct gap_voter *voters;
-	uint32_t cnt;
-
-	p->place.after = after;
-	p->place.bin = gap_bin((uint64_t)gap_ns);
-	cnt = gap_ask(&p->gaps, &p->place, &voters);
-	vec_clear(&p->hit);
-	for (uint32_t i = 0; i < cnt; i++)
-		hear(p, &(struct voter){voters[i].fn, voters[i].weight, NO_IDX});
-	return cnt ? voters[0].weight : 0;
+	if (count_place(p, &place, ns, e))
+		return true;
+	for (uint32_t i = call; i < call + 2; i++) {
+		if (is_noise(p, i))
+			continue;
+		place = call_place(&p->thread, i);
+		if (place_ask(&p->places, &place).cnt)
+			return count_place(p, &place, ns, e);
+	}
+	return false;
 }
 
 /*
@@ -417,7 +445,7 @@ static float gap_hear(struct poll *p, uint16_t after, double gap_ns)
  * harm: how much of it is harm, 0 for usual time.  Returns what nobody knows of.
  */
 static double gaps_count(struct poll *p, const struct unit *u, size_t s, double harm,
-			 const struct vote_evidence *like)
+			 const struct vote_evidence *e)
 {
 	const struct model_calls *c = p->b->p->m->calls;
 	const struct call *calls = c->calls + u->first;
@@ -428,19 +456,12 @@ static double gaps_count(struct poll *p, const struct unit *u, size_t s, double 
 	for (uint32_t i = from; i < to; i++) {
 		bool has_next = u->first + i + 1 < run_end;
 		double ns = has_next ? (double)own_gap_ns(&calls[i], &calls[i + 1]) : 0;
-		struct vote_evidence e = *like;
-		float most;
 
-		place_call(p, &calls[i]);
 		if (ns <= 0)
 			continue;
 		p->usual_gap_ns += harm > 0 ? 0 : ns;
-		most = gap_hear(p, next_nr(p, u->first + i), ns);
-		e.before = p->place.before;
-		e.after = p->place.after;
-		if (most > 0)
-			count_votes(p, most, harm > 0 ? harm * ns : ns, harm > 0 ? &e : NULL);
-		else
+		if (!count_gap(p, u->first + i, ns, harm > 0 ? harm * ns : ns,
+			       harm > 0 ? e : NULL))
 			unknown_ns += ns;
 	}
 	return unknown_ns;
@@ -458,12 +479,11 @@ static void poll_bad(struct poll *p, const struct unit *u, const struct vectors 
 		if (r->devs[k].kind == DEV_OWN)
 			own_ns += r->devs[k].harm_ns * r->weight;
 	own_ns /= (double)v->at[DIM_OWN].ns + 1;
-	place_begin(p, last->thread, u->first);
 	for (size_t s = 0; s < p->norm.cnt; s++) {
 		struct vote_evidence e = {.nr = p->norm.syms[s], .last_unit = unit};
 		double ns = symbol_harm(p, u, v, r, s, &e);
 		struct vote_evidence gap = {.nr = NR_OWN, .kind = DEV_OWN, .cnt = 1,
-					    .last_unit = unit, .episode = NO_IDX};
+					    .last_unit = unit};
 		double gap_ns = own_ns > 0 ? gaps_count(p, u, s, own_ns, &gap) : 0;
 		uint32_t at = (uint32_t)s, next = (uint32_t)(s + 1 < p->norm.cnt ? s + 1 : s);
 
@@ -477,34 +497,26 @@ static void poll_bad(struct poll *p, const struct unit *u, const struct vectors 
 				most = ask_pending(p, u, s, most);
 			count_votes(p, most, ns, &e);
 		}
-		if (gap_ns > 0) {
-			gap.episode = 0;
+		if (gap_ns > 0)
 			count_votes(p, ask(p, at, next, begin), own_ns * gap_ns, &gap);
-		}
 	}
 }
 
 static double poll_normal(struct poll *p, const struct unit *u)
 {
-	const struct call *calls = p->b->p->m->calls->calls + u->first;
 	double all_ns = 0;
 	size_t begin = 0;
 
-	place_begin(p, calls->thread, u->first);
 	for (size_t s = 0; s < p->norm.cnt; s++) {
-		uint32_t from, to;
-		double ns = 0;
+		double ns;
 
 		while (begin < p->matches.cnt && p->matches.items[begin].to < s)
 			begin++;
-		sym_calls(p, u, s, &from, &to);
 		if (!p->b->p->fns)
-			gaps_count(p, u, s, 0, &(struct vote_evidence){0});
+			gaps_count(p, u, s, 0, NULL);
 		if (s < u->at_home) /* the wait for work */
 			continue;
-		for (uint32_t i = from; i < to; i++)
-			ns += (double)calls[i].dur_ns;
-		all_ns += ns;
+		ns = symbol_usual(p, u, s, &all_ns);
 		if (ns > 0)
 			count_votes(p, ask(p, (uint32_t)s, (uint32_t)s, begin), ns, NULL);
 	}
@@ -527,6 +539,7 @@ static double poll_units(struct poll *p)
 		if (!r->reasons && i % step)
 			continue;
 		unit_match(p, u);
+		thread_calls_make(&p->thread, p->b->p, p->b->p->m->calls->calls[u->first].thread);
 		if (r->reasons)
 			poll_bad(p, u, v, r);
 		else
@@ -541,21 +554,18 @@ static double poll_units(struct poll *p)
 static void poll_spin(struct poll *p, const struct spin *spin)
 {
 	const struct call_run *run = &p->b->p->m->calls->runs[spin->thread];
-	struct vote_evidence e = {.nr = NR_OWN, .kind = DEV_SPINS, .cnt = 1, .episode = NO_IDX,
-				  .after = SYM_NONE};
-	float most;
+	struct vote_evidence e = {.nr = NR_OWN, .kind = DEV_SPINS, .cnt = 1};
+	struct sig_place place;
 
-	if (!run->cnt || p->b->p->fns)
+	if (p->b->p->fns)
 		return;
-	place_begin(p, spin->thread, run->first + run->cnt);
-	most = gap_hear(p, SYM_NONE, (double)(spin->end_ns - spin->begin_ns));
-	e.before = p->place.before;
-	if (most > 0)
-		count_votes(p, most, spin->harm_ns, &e);
+	thread_calls_make(&p->thread, p->b->p, spin->thread);
+	place = gap_place(&p->thread, run->first + run->cnt, spin->end_ns - spin->begin_ns);
+	count_place(p, &place, spin->harm_ns, &e);
 }
 
 struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct arena *arena,
-			double *ret_usual_all_ns)
+			struct vote_sums *ret_sums)
 {
 	struct poll p = {.b = b, .sigs = sigs};
 	uint32_t name_cnt;
@@ -568,11 +578,13 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	voters_index(&p, arena);
 	left_out_find(&p, arena);
 	p.automaton = automaton_new(p.looked_for.items, (uint32_t)p.looked_for.cnt, p.nr_of, 0);
-	gap_index_make(&p.gaps, sigs, p.nr_of);
-	*ret_usual_all_ns = poll_units(&p) + p.usual_gap_ns;
+	place_index_make(&p.places, sigs, p.nr_of);
+	ret_sums->usual_ns = poll_units(&p) + p.usual_gap_ns;
 	for (uint32_t i = 0; i < b->hangs->spin_cnt; i++)
 		poll_spin(&p, &b->hangs->spins[i]);
-	gap_index_release(&p.gaps);
+	ret_sums->home_ns = p.home_ns;
+	place_index_release(&p.places);
+	thread_calls_release(&p.thread);
 	automaton_free(p.automaton);
 	norm_release(&p.norm);
 	vec_release(&p.looked_for);

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "functions/sig.h"
+#include "model/model.h"
 #include "report/sig_out.h"
 
 bool sig_wanted(const struct sig_view *v, const char *fn)
@@ -41,15 +42,34 @@ static void put_call(struct json *j, const char *key, const struct sigs *s, uint
 	json_kstr(j, key, sym == SIG_NO_CALL ? NULL : s->call_names[sym]);
 }
 
-static void put_gap(struct json *j, const struct sigs *s, const struct sig_gap *g)
+static void put_place(struct json *j, const struct sigs *s, const struct sig_place *p)
 {
+	static const char *const keys[] = {
+		[SIG_BEFORE3] = "before3", [SIG_BEFORE2] = "before2", [SIG_BEFORE] = "before",
+		[SIG_AT] = "call", [SIG_AFTER] = "after", [SIG_AFTER2] = "after2"};
+	bool gap = p->around[SIG_AT] == SIG_NO_CALL;
+
 	json_obj(j);
-	put_call(j, "before2", s, g->before2);
-	put_call(j, "before", s, g->before);
-	put_call(j, "after", s, g->after);
-	json_ku64(j, "at_least_ns", UINT64_C(1) << 2 * g->bin);
-	json_ku64(j, "samples", g->cnt);
-	json_ku64(j, "self_samples", g->self_cnt);
+	for (unsigned i = 0; i < SIG_AROUND_CNT; i++)
+		put_call(j, keys[i], s, p->around[i]);
+	if (gap) {
+		json_knull(j, "kind");
+		json_knull(j, "repeats");
+		json_knull(j, "blocked");
+		json_knull(j, "waits_for_work");
+	} else {
+		json_kstr(j, "kind", res_kind_name(p->what >> SIG_KIND_SHIFT));
+		json_kbool(j, "repeats", !(p->what & SIG_FIRST));
+		json_kbool(j, "blocked", p->what & SIG_BLOCKED);
+		json_kbool(j, "waits_for_work", p->what & SIG_HOME);
+	}
+	json_kbool(j, "main_thread", p->what & SIG_MAIN);
+	if (gap || p->what & SIG_BLOCKED)
+		json_ku64(j, "at_least_ns", UINT64_C(1) << 2 * p->bin);
+	else
+		json_knull(j, "at_least_ns");
+	json_ku64(j, "times", p->cnt);
+	json_ku64(j, "self_times", p->self_cnt);
 	json_obj_end(j);
 }
 
@@ -79,9 +99,9 @@ static void put_fn(struct json *j, const struct sigs *s, const struct sig_fn *fn
 	for (uint32_t i = 0; i < fn->all_cnt; i++)
 		put_episode(j, s, fn, i);
 	json_arr_end(j);
-	json_karr(j, "gaps");
-	for (uint32_t i = 0; i < fn->gap_cnt; i++)
-		put_gap(j, s, &fn->gaps[i]);
+	json_karr(j, "places");
+	for (uint32_t i = 0; i < fn->place_cnt; i++)
+		put_place(j, s, &fn->places[i]);
 	json_arr_end(j);
 	json_obj_end(j);
 }

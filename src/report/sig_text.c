@@ -18,7 +18,7 @@
 #include "report/table.h"
 
 enum { FNS_SHOWN = 24, EPS_SHOWN = 2, EPS_WANTED = SIG_CHOSEN_MAX, GROUPS_SHOWN = 6,
-       MODULES_SHOWN = 8, NAMES_SHOWN = 6, GAPS_WANTED = 4 };
+       MODULES_SHOWN = 8, NAMES_SHOWN = 6, PLACES_WANTED = 4 };
 
 static const char *module_of(const struct sigs *s, const struct sig_fn *fn)
 {
@@ -43,9 +43,21 @@ static bool is_common(const struct sigs *s, const struct sig_fn *fn)
 	return common;
 }
 
+/* Places between calls where it was seen; only: and on the stack of no call. */
+static uint32_t runs_cnt(const struct sig_fn *fn, bool *ret_only)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < fn->place_cnt; i++)
+		cnt += fn->places[i].around[SIG_AT] == SIG_NO_CALL;
+	*ret_only = cnt == fn->place_cnt;
+	return cnt;
+}
+
 static struct sums sums_of(const struct sigs *s)
 {
 	struct sums sums = {0};
+	bool only;
 
 	for (uint32_t i = 0; i < s->fn_cnt; i++) {
 		const struct sig_fn *fn = &s->fns[i];
@@ -56,8 +68,8 @@ static struct sums sums_of(const struct sigs *s)
 		sums.few += size > 0 && size <= 5;
 		sums.common += is_common(s, fn);
 		sums.once += fn->invocations == 1;
-		sums.runs += fn->gap_cnt > 0;
-		sums.only_runs += fn->gap_cnt > 0 && fn->all_cnt == 0;
+		sums.runs += runs_cnt(fn, &only) > 0;
+		sums.only_runs += runs_cnt(fn, &only) > 0 && only;
 	}
 	return sums;
 }
@@ -173,12 +185,16 @@ static const char *call_word(const struct sigs *s, uint16_t sym)
 	return sym == SIG_NO_CALL ? "-" : s->call_names[sym];
 }
 
-static void gap_words(const struct sigs *s, const struct sig_gap *g, struct buf *out)
+/* "read [futex] write" for a call, "read ... write" for the time between two. */
+static void place_words(const struct sigs *s, const struct sig_place *p, struct buf *out)
 {
-	char samples[FMT_MAX];
+	char times[FMT_MAX];
+	bool gap = p->around[SIG_AT] == SIG_NO_CALL;
 
-	buf_printf(out, "%s%s ... %s (%s samples)", out->len ? "; " : "",
-		   call_word(s, g->before), call_word(s, g->after), fmt_count(samples, g->cnt));
+	buf_printf(out, "%s%s %s%s%s %s (%s times)", out->len ? "; " : "",
+		   call_word(s, p->around[SIG_BEFORE]), gap ? "" : "[",
+		   gap ? "..." : call_word(s, p->around[SIG_AT]), gap ? "" : "]",
+		   call_word(s, p->around[SIG_AFTER]), fmt_count(times, p->cnt));
 }
 
 static void fn_cells(const struct sigs *s, const struct sig_fn *fn, uint32_t eps, struct table *t)
@@ -192,8 +208,8 @@ static void fn_cells(const struct sigs *s, const struct sig_fn *fn, uint32_t eps
 	}
 	if (fn->ep_cnt > eps)
 		buf_printf(&words, "; %u more", fn->ep_cnt - eps);
-	for (uint32_t i = 0; i < fn->gap_cnt && i < (eps == EPS_WANTED ? GAPS_WANTED : 0); i++)
-		gap_words(s, &fn->gaps[i], &words);
+	for (uint32_t i = 0; i < fn->place_cnt && i < (eps == EPS_WANTED ? PLACES_WANTED : 0); i++)
+		place_words(s, &fn->places[i], &words);
 	table_cell(t, "%s", fmt_count(calls, fn->calls));
 	table_cell(t, "%s", fmt_count(times, fn->invocations));
 	table_cell(t, "%u", fn->group == SIG_NO_GROUP ? 0 : s->groups[fn->group].cnt);

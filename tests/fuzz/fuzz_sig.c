@@ -13,6 +13,8 @@
 #include "base/bug.h"
 #include "base/err.h"
 #include "functions/automaton.h"
+#include "functions/norm.h"
+#include "functions/place_vote.h"
 #include "functions/sig.h"
 
 static void same_bytes(const struct sigs *a, const struct sigs *b)
@@ -38,6 +40,27 @@ static void search(const struct sigs *s, const uint8_t *data, size_t size)
 	automaton_free(a);
 }
 
+/* Every place is known at least to those that were seen there, whatever calls are named. */
+static void ask_places(const struct sigs *s, struct arena *arena)
+{
+	struct place_index x;
+	uint16_t *nr_of = ARENA_ARRAY(arena, uint16_t, (size_t)s->call_cnt + 1);
+
+	for (uint32_t i = 0; i < s->call_cnt; i++)
+		nr_of[i] = (uint16_t)(i % 7 == 3 ? SYM_NONE : i);
+	place_index_make(&x, s, nr_of);
+	for (uint32_t i = 0; i < s->fn_cnt; i++)
+		for (uint32_t k = 0; k < s->fns[i].place_cnt; k++) {
+			struct place_answer a = place_ask(&x, &s->fns[i].places[k]);
+
+			for (uint32_t v = a.first; v < a.first + a.cnt; v++)
+				BUG_ON(x.voters.items[v].fn >= s->fn_cnt ||
+				       !(x.voters.items[v].share > 0));
+			BUG_ON(a.cnt > PLACE_VOTERS_MAX || (a.home && a.cnt));
+		}
+	place_index_release(&x);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena arena = {0};
@@ -51,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		same_bytes(s, back);
 		same_bytes(s, sig_merge(s, back, &arena));
 		search(s, data, size);
+		ask_places(s, &arena);
 		sig_check(s, s->modules, s->module_cnt, &arena);
 	}
 	buf_release(&text);

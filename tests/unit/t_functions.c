@@ -616,11 +616,16 @@ static void dialled(struct scene *c, const char *stack)
 
 static const struct sigs *dial_learn(struct scene *c, struct arena *arena)
 {
+	struct sigs *s;
+
 	begin(c);
 	for (unsigned i = 0; i < 200; i++)
 		dialled(c, DIAL);
 	judge_scene(c, arena, NULL);
-	return learn_model(synth_model(c->s), arena, &(struct learn_stats){0});
+	s = learn_model(synth_model(c->s), arena, &(struct learn_stats){0});
+	for (uint32_t i = 0; i < s->fn_cnt; i++) /* a file of the first version has none */
+		s->fns[i].place_cnt = 0;
+	return s;
 }
 
 static const struct functions_result *bare(struct scene *c, const struct sigs *sigs,

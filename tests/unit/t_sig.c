@@ -54,15 +54,16 @@ static struct sigs *random_sigs(uint64_t *state, struct arena *arena)
 			sig_builder_ep(b, place, &ep, 1 + rnd(state, (uint32_t)fn.invocations),
 				       rnd(state, 50));
 		}
-		for (uint32_t k = rnd(state, 4) ? rnd(state, 9) : 2 * SIG_GAPS_MAX; k; k--) {
-			struct sig_gap gap = {
-				rnd(state, 3) ? syms[rnd(state, 5)] : SIG_NO_CALL,
-				syms[rnd(state, 5)],
-				rnd(state, 3) ? syms[rnd(state, 5)] : SIG_NO_CALL,
-				(uint8_t)rnd(state, GAP_BIN_MAX + 1), 5 + rnd(state, 5),
-				rnd(state, 5)};
+		for (uint32_t k = rnd(state, 9) ? rnd(state, 9) : 2 * SIG_PLACES_MAX; k; k--) {
+			struct sig_place at = {
+				.what = (uint16_t)rnd(state, SIG_WHAT_MAX + 1),
+				.bin = (uint8_t)rnd(state, SIG_BIN_MAX + 1),
+				.cnt = 5 + rnd(state, 5), .self_cnt = rnd(state, 5),
+				.depth_sum = rnd(state, 20)};
 
-			sig_builder_gap(b, place, &gap);
+			for (unsigned i = 0; i < SIG_AROUND_CNT; i++)
+				at.around[i] = rnd(state, 3) ? syms[rnd(state, 5)] : SIG_NO_CALL;
+			sig_builder_place(b, place, &at);
 		}
 	}
 	for (uint32_t n = rnd(state, 4); n; n--) {
@@ -103,8 +104,8 @@ TEST(sig_reads_back_what_it_wrote)
 		for (uint32_t i = 0; i < s->fn_cnt; i++) {
 			EQ_U(back->fns[i].ep_cnt, s->fns[i].ep_cnt);
 			EQ_U(back->fns[i].group, s->fns[i].group);
-			EQ_U(back->fns[i].gap_cnt, s->fns[i].gap_cnt);
-			OK(s->fns[i].gap_cnt <= SIG_GAPS_MAX);
+			EQ_U(back->fns[i].place_cnt, s->fns[i].place_cnt);
+			OK(s->fns[i].place_cnt <= SIG_PLACES_MAX);
 		}
 	}
 }
@@ -248,7 +249,7 @@ TEST(sig_derives_what_a_slow_count_derives)
 static const char good[] = "heldup-signatures 2\nwindow 5\ncall read\ncall write\n"
 			   "module 0a0b srv\nmodule - libx.so\n"
 			   "fn 0 10 20 4 9 3 a\\x0ab\nep 4 7 0 1\nep 2 2 1\n"
-			   "gap 5 4 2 - 0 1\ngap 31 3 0 1 0 -\n"
+			   "at 8 5 4 2 3 - - 0 - 1 1\nat 511 31 3 0 6 0 1 0 1 - -\n"
 			   "fn - 0 0 1 1 0 js\nbase 3 0 1\ndim 0 1.5 0 2 0.25\nend 14\n";
 static const char old[] = "heldup-signatures 1\nwindow 5\ncall read\n"
 			  "fn - 0 0 1 1 0 js\nep 1 1 0\nend 5\n";
@@ -272,11 +273,15 @@ TEST(sig_read_understands)
 	EQ_U(sig_find(s, "srv", "a\nb"), 0);
 	EQ_U(sig_find(s, NULL, "js"), 1);
 	EQ_U(sig_find(s, "srv", "js"), UINT32_MAX);
-	EQ_U(s->fns[0].gap_cnt, 2);
-	EQ_U(s->fns[0].gaps[0].cnt, 4);
-	EQ_U(s->fns[0].gaps[0].before2, SIG_NO_CALL);
-	EQ_U(s->fns[0].gaps[1].after, SIG_NO_CALL);
-	EQ_U(s->fns[1].gap_cnt, 0);
+	EQ_U(s->fns[0].place_cnt, 2);
+	EQ_U(s->fns[0].places[0].cnt, 4);
+	EQ_U(s->fns[0].places[0].bin, 5);
+	EQ_U(s->fns[0].places[0].depth_sum, 3);
+	EQ_U(s->fns[0].places[0].around[SIG_AT], SIG_NO_CALL);
+	EQ_U(s->fns[0].places[0].around[SIG_AFTER], 1);
+	EQ_U(s->fns[0].places[1].what, SIG_WHAT_MAX);
+	EQ_U(s->fns[0].places[1].around[SIG_AT], 1);
+	EQ_U(s->fns[1].place_cnt, 0);
 }
 
 TEST(sig_reads_its_first_version)
@@ -287,7 +292,7 @@ TEST(sig_reads_its_first_version)
 
 	EQ_I(sig_read(old, sizeof(old) - 1, &arena, &s, &err), 0);
 	EQ_U(s->fns[0].all_cnt, 1);
-	EQ_U(s->fns[0].gap_cnt, 0);
+	EQ_U(s->fns[0].place_cnt, 0);
 	HAS(text_of(s, &arena), "heldup-signatures 2\n");
 }
 
@@ -315,13 +320,14 @@ TEST(sig_read_refuses)
 		{"ep 4 7 0 1", "ep 4 7 0 2", "calls"},
 		{"ep 4 7 0 1", "ep 4 7 0 1 0 1 0 1 0 1 0", "calls"},
 		{"ep 4 7 0 1", "ep 4 7", "without calls"},
-		{"gap 5 4 2", "gap 32 4 2", "a gap's numbers"},
-		{"gap 5 4 2", "gap 5 4 5", "a gap's numbers"},
-		{"gap 5 4 2", "gap 5 0 0", "a gap's numbers"},
-		{"- 0 1\n", "- 0 2\n", "a gap's calls"},
-		{"- 0 1\n", "- 0\n", "a gap's calls"},
-		{"- 0 1\n", "-1 0 1\n", "a gap's calls"},
-		{"1 0 -\n", "1 0 - -\n", "a gap's calls"},
+		{"at 8 5 4", "at 512 5 4", "a place's numbers"},
+		{"at 8 5 4", "at 8 32 4", "a place's numbers"},
+		{"at 8 5 4 2", "at 8 5 4 5", "a place's numbers"},
+		{"at 8 5 4 2", "at 8 5 0 0", "a place's numbers"},
+		{"- 1 1\n", "- 1 2\n", "a place's calls"},
+		{"- 1 1\n", "- 1\n", "a place's calls"},
+		{"- 1 1\n", "-1 1\n", "a place's calls"},
+		{"1 - -\n", "1 - - -\n", "a place's calls"},
 		{"fn - 0 0 1 1 0 js", "fn 0 0 0 1 1 0 a\\x0ab", "a function twice"},
 		{"base 3", "base 0", "units"},
 		{"base 3 0 1", "base 3 1 0", "order"},
