@@ -289,7 +289,7 @@ static double fresh_of(const struct hyp_tree *t)
 	const struct evidence *e = &t->nodes.items[0]->e;
 	double now = moments_var(&e->live), usual = moments_var(&e->usual);
 
-	if (t->mode == MODE_SHIFT)
+	if (t->mode != MODE_VARIANCE)
 		return 1;
 	return now > usual && now > 0 ? fmax(0.1, 1 - usual / now) : 0.1;
 }
@@ -301,7 +301,8 @@ static bool switch_on(struct control *c, const struct action *a)
 	struct hyp_node *n = t->nodes.items[a->node];
 	struct hyp_want want = {.tree = a->tree, .node = a->node, .point = a->pick.point,
 				.from = a->edge.from, .to = a->edge.to,
-				.edge_key = a->edge.key, .expected = a->score};
+				.edge_key = a->edge.key, .only = a->only,
+				.expected = a->score};
 	struct forest_decision d = a->why;
 	bool *on = ARENA_ARRAY(&c->round_arena, bool, c->point_size);
 

@@ -23,6 +23,7 @@ static void group_release(struct evidence_group *g)
 {
 	free(g->edges);
 	free(g->edge_times);
+	hist_release(&g->fine);
 	moments_release(&g->moments);
 }
 
@@ -312,6 +313,7 @@ static struct evidence_group *group_of(struct evidence *e, const struct seen *s)
 	if (!g)
 		return NULL;
 	g->hash = s->path.hash;
+	g->bins = s->bins;
 	g->edge_cnt = s->path.step_cnt - 1;
 	g->edges = xcalloc(g->edge_cnt, sizeof(*g->edges));
 	g->edge_times = xcalloc(g->edge_cnt, sizeof(*g->edge_times));
@@ -390,6 +392,7 @@ void evidence_add(struct evidence *e, const struct seen *s)
 	bucket = times_bucket(ns);
 	id_keep(&g->by_bucket[bucket], &s->trace->id, !g->total.buckets[bucket]);
 	times_add(&g->total, had, ns);
+	hist_add(&g->fine, (uint64_t)ns);
 	vec_clear(&e->took);
 	for (uint32_t i = 0; i < g->edge_cnt; i++) {
 		vec_push(&e->took, s->path.steps[i + 1].edge_ns);

@@ -23,6 +23,7 @@
 #include "requests/forest.h"
 #include "requests/graph.h"
 #include "requests/moments.h"
+#include "requests/tails.h"
 
 enum {
 	EVIDENCE_GROUPS_MAX = 2048,  /* of one node; those of the largest hash go */
@@ -67,11 +68,12 @@ struct times {			/* a distribution as it is counted */
 };
 
 struct evidence_group {
-	uint64_t hash;
+	uint64_t hash, bins;	   /* bins as in struct seen */
 	struct forest_edge *edges; /* from, to and owner; edge_cnt */
 	uint32_t edge_cnt;
 	struct moments moments;	   /* column: edge */
 	struct times total;
+	struct hist fine;	   /* of the total too, for ranks */
 	struct times *edge_times;  /* edge_cnt */
 	struct trace_id fastest, slowest;
 	struct trace_id by_bucket[FOREST_BUCKETS]; /* the smallest id of each bucket */

@@ -128,7 +128,7 @@ static void located_add(struct control *c, const struct action *a, uint64_t key)
 			.owner = a->edge.owner,
 			.group = a->why.group,
 			.share_variance = a->why.share_variance,
-			.excess_ns = t->mode == MODE_SHIFT ? a->gain_ns : 0,
+			.excess_ns = t->mode != MODE_VARIANCE ? a->gain_ns : 0,
 		};
 	}
 	located_sum(c, l);

@@ -59,6 +59,7 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 	n->active = true;
 	n->round = c->round;
 	n->edge_key = want->edge_key;
+	n->only = want->only;
 	n->expected = want->expected;
 	n->on = xcalloc(c->point_size, sizeof(*n->on));
 	memcpy(n->on, want->on, c->point_size * sizeof(*n->on));
@@ -81,7 +82,19 @@ static void usual_keep(struct hyp_node *n, uint32_t i, const struct seen *s)
 {
 	n->usual[i] = *s;
 	n->usual_cnt++;
-	evidence_add_usual(&n->e, s);
+	if (!n->only)
+		evidence_add_usual(&n->e, s);
+}
+
+/* Does any of the space's traces take the path that the node is about. */
+static bool only_known(const struct hyp_tree *t, const struct hyp_node *n)
+{
+	const struct hyp_node *root = t->nodes.cnt ? t->nodes.items[0] : n;
+	bool known = false;
+
+	for (uint32_t i = 0; i < t->known_cnt && n->only && !known; i++)
+		known = root->usual[i].path.step_cnt && root->usual[i].path.hash == n->only;
+	return known;
 }
 
 /*
@@ -92,6 +105,7 @@ static void usual_take(struct control *c, struct hyp_tree *t, struct hyp_node *n
 		       struct hyp_node *other)
 {
 	const struct hyp_node *up = n->parent == FOREST_NONE ? NULL : t->nodes.items[n->parent];
+	bool of_path = only_known(t, n);
 
 	n->usual = ARENA_ARRAY(&n->arena, struct seen, t->known_cnt + 1);
 	if (other)
@@ -100,6 +114,7 @@ static void usual_take(struct control *c, struct hyp_tree *t, struct hyp_node *n
 		struct seen s;
 
 		if (!t->known[i].full.path.step_cnt || (up && !up->usual[i].path.step_cnt) ||
+		    (of_path && t->nodes.items[0]->usual[i].path.hash != n->only) ||
 		    !hyp_see(c, t->known[i].full.trace, n->on, &n->arena, &s))
 			continue;
 		usual_keep(other && !path_has(&s.path, n->point) ? other : n, i, &s);
@@ -205,8 +220,14 @@ struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct se
 	return c->trees.items[at];
 }
 
-static void node_count(struct control *c, struct hyp_node *n, const struct seen *s)
+static void node_count(struct control *c, const struct hyp_tree *t, struct hyp_node *n,
+		       const struct seen *s, const struct seen *root)
 {
+	if (n->only && n->only != root->path.hash) {
+		if (root->bins == t->only_bins)
+			evidence_add_usual(&n->e, s);
+		return;
+	}
 	evidence_add(&n->e, s);
 	hyp_keys_add(c, n, s);
 }
@@ -216,7 +237,7 @@ void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 {
 	came[0] = true;
 	if (count)
-		node_count(c, tree->nodes.items[0], root);
+		node_count(c, tree, tree->nodes.items[0], root, root);
 	for (uint32_t i = 1; i + 1 < tree->nodes.cnt; i += 2) {
 		const struct hyp_node *n = tree->nodes.items[i];
 		uint32_t to = i;
@@ -225,12 +246,16 @@ void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 		came[i] = came[i + 1] = came[n->parent];
 		if (!came[i] || (count && !n->active))
 			continue;
+		if (!count && n->only && n->only != root->path.hash) {
+			came[i] = came[i + 1] = false;
+			continue;
+		}
 		came[i] = came[i + 1] = false;
 		if (!hyp_see(c, t, n->on, &c->scratch, &s))
 			continue;
 		to += !path_has(&s.path, n->point);
 		came[to] = true;
 		if (count)
-			node_count(c, tree->nodes.items[to], &s);
+			node_count(c, tree, tree->nodes.items[to], &s, root);
 	}
 }

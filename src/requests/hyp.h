@@ -30,6 +30,11 @@ struct hyp_node {
 	bool *on;		/* by point: what its traces are stripped to; its own */
 	struct evidence e;
 	uint64_t edge_key;	/* of the parent's edge that it is to split; 0: root */
+	/*
+	 * Hash of the path that the root sees, of the requests it is about: all
+	 * others of the type are what is usual.  0: it is about all.
+	 */
+	uint64_t only;
 	double expected;	/* score that edge had */
 	struct seen *usual;	/* the space's traces as stripped; in arena */
 	uint32_t usual_cnt;	/* of them in this node */
@@ -60,6 +65,7 @@ struct hyp_tree {
 	double base_ns;		/* all that is to be explained, once the root told */
 	double weight_ns;	/* by which its requests are slower, all together; 0: no shift */
 	double top_share;	/* of the usual variance, with everything on: the largest edge's */
+	uint64_t only, only_bins; /* MODE_SLOW: path and bins of the group that is looked at */
 	uint8_t mode;		/* enum hyp_mode */
 	struct arena arena;
 };
@@ -72,6 +78,8 @@ enum hyp_mode {
 	 * slow is told by what the other paths do not have.
 	 */
 	MODE_VARIANCE,
+	/* Neither, but the requests of one path take longer than all others: means. */
+	MODE_SLOW,
 };
 
 struct control {
@@ -111,7 +119,7 @@ struct hyp_want {
 	uint32_t point;
 	const bool *on;		/* by point: point and what bounds the focus; always-on ones */
 	struct forest_event from, to; /* focus; from.point FOREST_NONE: the whole path */
-	uint64_t edge_key;
+	uint64_t edge_key, only;
 	double expected;
 };
 
@@ -141,6 +149,7 @@ bool path_has(const struct cpath *p, uint32_t point);
 struct action {
 	uint32_t tree, node;
 	struct edge_class edge;	/* point FOREST_NONE: none */
+	uint64_t only;		/* as a node's */
 	struct pick pick;
 	double score, gain_ns;
 	struct forest_decision why; /* the numbers; its words are filled in when it is taken */

@@ -36,21 +36,18 @@ static double sum_squares(const struct moments *m)
 	return moments_var(m) * (double)moments_cnt(m);
 }
 
-/* Time under which slow_pct of the type's requests are, by the edges of buckets. */
+/* Time under which slow_pct of the type's requests are. */
 static double slow_over(const struct view *v)
 {
 	const struct evidence *e = &v->t->nodes.items[0]->e;
-	uint64_t cnt = 0, below = 0;
+	struct hist all = {0};
+	double over;
 
 	VEC_FOREACH(&e->groups, g)
-		cnt += moments_cnt(&g->moments);
-	for (uint32_t b = 0; b < FOREST_BUCKETS; b++) {
-		VEC_FOREACH(&e->groups, g)
-			below += g->total.buckets[b];
-		if ((double)below * 100 >= (double)cnt * v->c->opts.slow_pct)
-			return 1000 * exp2((b + 1) / 2.0);
-	}
-	return INFINITY;
+		hist_merge(&all, &g->fine);
+	over = all.bucket_cnt ? hist_quantile(&all, 0, v->c->opts.slow_pct / 100) : INFINITY;
+	hist_release(&all);
+	return over;
 }
 
 static bool varies(const struct view *v, const struct evidence_group *g)

@@ -10,6 +10,8 @@
  *			the usual time of an edge beside the path counts too, since
  *			a slow branch becomes critical and all of its edges with it
  *	variance	its covariance with the request's time, less what was usual
+ *	slow	how much longer it takes than in requests of other paths, where those
+ *		of one path are always slow (slow.h); the hypotheses are about these
  *
  * An edge whose score is sure (sequential.h) and large is dealt with: where
  * something can be hidden in it, a hypothesis splits it (search.h); where
@@ -22,6 +24,7 @@
 #include "base/cmp.h"
 #include "requests/hyp.h"
 #include "requests/sequential.h"
+#include "requests/slow.h"
 
 /* An edge of less than this of all that is to be explained is not worth a tracepoint. */
 #define SCORE_MIN 0.15
@@ -41,6 +44,10 @@
 #define RARE_WITHOUT 4
 /* Under so many times the usual variance it is the usual variance. */
 #define VARIANCE_NEW 1.5
+/* A path that is slow as ever is so for one reason if one edge has so much of it. */
+#define SLOW_SHARE 0.5
+/* Slow groups that are looked at in one round, the one that lost most first: each costs a look. */
+#define SLOW_TRIES 8
 /* An edge met less often in the space's traces has no usual time. */
 #define USUAL_MIN 5
 /* 97.5 % of Student's t with 15 degrees of freedom, as the shares' intervals are made. */
@@ -65,6 +72,7 @@ struct weighing {
 	double cnt, alpha;
 	struct suspect *suspects;
 	uint32_t suspect_cnt;
+	const struct evidence_group *slow; /* root in MODE_SLOW: the group that it is about */
 };
 
 static double cv_of(const struct moments *m)
@@ -162,7 +170,7 @@ static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 		return;
 	}
 	if (mean > SCORE_MIN / 4 * moments_mean(&e->live))
-		s->usual_ns = usual_apart(w, k);
+		s->usual_ns = w->n->only ? 0 : usual_apart(w, k);
 	s->gain_ns = mean - on_path * (s->usual_ns > 0 ? s->usual_ns : 0);
 	s->path_ns = s->gain_ns;
 	s->p = on_path > 0 ? sequential_p(s->gain_ns, moments_mean_error(&e->live, i + 1)) : 1;
@@ -206,11 +214,45 @@ static int suspect_cmp(const void *a, const void *b, void *ctx)
 	return 0;
 }
 
+static void suspects_order(struct weighing *w)
+{
+	/* As many looks at once as there are edges. */
+	w->alpha = sequential_alpha(w->c->opts.alpha, w->n->looks) / (w->suspect_cnt + 1);
+	if (w->suspect_cnt > 1)
+		qsort_r(w->suspects, w->suspect_cnt, sizeof(*w->suspects), suspect_cmp, w->n);
+}
+
+/* Of a group that is slow, against the other groups. */
+static void slow_suspects_fill(struct weighing *w)
+{
+	const struct slow_edge *edges = slow_edges(&w->n->e, w->slow, &w->c->round_arena);
+	double mean = moments_mean(&w->slow->moments);
+
+	w->suspects = ARENA_ARRAY(&w->c->round_arena, struct suspect, w->n->e.classes.cnt + 1);
+	w->suspect_cnt = 0;
+	for (uint32_t i = 0; i < w->n->e.classes.cnt; i++) {
+		if (!edges[i].on_path)
+			continue;
+		w->suspects[w->suspect_cnt++] = (struct suspect){
+			.class_idx = i, .usual_ns = edges[i].usual_ns,
+			.gain_ns = edges[i].gain_ns, .path_ns = edges[i].gain_ns,
+			.score = edges[i].gain_ns,
+			.p = sequential_p(edges[i].gain_ns, edges[i].error_ns),
+			.share_time = mean > 0 ? edges[i].mean_ns / mean : 0};
+	}
+	suspects_order(w);
+}
+
 /* All edges of the node, the largest gain first; scores are as gains until base is known. */
 static void suspects_fill(struct weighing *w)
 {
 	struct hyp_node *n = w->n;
 	double mean = moments_mean(&n->e.live);
+
+	if (w->slow) {
+		slow_suspects_fill(w);
+		return;
+	}
 
 	w->suspects = ARENA_ARRAY(&w->c->round_arena, struct suspect, n->e.classes.cnt + 1);
 	w->suspect_cnt = 0;
@@ -226,16 +268,13 @@ static void suspects_fill(struct weighing *w)
 			s->share_time = mean > 0 ?
 				moments_column_mean(&n->e.live, i + 1) / mean : 0;
 		}
-		if (w->t->mode == MODE_SHIFT)
+		if (w->t->mode != MODE_VARIANCE)
 			shift_weigh(w, i, s);
 		else
 			variance_weigh(w, i, s);
 		s->score = w->fraction * s->gain_ns;
 	}
-	/* As many looks at once as there are edges. */
-	w->alpha = sequential_alpha(w->c->opts.alpha, n->looks) / (w->suspect_cnt + 1);
-	if (w->suspect_cnt > 1)
-		qsort_r(w->suspects, w->suspect_cnt, sizeof(*w->suspects), suspect_cmp, n);
+	suspects_order(w);
 }
 
 static struct forest_decision numbers_of(const struct weighing *w, const struct suspect *s,
@@ -248,6 +287,13 @@ static struct forest_decision numbers_of(const struct weighing *w, const struct 
 	d.mean_ns = moments_mean(&w->n->e.live);
 	if (moments_cnt(&w->n->e.usual))
 		d.usual_ns = moments_mean(&w->n->e.usual);
+	if (w->slow) {
+		d.group = w->slow->hash;
+		d.trace_cnt = (uint32_t)moments_cnt(&w->slow->moments);
+		d.cv = cv_of(&w->slow->moments);
+		d.mean_ns = moments_mean(&w->slow->moments);
+		d.usual_ns = slow_others_mean(&w->n->e, w->slow);
+	}
 	if (s) {
 		const struct edge_class *k = &w->n->e.classes.items[s->class_idx];
 
@@ -315,6 +361,7 @@ static void ask(struct weighing *w, const struct suspect *s, struct actions *out
 	a->tree = w->tree;
 	a->node = w->node;
 	a->edge = w->n->e.classes.items[s->class_idx];
+	a->only = w->slow ? w->slow->hash : w->n->only;
 	a->score = s->score;
 	a->gain_ns = s->gain_ns;
 	if (s->score > w->t->top)
@@ -368,6 +415,89 @@ static void wait_for_more(struct weighing *w, const char *what)
 	control_note(w->c, &d, "%s after %.0f requests", what, w->cnt);
 }
 
+/* What of the time by which some take longer than others the largest edge has. */
+static double gain_share(const struct evidence *some, const struct evidence *others)
+{
+	double all = moments_mean(&some->usual) - moments_mean(&others->usual), top = 0;
+
+	for (uint32_t i = 0; i < some->classes.cnt; i++) {
+		uint64_t at;
+		double usual = hmap_get(&others->by_key, some->classes.items[i].key, &at) ?
+				       moments_column_mean(&others->usual, (uint32_t)at + 1) : 0;
+
+		top = fmax(top, moments_column_mean(&some->usual, i + 1) - usual);
+	}
+	return all > 0 ? top / all : 1;
+}
+
+/*
+ * The group took as long in the space's traces, and with everything on these
+ * show that it is not one edge that takes so long: it does more than others.
+ */
+static bool does_more(const struct weighing *w)
+{
+	const struct forest_event none = {FOREST_NONE, 0};
+	struct evidence some = {0}, others = {0};
+	bool more;
+
+	evidence_begin(&some, w->c->points, none, none, FOREST_NONE);
+	evidence_begin(&others, w->c->points, none, none, FOREST_NONE);
+	for (uint32_t i = 0; i < w->t->known_cnt; i++) {
+		const struct seen *s = &w->n->usual[i];
+
+		if (s->path.step_cnt && s->bins == w->slow->bins)
+			evidence_add_usual(s->path.hash == w->slow->hash ? &some : &others,
+					   &w->t->known[i].full);
+	}
+	more = moments_cnt(&some.usual) >= USUAL_MIN && moments_cnt(&others.usual) >= USUAL_MIN &&
+	       moments_mean(&w->slow->moments) <
+		       (1 + SHIFT_MIN) * moments_mean(&some.usual) &&
+	       gain_share(&some, &others) < SLOW_SHARE;
+	evidence_release(&some);
+	evidence_release(&others);
+	return more;
+}
+
+/*
+ * Nothing got slower and nothing varies that could be told: is there a path
+ * whose requests are always slow.  Set once, as the modes are.
+ */
+static bool slow_look(struct weighing *w)
+{
+	struct hmap skip = {0};
+	struct slow_opts o = {w->c->opts.cv_min, w->c->opts.slow_pct, w->c->opts.min_cnt, &skip};
+	struct forest_decision d;
+
+	for (int i = 0; i < SLOW_TRIES; i++) {
+		w->slow = slow_find(&w->n->e, &o);
+		if (!w->slow || !does_more(w))
+			break;
+		hmap_put(&skip, w->slow->hash, 1);
+		w->slow = NULL;
+	}
+	hmap_release(&skip);
+	if (!w->slow)
+		return false;
+	w->t->mode = MODE_SLOW;
+	w->t->only = w->slow->hash;
+	w->t->only_bins = w->slow->bins;
+	suspects_fill(w);
+	w->t->base_ns = base_find(w);
+	d = numbers_of(w, NULL, DECIDE_WAIT);
+	control_note(w->c, &d, "%u requests of one path are always slow (CV %.1f %%): they take "
+			       "%.2f times as long as others", d.trace_cnt, d.cv * 100,
+		     d.usual_ns > 0 ? d.mean_ns / d.usual_ns : 0);
+	return true;
+}
+
+static void slow_set(struct weighing *w)
+{
+	uint64_t at;
+
+	if (w->t->mode == MODE_SLOW && hmap_get(&w->n->e.by_hash, w->t->only, &at))
+		w->slow = &w->n->e.groups.items[at];
+}
+
 static void root_weigh(struct weighing *w)
 {
 	struct forest_decision d;
@@ -375,6 +505,7 @@ static void root_weigh(struct weighing *w)
 	if (w->t->nodes.cnt == 1 && w->n->status != HYP_LOCALISED) {
 		mode_find(w);
 	} else {
+		slow_set(w);
 		suspects_fill(w);
 		w->t->base_ns = fmax(w->t->base_ns, base_find(w));
 	}
@@ -385,6 +516,8 @@ static void root_weigh(struct weighing *w)
 		wait_for_more(w, "it varies, and whether it is slower than usual is not sure");
 		return;
 	}
+	if (slow_look(w))
+		return;
 	d = numbers_of(w, NULL, DECIDE_CALM);
 	w->n->status = HYP_CALM;
 	if (d.cv > w->c->opts.cv_min && left_cv(w) <= w->c->opts.cv_min)

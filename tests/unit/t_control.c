@@ -444,6 +444,95 @@ TEST(control_leaves_what_given_keys_explain)
 	made_release(&m);
 }
 
+/*
+ * Each 25th request goes another way, with two calls at once; all it does there
+ * takes as long each time, either in one place or in many.
+ */
+static const struct trace *detour(struct made *m, uint64_t id, int64_t slow_us, int64_t each_us)
+{
+	struct plan none = {NULL, 1};
+	uint64_t x = 3 + 2 * CALLS;
+	int64_t at;
+
+	(void)chain(m, id, &none);
+	if (id % 25)
+		return &m->trace;
+	at = m->spans.items[0].end_ns / 1000;
+	made_span(m, x, 1, "s/x", at * 1000, 0);
+	made_span(m, x + 1, 1, "s/y", at * 1000, (at + 20) * 1000);
+	for (int i = 0; i < 6; i++) {
+		char name[8] = "s/x?";
+		int64_t took = (i == 3 ? slow_us : each_us) + (int64_t)(draw(id, (uint64_t)i) % 3);
+
+		name[3] = (char)('0' + i);
+		made_span(m, x + 2 + (uint64_t)i, x, name, (at + 5) * 1000, (at + 5 + took) * 1000);
+		at += 5 + took;
+	}
+	m->spans.items[x - 2].end_ns = (at + 5) * 1000;
+	m->spans.items[0].end_ns = (at + 10) * 1000;
+	made_trace(m);
+	m->trace.id = (struct trace_id){0, id};
+	return &m->trace;
+}
+
+static void detour_round(struct made *m, struct control *c, uint64_t id, const int64_t *us,
+			 struct control_round *ret)
+{
+	bool on[64] = {0};
+
+	OK(m->points.items.cnt < 64);
+	for (uint32_t i = 0; i < m->points.items.cnt; i++)
+		on[i] = control_wants(c, i);
+	for (uint64_t i = 0; i < 200; i++) {
+		struct arena a = {0};
+		struct trace seen;
+
+		trace_strip(detour(m, id + i, us[0], us[1]), on, &m->points, &m->strings, &a,
+			    &seen);
+		control_add(c, &seen);
+		arena_release(&a);
+	}
+	control_decide(c, ret);
+}
+
+TEST(control_searches_what_is_slow_and_hardly_varies)
+{
+	/* Of the slow path's fourth call, and of each of its others; as it was learnt, and now. */
+	static const struct {
+		int64_t learnt[2], now[2];
+		bool found;
+	} table[] = {
+		{{300, 5}, {300, 5}, true},	/* slow as ever, in one place */
+		{{55, 55}, {55, 55}, false},	/* it does more than others */
+		{{5, 1}, {5, 1}, false},	/* hardly slower than others */
+		{{5, 5}, {300, 5}, true},
+	};
+	struct made m = {0};
+
+	for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++) {
+		struct space *s = space_new(&m.points, &m.strings);
+		struct control_counts cnt;
+		struct control_round r;
+		struct control *c;
+
+		ROW(row);
+		for (uint64_t id = 1; id <= 125; id++)
+			space_add(s, detour(&m, id, table[row].learnt[0], table[row].learnt[1]));
+		c = control_new(s, NULL, &m.points, &m.strings);
+		for (uint64_t i = 0; i < 20; i++)
+			detour_round(&m, c, 1000 + 200 * i, table[row].now, &r);
+		EQ_U(r.located_cnt, table[row].found);
+		control_counts(c, &cnt);
+		EQ_I(cnt.ever_cnt > 0, table[row].found);
+		OK(cnt.ever_cnt <= 3);
+		if (r.located_cnt)
+			EQ_U(r.located[0].owner, point(&m, "x3"));
+		control_free(c);
+		space_free(s);
+	}
+	made_release(&m);
+}
+
 /* Requests of another type, that vary as they always did. */
 static const struct trace *other(struct made *m, uint64_t id)
 {
