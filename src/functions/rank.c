@@ -224,6 +224,12 @@ static double usual_weight(const struct folder *f)
 	return harm > each ? each / harm : 1;
 }
 
+/* The usual time that speaks for a function: w of its own calls', all of what it called. */
+static double excuse(const struct folder *f, const struct sums *s)
+{
+	return part(usual_weight(f) * s->p_self + (s->p - s->p_self), f->b->usual_ns);
+}
+
 /* Where the requests' time is known it says where time goes, for its part of all. */
 static double held_cost(const struct folder *f, const struct held_fn *held, double all,
 			double cost)
@@ -277,7 +283,7 @@ static void report_make(const struct folder *f, const struct sums *s, struct fn_
 	to->usual_share = p < 1 ? p : 1;
 	to->self = rounded(part(s->e_self, harm));
 	to->score = rounded(sure * rank_score(part(s->e_weighted, harm), to->harm_share,
-					      usual_weight(f) * p) +
+					      excuse(f, s)) +
 			    (1 - sure) * COST_WEIGHT * cost);
 	to->evidence_cnt = s->ev_cnt;
 	memcpy(to->evidence, s->ev, sizeof(to->evidence));
@@ -433,6 +439,7 @@ static void vote_fold(const struct folder *f, struct sums *to, const struct vote
 	to->e_weighted += v->near_ns;
 	to->e_self += v->self_ns;
 	to->p += v->usual_ns * usual_scale;
+	to->p_self += v->usual_ns * usual_scale; /* whose calls they were is not known */
 	to->p_weighted += v->usual_near_ns * usual_scale;
 	for (uint32_t i = 0; i < v->ev_cnt; i++) {
 		struct fn_evidence *e = ev_get(to, v->ev[i].nr, v->ev[i].kind);

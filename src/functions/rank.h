@@ -10,10 +10,12 @@
  * of all usual time, both 0 to 1.  Ochiai's coefficient is e / sqrt(e + w p),
  * where w is the usual time of a unit against the harm of an abnormal one, at
  * most 1: what takes a thousand times as long as usual is not excused by what
- * it usually takes.  It is what stays best when several functions are guilty at
- * once (formulas that are optimal for one, as Op2, drop the second), and does
- * not fall to 0 for a function that also does healthy work, as the difference
- * that PASD ranks by does.
+ * it usually takes.  That holds for a function's own calls; usual time of what
+ * it called counts in full, since it tells the one who called the slow one from
+ * those who call everything.  Ochiai's is what stays best when several functions
+ * are guilty at once (formulas that are optimal for one, as Op2, drop the
+ * second), and does not fall to 0 for a function that also does healthy work, as
+ * the difference that PASD ranks by does.
  *
  * Callers count too, since the guilty one is often not the one that makes the
  * call: each step outwards weighs CALLER_WEIGHT of the step before, so main

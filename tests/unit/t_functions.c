@@ -168,6 +168,26 @@ TEST(functions_slow_calls_are_the_callers)
 	synth_free(c.s);
 }
 
+/* By the step alone it would be 0.7 of the one inside it: all usual work speaks for it as well. */
+TEST(functions_who_calls_everything_is_guilty_of_less)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	for (unsigned i = 0; i < 200; i++) {
+		request(&c, 200, 0);
+		if (i % 20 == 7)
+			call(&c, NR_FSYNC, 80, "fsync@libc.so.6;save;keep;serve;loop;main");
+	}
+	r = judge_scene(&c, &arena, NULL);
+	EQ_S(r->fns[0].name, "save");
+	NEAR(fn_named(r, "keep")->score, 0.7 * r->fns[0].score, 0.01);
+	OK(fn_named(r, "serve")->score < 0.6 * fn_named(r, "keep")->score);
+	synth_free(c.s);
+}
+
 /* Whatever lies between, a library's own function is one step from the one it was entered by. */
 TEST(functions_a_library_is_one_step_deep)
 {
