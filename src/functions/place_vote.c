@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 #include "functions/norm.h"
-#include "functions/rank.h"
 #include "functions/sig_places.h"
 
 /* Fewer samples of a gap are chance: gaps that agree in less are asked. */
@@ -159,7 +158,7 @@ static void specific_make(struct place_index *x, const struct hmap *whole)
 static void place_put(struct place_index *x, uint32_t fn, struct sig_place p,
 		      const uint16_t *nr_of, struct hmap *whole)
 {
-	double near = (double)p.cnt * pow(CALLER_WEIGHT, (double)p.depth_sum / (double)p.cnt);
+	double near = (double)p.near_sum / SIG_NEAR_ONE;
 	bool gap = is_gap(&p);
 	const uint16_t *levels = gap ? gap_levels : call_levels;
 
@@ -290,6 +289,7 @@ static void gap_sum(struct place_index *x, size_t first, uint8_t bin)
 	for (size_t i = first; i < end; i++) {
 		struct place_voter v = take_sum(x, x->entries.items[i].fn, all);
 
+		v.near *= (float)x->specific[v.fn];
 		v.share *= (float)x->specific[v.fn];
 		most = (double)v.share > most ? (double)v.share : most;
 		if (v.share > 0)
@@ -297,7 +297,7 @@ static void gap_sum(struct place_index *x, size_t first, uint8_t bin)
 	}
 	for (size_t i = voter_first; i < x->voters.cnt; i++) {
 		x->voters.items[i].share /= (float)most;
-		x->voters.items[i].near = x->voters.items[i].share;
+		x->voters.items[i].near /= (float)most;
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "base/search.h"
 #include "functions/appfn.h"
 #include "functions/profile.h"
+#include "functions/rank.h"
 #include "model/calls.h"
 #include "model/model.h"
 #include "model/stack.h"
@@ -20,6 +21,7 @@ struct walk {
 	struct sig_place_set *set;
 	const struct sample **seen; /* by thread, time */
 	size_t at, cnt;
+	double *own;		/* by fn: samples between calls that it was on */
 	uint32_t *last;		/* by fn: number of the last stack it was on, plus one */
 	uint32_t number;
 };
@@ -140,21 +142,51 @@ static int by_thread_and_time(const void *pa, const void *pb)
 	return 0;
 }
 
+/* As rank.c weighs the frames of a call's stack, and of a sample's. */
+static double step_weight(const struct walk *w, uint32_t fn, bool sampled, double *most)
+{
+	if (!sampled)
+		return CALLER_WEIGHT;
+	if (w->own[fn] < GATHERS * *most)
+		return PASSES_ON;
+	*most = w->own[fn];
+	return 1;
+}
+
 /* The place was seen with that stack, as often as its cnt says. */
 static void stack_add(struct walk *w, uint32_t stack, struct sig_place place)
 {
 	const struct app_stack *st = &w->p->fns->stacks[stack];
+	bool sampled = place.around[SIG_AT] == SIG_NO_CALL;
+	double weight = 1, first = 1, most = st->cnt ? w->own[st->frames[0].fn] : 0;
 
 	w->number++;
 	for (uint32_t i = 0; i < st->cnt && i < PLACE_FRAMES_MAX; i++) {
 		uint32_t fn = st->frames[i].fn;
 
+		if (i)
+			weight *= step_weight(w, fn, sampled, &most);
+		weight = rank_weight_at(w->p->fns, st, i, weight, &first);
 		if (w->last[fn] == w->number) /* a function that calls itself counts once */
 			continue;
 		w->last[fn] = w->number;
 		place.self_cnt = i == 0 ? place.cnt : 0;
-		place.depth_sum = i * place.cnt;
+		place.near_sum = (uint64_t)(weight * SIG_NEAR_ONE) * place.cnt;
 		sig_places_count(w->set, fn, &place);
+	}
+}
+
+static void own_add(struct walk *w, const struct sample *s)
+{
+	const struct app_stack *st = &w->p->fns->stacks[s->stack];
+
+	w->number++;
+	for (uint32_t i = 0; i < st->cnt; i++) {
+		uint32_t fn = st->frames[i].fn;
+
+		if (w->last[fn] != w->number)
+			w->own[fn] += s->cnt;
+		w->last[fn] = w->number;
 	}
 }
 
@@ -270,6 +302,11 @@ static void samples_sort(struct walk *w)
 	w->seen = xcalloc(w->cnt + 1, sizeof(*w->seen));
 	for (size_t i = 0; i < w->cnt; i++)
 		w->seen[i] = &w->p->m->samples[i];
+	w->own = xcalloc(w->p->fns->fn_cnt + 1, sizeof(*w->own));
+	w->last = xcalloc(w->p->fns->fn_cnt + 1, sizeof(*w->last));
+	for (size_t i = 0; i < w->cnt; i++)
+		if (w->seen[i]->stack != NO_IDX)
+			own_add(w, w->seen[i]);
 	if (w->cnt)
 		qsort(w->seen, w->cnt, sizeof(*w->seen), by_thread_and_time);
 }
@@ -282,7 +319,6 @@ void places_learn(const struct profile *p, struct sig_place_set *ret_set)
 
 	*ret_set = (struct sig_place_set){0};
 	samples_sort(&w);
-	w.last = xcalloc(p->fns->fn_cnt + 1, sizeof(*w.last));
 	for (uint32_t thread = 0; m->calls->cnt && thread < m->thread_cnt; thread++) {
 		thread_calls_make(&t, p, thread);
 		calls_walk(&w, &t);
@@ -293,5 +329,6 @@ void places_learn(const struct profile *p, struct sig_place_set *ret_set)
 	}
 	thread_calls_release(&t);
 	free(w.seen);
+	free(w.own);
 	free(w.last);
 }

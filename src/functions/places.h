@@ -26,7 +26,7 @@
 struct profile;
 
 /* Callers further out than so many functions are not learnt: they weigh next to nothing. */
-enum { PLACE_FRAMES_MAX = 8 };
+enum { PLACE_FRAMES_MAX = 16 };
 
 struct thread_calls {		/* of one thread, noise left out */
 	const struct profile *p;

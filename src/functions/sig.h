@@ -47,6 +47,7 @@ enum {
 	SIG_BUILD_ID_MAX = 20,
 	SIG_WHAT_MAX = (1 << 9) - 1,
 	SIG_BIN_MAX = 31,
+	SIG_NEAR_ONE = 1000,
 };
 
 /* What is known of a call beside its name. */
@@ -86,7 +87,8 @@ struct sig_place {
 	uint16_t what;			/* enum sig_what; of a gap SIG_MAIN only */
 	uint8_t bin;			/* how long the gap took, or a call that blocked */
 	uint64_t cnt, self_cnt;		/* calls or samples with it; with it innermost */
-	uint64_t depth_sum;		/* of those, functions further in */
+	uint64_t near_sum;		/* of cnt, each step outwards weighing less, in
+					   thousandths (SIG_NEAR_ONE) */
 };
 #define SIG_NO_CALL UINT16_MAX
 

@@ -25,7 +25,7 @@ static int counts_cmp(const struct sig_place *a, const struct sig_place *b)
 {
 	CMP(a->cnt, b->cnt);
 	CMP(a->self_cnt, b->self_cnt);
-	CMP(a->depth_sum, b->depth_sum);
+	CMP(a->near_sum, b->near_sum);
 	return 0;
 }
 
@@ -42,7 +42,7 @@ static struct sig_place *entry_of(struct sig_place_set *set, uint32_t fn,
 {
 	struct sig_place empty = *place;
 
-	empty.cnt = empty.self_cnt = empty.depth_sum = 0;
+	empty.cnt = empty.self_cnt = empty.near_sum = 0;
 	for (uint64_t hash = hash_pair(fn, sig_place_hash(place));; hash++) {
 		uint64_t *slot = hmap_slot(&set->by_hash, hash);
 
@@ -68,7 +68,7 @@ void sig_places_count(struct sig_place_set *set, uint32_t fn, const struct sig_p
 
 	to->cnt += place->cnt;
 	to->self_cnt += place->self_cnt;
-	to->depth_sum += place->depth_sum;
+	to->near_sum += place->near_sum;
 }
 
 void sig_places_release(struct sig_place_set *set)

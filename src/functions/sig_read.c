@@ -266,8 +266,8 @@ static int read_place(struct reader *r)
 		return bad(r, r->place_cnt ? "too many places" : "a place of no function");
 	if (!number(r, 10, &what) || what > SIG_WHAT_MAX || !number(r, 10, &bin) ||
 	    bin > SIG_BIN_MAX || !number(r, 10, &p.cnt) ||
-	    !number(r, 10, &p.self_cnt) || !number(r, 10, &p.depth_sum) || p.cnt == 0 ||
-	    p.self_cnt > p.cnt)
+	    !number(r, 10, &p.self_cnt) || !number(r, 10, &p.near_sum) || p.cnt == 0 ||
+	    p.self_cnt > p.cnt || p.near_sum / SIG_NEAR_ONE > p.cnt)
 		return bad(r, "a place's numbers");
 	p.what = (uint16_t)what;
 	p.bin = (uint8_t)bin;

@@ -11,7 +11,7 @@
  *	module BUILD-ID|- NAME			from 0
  *	fn MODULE|- BEGIN END INVOCATIONS CALLS SELF-CALLS NAME
  *	ep SUPPORT SERIAL SYMBOL...		of the function above
- *	at WHAT BIN TIMES SELF-TIMES DEPTHS SYMBOL|- ...
+ *	at WHAT BIN TIMES SELF-TIMES NEAR SYMBOL|- ...
  *						the same, after its episodes; since 2
  *	base UNITS SYMBOL...
  *	dim SYMBOL COUNT-MID COUNT-DEV NS-MID NS-DEV	of the baseline above
@@ -60,7 +60,7 @@ static void put_symbol(struct buf *out, uint16_t sym)
 static void put_place(struct buf *out, const struct sig_place *p)
 {
 	buf_printf(out, "at %u %u %llu %llu %llu", p->what, p->bin, (unsigned long long)p->cnt,
-		   (unsigned long long)p->self_cnt, (unsigned long long)p->depth_sum);
+		   (unsigned long long)p->self_cnt, (unsigned long long)p->near_sum);
 	for (unsigned i = 0; i < SIG_AROUND_CNT; i++)
 		put_symbol(out, p->around[i]);
 	buf_addch(out, '\n');

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "functions/place_vote.h"
-#include "functions/rank.h"
 #include "functions/sig_build.h"
 
 enum { CALLS = 4, FNS = 5, KIND = 6 << SIG_KIND_SHIFT };
@@ -28,7 +27,7 @@ static struct sig_place random_place(uint64_t *state, bool gap)
 		p.around[i] = (uint16_t)(rnd(state, 6) ? rnd(state, CALLS) : SIG_NO_CALL);
 	p.around[SIG_AT] = (uint16_t)(gap ? SIG_NO_CALL : rnd(state, CALLS));
 	p.self_cnt = rnd(state, (uint32_t)p.cnt + 1);
-	p.depth_sum = rnd(state, 3) * (p.cnt - p.self_cnt);
+	p.near_sum = p.cnt * rnd(state, SIG_NEAR_ONE + 1);
 	p.what = rnd(state, 2) ? SIG_MAIN : 0;
 	if (!gap)
 		p.what |= (uint16_t)((rnd(state, 2) ? SIG_FIRST : 0) | (rnd(state, 2) ? KIND : 0) |
@@ -133,8 +132,7 @@ static double stacks_of(const struct sigs *s, const struct level *l,
 			    (bin < ANY_BIN && p->bin != bin))
 				continue;
 			cnt[f] += (double)p->cnt;
-			near[f] += (double)p->cnt *
-				   pow(CALLER_WEIGHT, (double)p->depth_sum / (double)p->cnt);
+			near[f] += (double)p->near_sum / SIG_NEAR_ONE;
 			self += (double)p->self_cnt;
 		}
 		most = cnt[f] > most ? cnt[f] : most;

@@ -59,7 +59,7 @@ static struct sigs *random_sigs(uint64_t *state, struct arena *arena)
 				.what = (uint16_t)rnd(state, SIG_WHAT_MAX + 1),
 				.bin = (uint8_t)rnd(state, SIG_BIN_MAX + 1),
 				.cnt = 5 + rnd(state, 5), .self_cnt = rnd(state, 5),
-				.depth_sum = rnd(state, 20)};
+				.near_sum = rnd(state, 5 * SIG_NEAR_ONE)};
 
 			for (unsigned i = 0; i < SIG_AROUND_CNT; i++)
 				at.around[i] = rnd(state, 3) ? syms[rnd(state, 5)] : SIG_NO_CALL;
@@ -249,7 +249,7 @@ TEST(sig_derives_what_a_slow_count_derives)
 static const char good[] = "heldup-signatures 2\nwindow 5\ncall read\ncall write\n"
 			   "module 0a0b srv\nmodule - libx.so\n"
 			   "fn 0 10 20 4 9 3 a\\x0ab\nep 4 7 0 1\nep 2 2 1\n"
-			   "at 8 5 4 2 3 - - 0 - 1 1\nat 511 31 3 0 6 0 1 0 1 - -\n"
+			   "at 8 5 4 2 3000 - - 0 - 1 1\nat 511 31 3 0 6 0 1 0 1 - -\n"
 			   "fn - 0 0 1 1 0 js\nbase 3 0 1\ndim 0 1.5 0 2 0.25\nend 14\n";
 static const char old[] = "heldup-signatures 1\nwindow 5\ncall read\n"
 			  "fn - 0 0 1 1 0 js\nep 1 1 0\nend 5\n";
@@ -276,7 +276,7 @@ TEST(sig_read_understands)
 	EQ_U(s->fns[0].place_cnt, 2);
 	EQ_U(s->fns[0].places[0].cnt, 4);
 	EQ_U(s->fns[0].places[0].bin, 5);
-	EQ_U(s->fns[0].places[0].depth_sum, 3);
+	EQ_U(s->fns[0].places[0].near_sum, 3000);
 	EQ_U(s->fns[0].places[0].around[SIG_AT], SIG_NO_CALL);
 	EQ_U(s->fns[0].places[0].around[SIG_AFTER], 1);
 	EQ_U(s->fns[0].places[1].what, SIG_WHAT_MAX);
@@ -323,6 +323,7 @@ TEST(sig_read_refuses)
 		{"at 8 5 4", "at 512 5 4", "a place's numbers"},
 		{"at 8 5 4", "at 8 32 4", "a place's numbers"},
 		{"at 8 5 4 2", "at 8 5 4 5", "a place's numbers"},
+		{"at 8 5 4 2 3000", "at 8 5 4 2 5000", "a place's numbers"},
 		{"at 8 5 4 2", "at 8 5 0 0", "a place's numbers"},
 		{"- 1 1\n", "- 1 2\n", "a place's calls"},
 		{"- 1 1\n", "- 1\n", "a place's calls"},
