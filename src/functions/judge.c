@@ -139,7 +139,20 @@ static void refs_good(struct judge *j, const struct profile *good, struct arena 
 	}
 }
 
-/* Clusters that are too small to have a middle: one that was learnt overrides the rule for them. */
+/*
+ * What was learnt is compared with where the window does not say what is usual:
+ * of clusters too small to have a middle, and of one that takes far longer in
+ * its middle than it did then.  Learning is slower than the real thing, so a
+ * kind of work that is longer now was not learnt that way.
+ */
+static bool learnt_is_better(const struct cluster *c, const struct cluster *learnt)
+{
+	if (c->unit_cnt < CLUSTER_UNITS_MIN)
+		return true;
+	return learnt->centre.usual_ns &&
+	       (double)c->centre.usual_ns >= LONG_TIMES * (double)learnt->centre.usual_ns;
+}
+
 static void refs_learnt(struct judge *j, const struct sigs *sigs, struct arena *arena)
 {
 	uint32_t cnt;
@@ -150,7 +163,7 @@ static void refs_learnt(struct judge *j, const struct sigs *sigs, struct arena *
 		unsigned d;
 		uint32_t near = nearest_cluster(learnt, cnt, c->key, &d);
 
-		if (c->unit_cnt < CLUSTER_UNITS_MIN && near != NO_IDX && d <= CLUSTER_DIAMETER)
+		if (near != NO_IDX && d <= CLUSTER_DIAMETER && learnt_is_better(c, &learnt[near]))
 			j->refs[i] = (struct reference){&learnt[near].centre, 1, 0, UNIT_BASELINE};
 	}
 }

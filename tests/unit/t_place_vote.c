@@ -92,7 +92,7 @@ static const struct level call_levels[] = {
 	{B(BEFORE), CALL, false, false},
 	{B(AFTER), WAITED, false, true}, {B(AFTER), WHAT, false, false},
 	{B(AFTER), CALL, false, false},
-	{B(BEFORE), SIG_MAIN, true, true}, {0, WAITED, false, true}, {0, 0, false, false}};
+	{0, WAITED, false, true}, {B(BEFORE), SIG_MAIN, true, true}, {0, 0, false, false}};
 static const struct level gap_levels[] = {
 	{AROUND3, SIG_MAIN, true, true}, {AROUND2, SIG_MAIN, true, true},
 	{B(BEFORE) | B(BEFORE2), SIG_MAIN, true, true}, {B(BEFORE), SIG_MAIN, true, true},
