@@ -102,6 +102,19 @@ static void site_harm(struct blame *b, struct site *s, unsigned kind, double ns,
 	}
 }
 
+/*
+ * Which of them are too many is not known, but where the time was that they
+ * took: in the long ones, and in all alike what was between them.
+ */
+static double more_part(const struct vectors *v, const struct feature *f, uint64_t dur_ns)
+{
+	const struct feature *own = &v->at[DIM_OWN];
+	double between_ns = own->cnt ? (double)own->ns / own->cnt * f->cnt : 0;
+	double all_ns = (double)f->ns + between_ns;
+
+	return all_ns > 0 ? ((double)dur_ns + between_ns / f->cnt) / all_ns : 1.0 / f->cnt;
+}
+
 struct share blame_call(const struct blame *b, const struct unit *u, const struct judged *r,
 			const struct vectors *v, uint32_t i)
 {
@@ -119,8 +132,8 @@ struct share blame_call(const struct blame *b, const struct unit *u, const struc
 
 		if (d->dim != dim)
 			continue;
-		if (d->kind == DEV_MORE) /* which of them are too many is not known */
-			ns = d->harm_ns / f->cnt;
+		if (d->kind == DEV_MORE)
+			ns = d->harm_ns * more_part(v, f, c->dur_ns);
 		else if (d->kind == DEV_NEVER)
 			ns = c->result == CALL_UNFINISHED ? d->harm_ns : 0;
 		else if (f->ns) /* the longer, the more it has to do with it */
