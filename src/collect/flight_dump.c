@@ -256,6 +256,20 @@ static void tasks_put(struct dump *d)
 	}
 }
 
+static void aways_put(struct dump *d)
+{
+	const struct flight_duty *duty = &d->f->duty;
+	size_t cnt = duty->gap_cnt < FLIGHT_GAPS ? duty->gap_cnt : FLIGHT_GAPS;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct ev_calls_away ev = {.begin_ns = duty->gaps[i].begin_ns,
+					   .end_ns = duty->gaps[i].end_ns};
+
+		if (ev.end_ns > d->begin_ns)
+			EMIT(&d->l->emit, &ev, EV_CALLS_AWAY, 0, d->end_ns);
+	}
+}
+
 void flight_dump(struct live *l)
 {
 	struct live_flight *f = l->flight;
@@ -275,6 +289,7 @@ void flight_dump(struct live *l)
 		ring_put(d, cpu);
 	slots_put(d);
 	batch_put(d);
+	aways_put(d);
 	f->report.lost_cnt += flight_duty_lost(f, d->begin_ns, &f->report.away_ns);
 	ev.begin_ns = d->begin_ns;
 	ev.lost_cnt = f->report.lost_cnt;

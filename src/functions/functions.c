@@ -60,6 +60,7 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	{THIN_NO_SAMPLES, "no-samples", "no samples of running threads: time between calls is "
 	 "told by the calls around it"},
 	{THIN_NO_NAMES, "no-names", "most functions have no names: symbols are missing"},
+	{THIN_AWAY, "away", "recorded a part of the time only, to keep the cost down"},
 	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
 };
 
@@ -164,7 +165,7 @@ static void spin_report(struct analysis *a, const struct spin *s)
 		.waits_for = NO_IDX, .reasons = UNIT_STUCK, .begin_ns = s->begin_ns,
 		.end_ns = s->end_ns, .harm_ns = (uint64_t)s->harm_ns, .dev_cnt = 1};
 	to->devs[0] = (struct unit_dev){.nr = NR_OWN, .kind = DEV_SPINS,
-					.mean_ns = s->end_ns - s->begin_ns,
+					.mean_ns = s->quiet_ns,
 					.harm_ns = (uint64_t)s->harm_ns};
 }
 
@@ -283,7 +284,9 @@ static void thin_find(struct analysis *a, const struct sigs *sigs)
 		r->thin |= THIN_FEW_UNITS;
 	if ((double)r->harm_ns < HARM_MIN_SHARE * (double)(r->busy_ns + r->harm_ns))
 		r->thin |= THIN_NO_HARM;
-	if (c->lost_cnt || c->dropped_cnt)
+	if (r->away_ns)
+		r->thin |= THIN_AWAY;
+	if ((c->lost_cnt && !r->away_ns) || c->dropped_cnt)
 		r->thin |= THIN_LOST;
 	if (a->p.fns && !r->m->sample_cnt)
 		r->thin |= THIN_NO_SAMPLES;
@@ -310,6 +313,7 @@ static void counts_fill(struct analysis *a, const struct functions_opts *o)
 	r->call_cnt = c->cnt;
 	r->lost_cnt = c->lost_cnt + c->dropped_cnt;
 	r->skipped_cnt = c->skipped_cnt;
+	r->away_ns = calls_away_ns(c, c->begin_ns, c->end_ns);
 	r->total_fn_cnt = o->total_fn_cnt;
 }
 
@@ -320,6 +324,7 @@ static void results_fill(struct analysis *a, const struct held *held)
 	r->noise_cnt = a->p.units.noise_cnt;
 	r->unit_cnt = a->p.units.units.cnt;
 	r->idle_cnt = a->p.units.idle_cnt;
+	r->torn_cnt = a->p.units.torn_cnt;
 	r->busy_ns = a->p.busy_ns;
 	r->abnormal_cnt = a->blame.abnormal_cnt;
 	r->harm_ns = (uint64_t)a->blame.harm_ns;

@@ -156,6 +156,7 @@ enum functions_thin {
 	THIN_NO_SAMPLES = 1 << 8,   /* time between calls has no samples */
 	THIN_NO_NAMES = 1 << 9,	    /* most functions are known by address only */
 	THIN_MANY_PATTERNS = 1 << 10, /* over the bound: the rarest were put with their like */
+	THIN_AWAY = 1 << 11,	    /* the recorder left time out: --max-cost */
 };
 
 struct functions_result {
@@ -163,7 +164,9 @@ struct functions_result {
 	uint64_t begin_ns, end_ns;
 	uint64_t call_cnt, noise_cnt, lost_cnt, skipped_cnt;
 	uint64_t stack_cnt;	/* calls with a stack */
+	uint64_t away_ns;	/* of the window, not recorded; lost_cnt has an estimate of it */
 	uint64_t unit_cnt, abnormal_cnt, idle_cnt; /* idle: only waits for work */
+	uint64_t torn_cnt;	/* pieces of work seen in part only, left out */
 	uint64_t busy_ns;	/* of all units, waits for work not in it */
 	uint64_t harm_ns;	/* of the abnormal ones, what was more than usual */
 	uint64_t held_ns;	/* requests' time of which it is known where it was spent */

@@ -162,11 +162,9 @@ static uint64_t longest_gap(const struct model *m, const struct call_run *run)
 	uint64_t most = 0;
 
 	for (uint32_t i = 1; i < run->cnt; i++) {
-		const struct call *c = &m->calls->calls[run->first + i];
-		uint64_t end_ns = c[-1].begin_ns + c[-1].dur_ns;
+		uint64_t pause_ns = calls_pause_ns(m->calls, run->first + i);
 
-		if (c->begin_ns > end_ns && c->begin_ns - end_ns > most)
-			most = c->begin_ns - end_ns;
+		most = pause_ns > most ? pause_ns : most;
 	}
 	return most;
 }
@@ -225,12 +223,14 @@ static struct spin spin_of(const struct blame *b, uint32_t thread)
 		     (dim != DIM_NONE && b->p->dims.cls[dim] == CALL_END)))
 		return s;
 	s.begin_ns = last ? last->begin_ns + last->dur_ns : m->calls->begin_ns;
-	if (s.end_ns < s.begin_ns + SPIN_MIN_NS ||
-	    (last && s.end_ns - s.begin_ns < SPIN_TIMES * longest_gap(m, run)))
+	s.quiet_ns = s.end_ns > s.begin_ns ? s.end_ns - s.begin_ns : 0;
+	s.quiet_ns -= calls_away_ns(m->calls, s.begin_ns, s.end_ns);
+	if (s.quiet_ns < SPIN_MIN_NS ||
+	    (last && s.quiet_ns < SPIN_TIMES * longest_gap(m, run)))
 		return s;
 	ran = ran_since(b, thread, s.begin_ns);
 	s.sampled = ran.cnt > 0;
-	s.harm_ns = (double)(s.end_ns - s.begin_ns);
+	s.harm_ns = (double)s.quiet_ns;
 	if (b->samples && (double)ran.ns < SPIN_RUNS * s.harm_ns)
 		s.harm_ns = 0;
 	waited_ns = s.harm_ns > 0 ? waiters_ns(m, thread) : 0;

@@ -19,6 +19,7 @@ struct spin {			/* a thread that ends the window without calls */
 	uint32_t thread;
 	uint32_t stack;		/* of most of its samples, or of its last call; NO_IDX */
 	uint64_t begin_ns, end_ns;
+	uint64_t quiet_ns;	/* of that, seen to be without calls */
 	double harm_ns;
 	bool sampled;		/* seen running; else only not seen calling */
 };

@@ -241,20 +241,54 @@ struct cutter {
 	struct unit now;
 	uint32_t features;	/* calls of the unit that are no noise */
 	bool done;		/* it slept for work, or got something done since */
+	bool torn;		/* its begin was not recorded */
 };
+
+/*
+ * Of what was only seen from or to a time that the recorder was away: shorter
+ * pieces tell nothing, and there are whole ones of their kind, for it leaves
+ * where there are many.  What fills half of its phase is long anyway.
+ */
+#define TORN_MIN_NS UINT64_C(100000000)
+
+static bool tells_nothing(const struct cutter *k, uint32_t next)
+{
+	const struct call *first = &k->calls[k->now.first], *last = &k->calls[next - 1];
+	uint64_t begin_ns = first->begin_ns + (k->now.at_home ? first->dur_ns : 0);
+
+	return last->result != CALL_UNFINISHED &&
+	       last->begin_ns + last->dur_ns < begin_ns + TORN_MIN_NS;
+}
 
 static void cut(struct cutter *k, uint32_t next)
 {
 	struct unit *now = &k->now;
 
 	now->cnt = (next - now->first) & 0x7fffffff;
-	if (k->features > now->at_home)
+	if (k->torn && k->features > now->at_home && tells_nothing(k, next))
+		k->u->torn_cnt++;
+	else if (k->features > now->at_home)
 		vec_push(&k->u->units, *now);
 	else if (now->at_home)
 		k->u->idle_cnt++;
 	*now = (struct unit){.first = next};
 	k->features = 0;
-	k->done = false;
+	k->done = k->torn = false;
+}
+
+/* Calls between these two went unseen, and ends and begins of work with them. */
+static bool was_away(const struct cutter *k, const struct call *before, const struct call *c)
+{
+	return k->m->calls->away_cnt &&
+	       calls_away_ns(k->m->calls, before->begin_ns + before->dur_ns, c->begin_ns);
+}
+
+static void cut_torn(struct cutter *k, uint32_t next, bool at_home)
+{
+	k->torn = true;
+	cut(k, next);
+	k->torn = !at_home;
+	k->done = true;
 }
 
 /* Something came of it: a loop around calls that give nothing is one unit. */
@@ -274,19 +308,15 @@ static int cmp_u64(const void *pa, const void *pb)
  * A pause that is rare for this thread: ten times what one pause in a hundred
  * exceeds, from at most GAPS_SAMPLED of them at equal steps.
  */
-static uint64_t gap_limit(const struct call *calls, const struct call_run *run)
+static uint64_t gap_limit(const struct model_calls *all, const struct call_run *run)
 {
 	enum { GAPS_SAMPLED = 4096 };
 	CLEANUP_FREE uint64_t *gaps = xcalloc(GAPS_SAMPLED + 1, sizeof(*gaps));
 	uint32_t step = run->cnt / GAPS_SAMPLED + 1, cnt = 0;
 	uint64_t limit;
 
-	for (uint32_t i = 1; i < run->cnt && cnt < GAPS_SAMPLED; i += step) {
-		const struct call *c = &calls[run->first + i];
-		uint64_t end_ns = c[-1].begin_ns + c[-1].dur_ns;
-
-		gaps[cnt++] = c->begin_ns > end_ns ? c->begin_ns - end_ns : 0;
-	}
+	for (uint32_t i = 1; i < run->cnt && cnt < GAPS_SAMPLED; i += step)
+		gaps[cnt++] = calls_pause_ns(all, run->first + i);
 	if (cnt == 0)
 		return UINT64_MAX;
 	qsort(gaps, cnt, sizeof(*gaps), cmp_u64);
@@ -320,7 +350,7 @@ static bool is_endless(const struct cutter *k, uint32_t i)
 
 static void thread_cut(struct cutter *k, const struct call_run *run, const struct home *home)
 {
-	uint64_t limit = home->key ? UINT64_MAX : gap_limit(k->calls, run);
+	uint64_t limit = home->key ? UINT64_MAX : gap_limit(k->m->calls, run);
 	const struct call *before = NULL;
 
 	k->now = (struct unit){.first = run->first};
@@ -335,7 +365,9 @@ static void thread_cut(struct cutter *k, const struct call_run *run, const struc
 			continue;
 		}
 		at_home = is_at_home(k, home, c, before);
-		if ((at_home && (k->done || call_blocked(k->u, c))) ||
+		if (before && was_away(k, before, c))
+			cut_torn(k, i, at_home && call_blocked(k->u, c));
+		else if ((at_home && (k->done || call_blocked(k->u, c))) ||
 		    is_endless(k, i) ||
 		    (before && c->begin_ns > before->begin_ns + before->dur_ns &&
 		     c->begin_ns - before->begin_ns - before->dur_ns >= limit))

@@ -60,6 +60,7 @@ struct units {
 	VEC(struct unit) units;	/* by thread, then time */
 	struct home *homes;	/* by thread */
 	uint64_t idle_cnt;	/* units that were nothing but a wait for work */
+	uint64_t torn_cnt;	/* left out: the recorder was away at their begin or end */
 	uint64_t noise_cnt;	/* calls that are in no unit's features */
 	bool has_switches;
 	uint64_t blocked_ns;	/* without: longer than a call works */

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "model/away.h"
 #include "model/calls.h"
 #include "model/priv.h"
 
@@ -62,6 +63,7 @@ struct calls {
 	uint64_t cut_ns;	/* what ended before was dropped */
 	uint64_t first_ns, last_ns; /* of all calls */
 	bool has_window, dirty;
+	struct aways aways;
 	VEC(struct chain) chains;
 	struct hmap by_tid;	/* idx + 1 in chains */
 	uint32_t last_chain;
@@ -141,6 +143,7 @@ void calls_free(struct calls *c)
 		chain_clear(c, ch);
 	vec_release(&c->chains);
 	vec_release(&c->names);
+	vec_release(&c->aways.items);
 	vec_release(&c->runs);
 	hmap_release(&c->by_tid);
 	free(c->pub.calls);
@@ -391,6 +394,8 @@ bool calls_add(struct model *m, const struct event_hdr *ev)
 		return add_calls(m, c, ev);
 	case EV_CALL_NAME:
 		return add_name(m, c, ev);
+	case EV_CALLS_AWAY:
+		return away_add(&c->aways, ev);
 	default:
 		return add_window(m, c, ev);
 	}
@@ -608,6 +613,7 @@ void calls_publish(struct model *m)
 	struct calls *c = m->priv->calls;
 
 	settle_window(c);
+	away_publish(&c->aways, &c->pub);
 	c->pub.runs = xreallocarray(c->pub.runs, m->thread_cnt + 1, sizeof(*c->pub.runs));
 	if (m->thread_cnt > c->run_cnt)
 		memset(c->pub.runs + c->run_cnt, 0,

@@ -31,6 +31,9 @@ struct call {			/* sorted by thread, then begin_ns; 32 bytes */
 	uint8_t flags, pad;	/* enum call_flags */
 };
 
+/* Nothing was recorded meanwhile: no call reaches over it. */
+struct call_away { uint64_t begin_ns, end_ns; };
+
 struct call_run { uint32_t first, cnt; }; /* of one thread in calls[] */
 
 struct model_calls {
@@ -38,6 +41,7 @@ struct model_calls {
 	struct call_run *runs;	/* by model thread idx, thread_cnt of them */
 	uint64_t begin_ns, end_ns; /* the window that all calls end in; both 0: there is none */
 	uint64_t lost_cnt, skipped_cnt, dropped_cnt;
+	struct call_away *aways; size_t away_cnt; /* by time, apart from each other */
 	uint32_t flags;		/* enum window_flags */
 	const char *reason;	/* "" none */
 	uint32_t nr_cnt;	/* one more than the largest nr */
@@ -46,5 +50,11 @@ struct model_calls {
 
 /* "read", "futex", ...; "call-N" for a number that was never named, "call" if it has no call. */
 const char *model_call_name(const struct model *m, unsigned nr);
+
+/* Of the time from begin to end, how much was not recorded. */
+uint64_t calls_away_ns(const struct model_calls *c, uint64_t begin_ns, uint64_t end_ns);
+
+/* Recorded time from the end of the call before, which is the same thread's, to calls[i]. */
+uint64_t calls_pause_ns(const struct model_calls *c, size_t i);
 
 #endif /* MODEL_CALLS_H */

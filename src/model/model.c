@@ -466,6 +466,7 @@ static bool dispatch(struct model *m, const struct event_hdr *ev)
 		return code_add(m, ev);
 	case EV_CALLS:
 	case EV_CALL_NAME:
+	case EV_CALLS_AWAY:
 	case EV_WINDOW:
 		return calls_add(m, ev);
 	default:

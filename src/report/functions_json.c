@@ -37,6 +37,7 @@ static void json_window(struct json *j, const struct functions_result *r)
 	json_ku64(j, "calls_with_stack", r->stack_cnt);
 	json_ku64(j, "calls_ignored", r->noise_cnt);
 	json_ku64(j, "calls_lost", r->lost_cnt);
+	json_ku64(j, "away_ns", r->away_ns);
 	json_ku64(j, "lines_skipped", r->skipped_cnt);
 	json_obj_end(j);
 }
@@ -47,6 +48,7 @@ static void json_sums(struct json *j, const struct functions_result *r)
 	json_ku64(j, "units", r->unit_cnt);
 	json_ku64(j, "abnormal_units", r->abnormal_cnt);
 	json_ku64(j, "idle_units", r->idle_cnt);
+	json_ku64(j, "torn_units", r->torn_cnt);
 	json_ku64(j, "patterns", r->pattern_cnt);
 	json_ku64(j, "clusters", r->cluster_cnt);
 	json_ku64(j, "busy_ns", r->busy_ns);

@@ -286,7 +286,13 @@ static void put_thin(struct pen *p, const struct functions_result *r)
 	for (uint32_t bit = 1; functions_thin_text(bit); bit <<= 1)
 		if (r->thin & bit)
 			put_line(p, PEN_DIM, functions_thin_text(bit));
-	if (r->lost_cnt) {
+	if (r->away_ns) {
+		pen_fmt(p, PEN_DIM, "  not recorded: %s of it, about", fmt_ns(t, r->away_ns));
+		pen_fmt(p, PEN_DIM, " %s calls, and", fmt_count(t, r->lost_cnt));
+		pen_fmt(p, PEN_DIM, " %s pieces of work in part (--max-cost)",
+			fmt_count(t, r->torn_cnt));
+		pen_nl(p);
+	} else if (r->lost_cnt) {
 		pen_fmt(p, PEN_DIM, "  %s calls were lost", fmt_count(t, r->lost_cnt));
 		pen_nl(p);
 	}

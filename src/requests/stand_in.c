@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/bug.h"
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "model/trace.h"
@@ -120,6 +121,7 @@ static struct span make(const struct tops *t, struct strtab *strings)
 			root.end_ns = span->begin_ns;
 		root.flags |= open ? SPANF_OPEN : 0;
 	}
+	BUG_ON(!first); /* there are several tops */
 	root.begin_ns = first->begin_ns;
 	root.host = first->host;
 	return root;

@@ -57,9 +57,10 @@ enum event_kind {
 	EV_STACK = 25,
 	EV_FRAME = 26,
 	EV_SAMPLE = 27,
-	EV_CALLS = 28, /* these three: store/event_calls.h */
+	EV_CALLS = 28, /* these four: store/event_calls.h */
 	EV_CALL_NAME = 29,
 	EV_WINDOW = 30,
+	EV_CALLS_AWAY = 31,
 	EV_KIND_CNT
 };
 

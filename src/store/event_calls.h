@@ -52,7 +52,10 @@ enum window_flags {
 	WINDOWF_FOREIGN = 1 << 4,  /* from another program's trace */
 };
 
-/* From begin_ns to h.ts_ns the watched processes' calls are here, but for lost_cnt. */
+/* Nothing was recorded from begin_ns to end_ns; before the window's own. */
+struct ev_calls_away { struct event_hdr h; uint64_t begin_ns, end_ns; };
+
+/* In this time the watched processes' calls are here, but for lost_cnt and EV_CALLS_AWAY. */
 struct ev_window {
 	struct event_hdr h;
 	uint64_t begin_ns;

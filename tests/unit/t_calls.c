@@ -412,6 +412,41 @@ TEST(calls_hostile)
 	model_free(m);
 }
 
+static void give_away(struct model *m, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct ev_calls_away e = {.h = {sizeof(e), EV_CALLS_AWAY, 0, 0, 1}, .begin_ns = begin_ns,
+				  .end_ns = end_ns};
+
+	model_add(m, &e.h);
+}
+
+/* In any order and over each other; what is no time is bad. */
+TEST(calls_away)
+{
+	static const struct { uint64_t begin_ns, end_ns, ns; } rows[] = {
+		{0, 10, 0}, {0, 11, 1}, {10, 30, 20}, {15, 16, 1}, {25, 45, 10}, {30, 40, 0},
+		{0, 100, 30}, {50, 60, 0}, {49, 49, 0}, {60, 50, 0},
+	};
+	struct model *m = model_new(NULL);
+
+	give_away(m, 40, 50);
+	give_away(m, 10, 20);
+	give_away(m, 12, 14);
+	give_away(m, 18, 30);
+	EQ_U(m->bad_event_cnt, 0);
+	give_away(m, 60, 60);
+	give_away(m, 70, 60);
+	give_away(m, 60, UINT64_MAX);
+	EQ_U(m->bad_event_cnt, 3);
+	model_finish(m);
+	EQ_U(m->calls->away_cnt, 2);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		ROW(i);
+		EQ_U(calls_away_ns(m->calls, rows[i].begin_ns, rows[i].end_ns), rows[i].ns);
+	}
+	model_free(m);
+}
+
 /* More threads than the model has room for: counted, and the others whole. */
 TEST(calls_of_too_many_threads)
 {

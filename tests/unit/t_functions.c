@@ -102,6 +102,39 @@ static const struct fn_report *fn_named(const struct functions_result *r, const 
 	FAIL("%s is not listed", name);
 }
 
+/* The recorder was away: nothing is a pause, a long call or short of calls by that. */
+TEST(functions_time_away_is_nobodys)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	for (unsigned i = 0; i < 100; i++) {
+		request(&c, 2, i == 20 ? 30 : 0.5);
+		if (i % 10 == 9) { /* it leaves within one request and is back within another */
+			struct ev_calls_away *e;
+
+			call(&c, NR_POLL, 5, LOOP);
+			call(&c, NR_READ, 0.01, READ);
+			e = synth_event(c.s, EV_CALLS_AWAY, sizeof(*e), c.now);
+			e->begin_ns = synth_ns(c.s, c.now);
+			e->end_ns = synth_ns(c.s, c.now + 2000);
+			c.now += 2000;
+			call(&c, NR_WRITE, 0.02, WRITE);
+		}
+	}
+	r = judge_scene(&c, &arena, &(struct functions_opts){0});
+	EQ_U(r->away_ns, UINT64_C(20000000000));
+	EQ_U(r->torn_cnt, 20);
+	EQ_U(r->unit_cnt, 100);
+	EQ_U(r->abnormal_cnt, 1);
+	OK(r->harm_ns < 40000000);
+	OK(r->thin & THIN_AWAY);
+	EQ_S(r->fns[0].name, "save");
+	synth_free(c.s);
+}
+
 TEST(functions_many_calls_are_the_callers)
 {
 	CLEANUP(arena_release) struct arena arena = {0};
