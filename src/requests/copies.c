@@ -21,6 +21,12 @@ int copy_cmp(const struct copy *a, const struct copy *b)
 	return trace_id_cmp(&a->id, &b->id);
 }
 
+static size_t trace_bytes(const struct trace *t)
+{
+	return sizeof(*t) + t->span_cnt * sizeof(*t->spans) + t->attr_cnt * sizeof(*t->attrs) +
+	       t->ref_cnt * sizeof(*t->refs);
+}
+
 static struct trace *trace_dup(const struct trace *from)
 {
 	size_t spans = from->span_cnt * sizeof(*from->spans);
@@ -29,9 +35,9 @@ static struct trace *trace_dup(const struct trace *from)
 	struct trace *t;
 	char *at;
 
-	if (sizeof(*t) + spans + attrs + refs > COPY_BYTES_MAX)
+	if (trace_bytes(from) > COPY_BYTES_MAX)
 		return NULL;
-	t = xmalloc(sizeof(*t) + spans + attrs + refs);
+	t = xmalloc(trace_bytes(from));
 	*t = *from;
 	at = (char *)(t + 1);
 	t->spans = (void *)at;
@@ -48,46 +54,83 @@ static struct trace *trace_dup(const struct trace *from)
 	return t;
 }
 
-static struct copy *find_bucket(struct copies *c, uint32_t bucket)
+struct places {			/* of one bucket */
+	struct copy *first;	/* the lowest */
+	struct copy *last;	/* the highest of the others; NULL: there are none */
+	uint32_t more_cnt;	/* others */
+};
+
+static struct places places_find(struct copies *c, uint32_t bucket)
 {
-	VEC_FOREACH(&c->items, copy)
-		if (copy->bucket == bucket)
-			return copy;
-	return NULL;
+	struct places p = {0};
+
+	VEC_FOREACH(&c->items, copy) {
+		struct copy *other = copy;
+
+		if (copy->bucket != bucket)
+			continue;
+		if (!p.first) {
+			p.first = copy;
+			continue;
+		}
+		if (copy_cmp(copy, p.first) < 0) {
+			other = p.first;
+			p.first = copy;
+		}
+		if (!p.last || copy_cmp(p.last, other) < 0)
+			p.last = other;
+		p.more_cnt++;
+	}
+	return p;
+}
+
+static bool is_wanted(const struct places *p, const struct copy *copy)
+{
+	return !p->first || copy_cmp(copy, p->first) < 0 ||
+	       (copy->is_small && (p->more_cnt < COPY_MORE || copy_cmp(copy, p->last) < 0));
+}
+
+/* A wanted one, instead of the one that it pushes out. */
+static void put(struct copies *c, const struct places *p, const struct copy *copy)
+{
+	struct copy *out = NULL;
+
+	if (p->first && copy_cmp(copy, p->first) < 0 && !p->first->is_small)
+		out = p->first;
+	else if (p->more_cnt == COPY_MORE)
+		out = p->last;
+	if (out) {
+		free(out->trace);
+		*out = *copy;
+	} else {
+		vec_push(&c->items, *copy);
+	}
 }
 
 void copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int64_t total_ns)
 {
 	struct copy new = {.bucket = bucket_of((uint64_t)total_ns, COPIES_BITS),
+			   .is_small = trace_bytes(trace) <= COPY_SMALL_MAX,
 			   .hash = hash,
 			   .id = trace->id,
 			   .total_ns = total_ns};
-	struct copy *old = find_bucket(c, new.bucket);
+	struct places places = places_find(c, new.bucket);
 
-	if (old && copy_cmp(old, &new) <= 0)
+	if (!is_wanted(&places, &new))
 		return;
 	new.trace = trace_dup(trace);
-	if (old) {
-		free(old->trace);
-		*old = new;
-	} else {
-		vec_push(&c->items, new);
-	}
+	put(c, &places, &new);
 }
 
 void copies_move(struct copies *to, struct copies *from)
 {
 	VEC_FOREACH(&from->items, copy) {
-		struct copy *old = find_bucket(to, copy->bucket);
+		struct places places = places_find(to, copy->bucket);
 
-		if (!old) {
-			vec_push(&to->items, *copy);
-		} else if (copy_cmp(copy, old) < 0) {
-			free(old->trace);
-			*old = *copy;
-		} else {
+		if (is_wanted(&places, copy))
+			put(to, &places, copy);
+		else
 			free(copy->trace);
-		}
 	}
 	vec_release(&from->items);
 }

@@ -3,9 +3,11 @@
 #define COPIES_H
 /*
  * A few whole traces of a set of requests, from its fastest to its slowest:
- * of each quarter of a doubling of the total the one whose id hashes lowest.
- * Which they are does not depend on the order of traces.
+ * of each quarter of a doubling of the total the one whose id hashes lowest,
+ * and of the small ones the next COPY_MORE, so that there is a choice.  Which
+ * they are does not depend on the order of traces.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -13,11 +15,14 @@
 
 enum {
 	COPIES_BITS = 2,		/* 2^bits to a doubling: 19 to 25 % wide */
+	COPY_MORE = 3,
+	COPY_SMALL_MAX = 8 << 10,	/* bytes of a small one: about 80 spans */
 	COPY_BYTES_MAX = 1 << 20,	/* of one trace; of a bigger one only the id is kept */
 };
 
 struct copy {
 	uint32_t bucket;
+	bool is_small;
 	uint64_t hash;
 	struct trace_id id;
 	int64_t total_ns;

@@ -30,60 +30,6 @@ static struct acc *merged(struct type *type, struct leaf *const *leaves, uint32_
 	return acc;
 }
 
-struct wanted {			/* the copy nearest to a latency */
-	const struct copy *copy;
-	double off;
-};
-
-static void want(struct wanted *w, const struct copy *copy, double ns)
-{
-	double off = fabs((double)copy->total_ns - ns);
-
-	if (w->copy && (w->off < off || (w->off == off && copy_cmp(w->copy, copy) <= 0)))
-		return;
-	w->copy = copy;
-	w->off = off;
-}
-
-static struct request_copy handed_out(const struct wanted *w, const struct acc *acc,
-				      struct arena *arena)
-{
-	struct request_copy c = {0};
-	const struct trace *from = w->copy->trace;
-	struct trace *to;
-
-	c.id = w->copy->id;
-	c.total_ns = w->copy->total_ns;
-	c.percentile = 100 * tails_rank(&acc->tails, (uint64_t)c.total_ns);
-	if (!from)
-		return c;
-	to = arena_dup(arena, from, sizeof(*from));
-	to->spans = arena_dup(arena, from->spans, from->span_cnt * sizeof(*from->spans));
-	to->attrs = arena_dup(arena, from->attrs, from->attr_cnt * sizeof(*from->attrs));
-	to->refs = arena_dup(arena, from->refs, from->ref_cnt * sizeof(*from->refs));
-	c.trace = to;
-	return c;
-}
-
-static void fill_copies(struct leaf *const *leaves, uint32_t cnt, const struct acc *acc,
-			struct arena *arena, struct request_group *ret)
-{
-	struct wanted typical = {0}, fast = {0}, slow = {0};
-
-	for (uint32_t i = 0; i < cnt; i++) {
-		VEC_FOREACH(&leaves[i]->copies.items, copy) {
-			want(&typical, copy, ret->latency.p50_ns);
-			want(&fast, copy, ret->latency.p05_ns);
-			want(&slow, copy, ret->latency.p95_ns);
-		}
-	}
-	if (!typical.copy)
-		return;
-	ret->typical = handed_out(&typical, acc, arena);
-	ret->fast = handed_out(&fast, acc, arena);
-	ret->slow = handed_out(&slow, acc, arena);
-}
-
 /* What the answer is made in. */
 struct making {
 	struct requests *r;
@@ -146,7 +92,7 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	ret->rule_cnt = cut->rule_cnt;
 	fill_bins(m->r, leaves, cut->leaf_cnt, arena, ret);
 	group_fill(acc, &type->all, m->r, arena, ret);
-	fill_copies(leaves, cut->leaf_cnt, acc, arena, ret);
+	examples_choose(m->r, leaves, cut->leaf_cnt, acc, arena, ret);
 	if (ret->decided)
 		keys_test(m->r, leaves, cut->leaf_cnt, arena, &m->tests, ret);
 }
@@ -221,7 +167,7 @@ static void cut_as_united(const struct requests *r, struct type *type, struct ar
 
 static void fill_type(struct making *m, struct type *type, struct request_type *ret)
 {
-	const struct requests *r = m->r;
+	struct requests *r = m->r;
 	struct arena *arena = m->arena;
 	struct request_group *all = ARENA_NEW(arena, struct request_group);
 	struct cut cut;
@@ -244,7 +190,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	all->level = CSHAPE_TYPE;
 	all->path_cnt = (uint32_t)type->leaves.cnt;
 	group_fill(&type->all, &type->all, r, arena, all);
-	fill_copies(type->leaves.items, all->path_cnt, &type->all, arena, all);
+	examples_choose(r, type->leaves.items, all->path_cnt, &type->all, arena, all);
 	if (all->decided)
 		keys_test(r, type->leaves.items, all->path_cnt, arena, &m->tests, all);
 	ret->all = all;

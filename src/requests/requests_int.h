@@ -116,6 +116,10 @@ void group_latency(const struct acc *acc, struct latency *ret);
 void group_fill(const struct acc *acc, const struct acc *all, const struct requests *r,
 		struct arena *arena, struct request_group *ret);
 
+/* examples.c: the typical, the fast and the slow one; after group_fill. */
+void examples_choose(struct requests *r, struct leaf *const *leaves, uint32_t cnt,
+		     const struct acc *acc, struct arena *arena, struct request_group *ret);
+
 /* problems.c */
 void problems_find(const struct requests *r, struct requests_result *result,
 		   struct arena *arena);

@@ -147,6 +147,20 @@ double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v)
 	return below / (double)cnt;
 }
 
+double hist_distance(const struct hist *h, uint64_t zero_cnt, uint64_t v)
+{
+	uint64_t cnt = hist_cnt(h) + zero_cnt;
+	double sum = (double)zero_cnt * (double)v, low, high;
+
+	for (uint32_t i = 0; i < h->bucket_cnt; i++) {
+		if (!h->cnts[i])
+			continue;
+		hist_bounds(h, i, &low, &high);
+		sum += h->cnts[i] * fabs((low + high) / 2 - (double)v);
+	}
+	return cnt ? sum / (double)cnt : 0;
+}
+
 void tails_release(struct tails *t)
 {
 	VEC_FOREACH(&t->buckets, b)

@@ -40,6 +40,9 @@ double hist_quantile(const struct hist *h, uint64_t zero_cnt, double q);
 /* Which part is below v, those in its bucket in proportion. */
 double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v);
 
+/* How far the members are from v, in the mean; one bucket's members are in its middle. */
+double hist_distance(const struct hist *h, uint64_t zero_cnt, uint64_t v);
+
 struct tails_bucket {
 	uint32_t no, column_cnt;
 	uint64_t cnt;
