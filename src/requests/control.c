@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/cmp.h"
+#include "requests/age.h"
 #include "requests/hyp.h"
 #include "requests/strip.h"
 
@@ -54,6 +55,7 @@ static void defaults_set(struct control_opts *o)
 	o->nodes_max = o->nodes_max ? o->nodes_max : 256;
 	o->alpha = o->alpha > 0 ? o->alpha : 0.05;
 	o->enough = o->enough > 0 ? o->enough : 0.80;
+	o->age_rounds = o->age_rounds ? o->age_rounds : 64;
 }
 
 /* What earlier runs found is more likely again, what explained nothing is less likely. */
@@ -149,6 +151,7 @@ void control_free(struct control *c)
 	free(c->ever);
 	free(c->known);
 	arena_release(&c->arena);
+	arena_release(&c->words);
 	arena_release(&c->scratch);
 	arena_release(&c->round_arena);
 	free(c);
@@ -253,7 +256,7 @@ void control_note(struct control *c, const struct forest_decision *d, const char
 
 	*kept = *d;
 	va_start(ap, fmt);
-	kept->why = arena_vprintf(&c->arena, fmt, ap);
+	kept->why = arena_vprintf(&c->words, fmt, ap);
 	va_end(ap);
 }
 
@@ -555,7 +558,9 @@ void control_decide(struct control *c, struct control_round *ret)
 	*ret = (struct control_round){0};
 	arena_clear(&c->round_arena);
 	c->round++;
+	age_decisions(c);
 	c->round_first = (uint32_t)c->decisions.cnt;
+	age_trees(c);
 	c->new_cnt = 0;
 	for (uint32_t i = 0; i < c->trees.cnt; i++) {
 		if (c->trees.items[i]->finished)

@@ -44,6 +44,12 @@ struct control_opts {	   /* a zero field means its default */
 	uint32_t nodes_max; /* of one tree; 256 */
 	double alpha;	   /* chance of a wrong decision in a whole search; 0.05 */
 	double enough;	   /* share of the excess to be localised before a search ends; 0.80 */
+	/*
+	 * What was seen so many rounds ago, or at most twice as many, counts no
+	 * more, once there is enough that is younger; a search that has ended
+	 * begins anew then.  64: no search of those measured took half of it.
+	 */
+	uint32_t age_rounds;
 	bool keep_going;   /* look for what is left after the first finding too */
 	/*
 	 * Requests are told apart by the bins of these too: they are part of the
@@ -56,8 +62,7 @@ struct control_opts {	   /* a zero field means its default */
 
 struct control_located {	/* each edge once, of whatever nodes and trees */
 	uint32_t tree, node;	/* where it was found first */
-	uint32_t round;
-	uint32_t pad;
+	uint32_t round, last_round; /* in which it was located, and was again */
 	uint64_t key;		/* of the edge: a hash of its texts */
 	struct forest_event from, to;
 	uint32_t owner;		/* tracepoint that ran in it */

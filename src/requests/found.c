@@ -116,12 +116,15 @@ static void located_add(struct control *c, const struct action *a, uint64_t key)
 	struct control_located *l = located_of(c, key);
 
 	found_put(t, key, a);
+	if (l)
+		l->last_round = c->round;
 	if (!l) {
 		l = vec_add(&c->located);
 		*l = (struct control_located){
 			.tree = a->tree,
 			.node = a->node,
 			.round = c->round,
+			.last_round = c->round,
 			.key = key,
 			.from = a->edge.from,
 			.to = a->edge.to,

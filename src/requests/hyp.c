@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "requests/age.h"
 #include "requests/strip.h"
 
 bool path_has(const struct cpath *p, uint32_t point)
@@ -68,9 +69,10 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 }
 
 /* The two of a pair go together: the one's traces of the space may be in the other's arena. */
-static void node_free(struct hyp_node *n)
+void hyp_node_free(struct hyp_node *n)
 {
 	evidence_release(&n->e);
+	evidence_release(&n->young);
 	samples_release(&n->samples);
 	hmap_release(&n->done);
 	arena_release(&n->arena);
@@ -177,7 +179,7 @@ struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 void hyp_tree_free(struct hyp_tree *t)
 {
 	for (size_t i = 0; i < t->nodes.cnt; i++)
-		node_free(t->nodes.items[i]);
+		hyp_node_free(t->nodes.items[i]);
 	vec_release(&t->nodes);
 	vec_release(&t->found);
 	for (uint32_t i = 0; i < t->known_cnt; i++)
@@ -202,6 +204,8 @@ uint32_t hyp_pair_new(struct control *c, const struct hyp_want *want)
 		vec_push(&t->nodes, n);
 	}
 	usual_take(c, t, t->nodes.items[at], t->nodes.items[at + 1]);
+	for (uint32_t i = 0; i < 2 && t->young; i++)
+		age_begin(c, t, t->nodes.items[at + i]);
 	return at;
 }
 
@@ -224,11 +228,16 @@ static void node_count(struct control *c, const struct hyp_tree *t, struct hyp_n
 		       const struct seen *s, const struct seen *root)
 {
 	if (n->only && n->only != root->path.hash) {
-		if (root->bins == t->only_bins)
-			evidence_add_usual(&n->e, s);
+		if (root->bins != t->only_bins)
+			return;
+		evidence_add_usual(&n->e, s);
+		if (t->young)
+			evidence_add_usual(&n->young, s);
 		return;
 	}
 	evidence_add(&n->e, s);
+	if (t->young)
+		evidence_add(&n->young, s);
 	hyp_keys_add(c, n, s);
 }
 

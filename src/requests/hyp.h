@@ -28,7 +28,7 @@ struct hyp_node {
 	uint8_t status;		/* enum hypothesis_status */
 	uint32_t round, looks;
 	bool *on;		/* by point: what its traces are stripped to; its own */
-	struct evidence e;
+	struct evidence e, young; /* young: what takes the place of e in time (age.c) */
 	uint64_t edge_key;	/* of the parent's edge that it is to split; 0: root */
 	/*
 	 * Hash of the path that the root sees, of the requests it is about: all
@@ -56,6 +56,8 @@ struct hyp_tree {
 	uint32_t known_cnt;
 	VEC(struct hyp_node *) nodes;
 	bool *barred;		/* by point: explained nothing here */
+	bool young;		/* its nodes collect young evidence too, since young_round */
+	uint32_t young_round, began_round;
 	bool finished;
 	bool deferred;		/* others lost more time and are looked at first */
 	bool waiting;		/* in this round some node had too little to tell */
@@ -88,7 +90,8 @@ struct control {
 	struct control_opts opts;
 	struct points *points;
 	struct strtab *strings;
-	struct arena arena;	/* view, words of decisions: for life */
+	struct arena arena;	/* view: for life */
+	struct arena words;	/* of decisions */
 	struct arena scratch;	/* one trace or one decision */
 	struct arena round_arena;
 	VEC(struct hyp_tree *) trees;
@@ -100,6 +103,7 @@ struct control {
 	uint32_t trust_cnt;
 	VEC(struct forest_decision) decisions;
 	VEC(struct control_located) located;
+	uint64_t forgotten_cnt;	/* decisions that are not kept any more */
 	uint32_t round, round_first; /* first decision of the round at hand */
 	uint32_t new_cnt;	/* hypotheses made in this round */
 	bool paused;
@@ -112,6 +116,7 @@ struct control {
 
 struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type);
 void hyp_tree_free(struct hyp_tree *t);
+void hyp_node_free(struct hyp_node *n);
 
 /* What a new pair of nodes is to look at. */
 struct hyp_want {

@@ -533,6 +533,87 @@ TEST(control_searches_what_is_slow_and_hardly_varies)
 	made_release(&m);
 }
 
+/* cnt rounds of p; returns the round in which what was slow last was located, 0: never. */
+static uint32_t rounds_of(struct made *m, struct control *c, const struct plan *p, uint64_t id,
+			  uint32_t cnt)
+{
+	struct control_round r;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		round_of(m, c, p, id + i * 60, 60, false, &r);
+	for (uint32_t i = 0; i < r.located_cnt; i++)
+		if (p->slow && r.located[i].from.point == point(m, p->slow + 2))
+			last = r.located[i].last_round;
+	return last;
+}
+
+TEST(control_is_not_bound_by_what_it_saw_hours_ago)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan first = {"s/b2", 2000}, second = {"s/g2", 1000}, none = {NULL, 1};
+	struct arena a = {0};
+
+	for (int row = 0; row < 2 * STRATEGIES; row++) {
+		bool ages = row % 2;
+		struct control_opts o = {.strategy = (enum strategy)(row / 2),
+					 .age_rounds = ages ? 16 : 1000};
+		struct control *c = control_new(s, &o, &m.points, &m.strings);
+		const struct forest *f;
+		struct control_counts cnt;
+
+		ROW(row);
+		OK(rounds_of(&m, c, &first, 1000, 16) > 0);
+		EQ_I(rounds_of(&m, c, &second, 4000, 64) > 48, ages);
+		EQ_I(rounds_of(&m, c, &second, 9000, 64) > 128, ages);
+		rounds_of(&m, c, &none, 20000, 64);
+		control_counts(c, &cnt);
+		f = control_forest(c, &a);
+		if (ages) {
+			EQ_U(cnt.on_cnt, 0);
+			EQ_U(f->trees[0].node_cnt, 1);
+			EQ_U(f->trees[0].nodes[0].status, HYP_CALM);
+			OK(f->trees[0].nodes[0].trace_cnt <= 2 * 16 * 60);
+		}
+		for (uint32_t i = 0; i < f->decision_cnt; i++)
+			OK(f->decisions[i].node < f->trees[0].node_cnt);
+		control_free(c);
+	}
+	arena_release(&a);
+	space_free(s);
+	made_release(&m);
+}
+
+TEST(control_keeps_the_later_of_many_decisions)
+{
+	struct made m = {0};
+	struct space *s = learn(&m);
+	struct plan none = {NULL, 1};
+	struct control *c = control_new(s, NULL, &m.points, &m.strings);
+	struct arena a = {0};
+	const struct forest *f;
+	struct control_round r;
+	uint32_t rounds = 9000;
+
+	round_of(&m, c, &none, 1000, 30, false, &r);
+	for (uint32_t i = 1; i < rounds; i++) {
+		control_decide(c, &r);
+		EQ_U(r.decision_cnt, 1);
+		OK(strlen(r.decisions[0].why) > 10);
+	}
+	f = control_forest(c, &a);
+	OK(f->decision_cnt > 4000 && f->decision_cnt < rounds);
+	for (uint32_t i = 0; i < f->decision_cnt; i++) {
+		OK(strlen(f->decisions[i].why) > 10);
+		EQ_U(f->decisions[i].round, rounds - f->decision_cnt + 1 + i);
+	}
+	arena_release(&a);
+	control_free(c);
+	space_free(s);
+	made_release(&m);
+}
+
 /* Requests of another type, that vary as they always did. */
 static const struct trace *other(struct made *m, uint64_t id)
 {
