@@ -122,22 +122,26 @@ static void pool_busy(const struct court *k, uint32_t group, double *by_class)
 	}
 }
 
-/* How much longer the pool's own use of the CPUs makes its work; others' use is no fault of it. */
+/*
+ * How much longer the pool's own use of the CPUs makes its work, sleeps and all;
+ * others' use is no fault of it.
+ */
 static double cpu_slowdown(const struct court *k, uint32_t group)
 {
-	double run = 0, wait = 0;
+	double all = 0, wait = 0;
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 
-		if (c->thread == NO_IDX || !k->m->threads[c->thread].tracked ||
+		if (c->entry == NO_IDX || c->kind == CAUSE_QUEUE ||
+		    !k->m->threads[c->entry].tracked ||
 		    !same_pool(k, &k->w->groups[group],
-			       &k->w->groups[k->w->threads[c->thread].group]))
+			       &k->w->groups[k->w->threads[c->entry].group]))
 			continue;
-		run += c->kind == CAUSE_RUN ? c->ns : 0;
+		all += c->ns;
 		wait += c->kind == CAUSE_RUNQ_SELF ? c->ns : 0;
 	}
-	return run > 0 ? (run + wait) / run : 1;
+	return all > wait ? all / (all - wait) : 1;
 }
 
 /* The hold-up that keeps most of the pool; FIND_WORKERS when it is the pool's own work. */

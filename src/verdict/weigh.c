@@ -81,13 +81,39 @@ static bool on_this_host(const struct court *k, const struct cause *c)
 	return r->family == AF_UNIX || (r->rport && is_loopback(r->raddr, r->family));
 }
 
+/* Of the window: what comes and goes with a request is part of its work. */
+#define HELPER_LIFE_MIN 0.5
+
+/*
+ * The thread is of another program that the server started and talks to, as the
+ * one that logs for it.  Watched with it as its child, but a peer by what it does:
+ * nobody asks it but the server.
+ */
+static bool is_helper(const struct court *k, const struct cause *c)
+{
+	const struct model *m = k->m;
+	const struct thread *th = &m->threads[c->thread];
+	const struct res *via = c->via_res != NO_IDX ? &m->res[c->via_res] : NULL;
+
+	if (!via || (via->kind != RES_PIPE && via->kind != RES_SOCKET) ||
+	    strcmp(m->procs[th->proc].comm, m->procs[c->entry_proc].comm) == 0 ||
+	    th->end_ns - th->begin_ns < HELPER_LIFE_MIN * k->window_ns)
+		return false;
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		if (m->ends[i].proc == th->proc && m->ends[i].role == ROLE_SERVER)
+			return false;
+	}
+	return true;
+}
+
 static uint32_t peer_of(const struct court *k, const struct cause *c)
 {
 	const struct model *m = k->m;
 	uint32_t end = end_of_cause(m, c), tgid = 0;
 
 	if (c->thread != NO_IDX && m->threads[c->thread].proc != NO_IDX &&
-	    m->threads[c->thread].proc != c->entry_proc && !thread_is_target(m, c->thread))
+	    c->entry_proc != NO_IDX && m->threads[c->thread].proc != c->entry_proc &&
+	    (!thread_is_target(m, c->thread) || is_helper(k, c)))
 		return m->threads[c->thread].proc;
 	if (end != NO_IDX)
 		tgid = m->ends[end].peer_tgid;

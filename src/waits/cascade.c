@@ -17,6 +17,9 @@
 static void charge(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		   const struct place *at, uint64_t a, uint64_t b, double weight)
 {
+	/* who is behind one that has nothing to do, and was asked nothing, has nothing to do */
+	if (at->unasked && (kind == CAUSE_CLIENT || kind == CAUSE_IDLE))
+		return;
 	if (b > a)
 		causes_add(c, kind, thread, res, at, (b - a) * weight);
 }
@@ -101,6 +104,13 @@ static uint32_t culprit_task(const struct engine *e, const struct wait *w)
 	return NO_IDX;
 }
 
+/* It reads or looks at one socket on which it asks others. */
+static bool is_asking(const struct engine *e, const struct wait *w)
+{
+	return (w->cls == WAIT_SOCKET || w->cls == WAIT_POLL) &&
+	       socket_cause(e, w->res) == CAUSE_EXTERNAL;
+}
+
 static unsigned interrupt_cause(const struct engine *e, const struct wait *w)
 {
 	unsigned kind;
@@ -108,7 +118,8 @@ static unsigned interrupt_cause(const struct engine *e, const struct wait *w)
 	switch (w->waker_ctx) {
 	case WAKER_TIMER:
 	case WAKER_SELF:
-		return CAUSE_TIMER;
+		/* a limit of time ended it, but an answer is what it waited for */
+		return is_asking(e, w) ? CAUSE_EXTERNAL : CAUSE_TIMER;
 	case WAKER_BLOCK:
 		return CAUSE_DISK;
 	case WAKER_NET:
@@ -131,7 +142,7 @@ static unsigned handed_cause(const struct engine *e, const struct wait *w)
 		return kind;
 	if (locked)
 		return CAUSE_LOCK;
-	if (w->cls == WAIT_SOCKET)
+	if (w->cls == WAIT_SOCKET || is_asking(e, w))
 		return socket_cause(e, w->res);
 	if (w->waker_ctx == WAKER_TASK && w->waker != NO_IDX)
 		return e->m->threads[w->waker].flags & TASKF_KTHREAD ? CAUSE_OTHER :

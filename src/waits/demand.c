@@ -45,6 +45,7 @@ struct walk {			/* of one thread through the window */
 	struct causes *to;
 	const struct place *at;
 	uint32_t t;
+	bool asked;		/* it takes requests */
 };
 
 static void walk_run(struct walk *k, uint64_t a, uint64_t b, double weight)
@@ -93,7 +94,11 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 	} else if (wait_is_idle(e, w)) {
 		walk_ready(k, i, 1);
 	} else if (w->end_ns > from) {
-		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : 1, k->at);
+		struct place at = *k->at;
+
+		/* threads that take turns at accepting queue for a lock to be idle under */
+		at.unasked = k->asked && !loop && n < 1;
+		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : 1, &at);
 		e->r->threads[k->t].demand_ns += w->end_ns - from;
 		if (!loop)
 			note_out(k->d, w, w->end_ns - from);
@@ -106,7 +111,8 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 	const struct thread *th = &e->m->threads[t];
 	struct place at = { .entry_proc = d->proc, .entry = t, .via = NO_IDX,
 			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
-	struct walk k = { .d = d, .to = to, .at = &at, .t = t };
+	struct walk k = { .d = d, .to = to, .at = &at, .t = t,
+			  .asked = e->r->threads[t].role == ROLE_T_ENTRY };
 	uint64_t pos = max_u64(th->begin_ns, e->from_ns);
 	double before = 1, n;
 

@@ -53,6 +53,7 @@ struct engine {
 struct place {			/* what a cause is charged to besides kind and time */
 	uint32_t entry_proc, entry, via, via_res, lock, end;
 	uint32_t depth;
+	bool unasked;		/* waits for a lock with no request open */
 };
 
 /* demand, causes */

@@ -235,6 +235,39 @@ static uint32_t holder_of(const struct engine *e, const struct wait *w)
 	return w->owner_tid ? model_thread_by_tid(m, w->owner_tid) : NO_IDX;
 }
 
+/* A sleep by way of a futex: time ended it, and nothing shows that somebody else could have. */
+static bool is_pause(const struct engine *e, uint32_t wait)
+{
+	const struct wait *last = &e->m->waits[e->look_end[wait]];
+	uint32_t l = e->wait_lock[wait];
+
+	return last->cls == WAIT_FUTEX && last->flags & WAITF_TIMEOUT_ARG &&
+	       last->waker_ctx == WAKER_TIMER &&
+	       (l == NO_IDX || e->r->locks[l].cls != LOCK_LOCK);
+}
+
+/* As thread_states, but runtimes that sleep on a futex with a limit (Java's do) sleep. */
+static void holder_states(const struct engine *e, uint32_t t, uint64_t a, uint64_t b, uint64_t *st)
+{
+	const struct model *m = e->m;
+	const struct thread *th = &m->threads[t];
+
+	thread_states(m, t, a, b, st);
+	for (uint32_t i = wait_after(m, t, a); i < th->first_wait + th->wait_len; i++) {
+		const struct wait *w = &m->waits[i];
+		uint64_t from = w->off_ns > a ? w->off_ns : a;
+		uint64_t to = w->wake_ns ? w->wake_ns : w->end_ns;
+
+		if (w->off_ns >= b)
+			break;
+		to = to < b ? to : b;
+		if (to <= from || !is_pause(e, i))
+			continue;
+		st[ST_WAIT + WAIT_FUTEX] -= to - from;
+		st[ST_WAIT + WAIT_TIMER] += to - from;
+	}
+}
+
 static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *lw, size_t cnt)
 {
 	struct hmap held = { 0 };
@@ -261,7 +294,7 @@ static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *l
 			l->holder = h;
 		}
 		if (e->m->threads[h].tracked)
-			thread_states(e->m, h, from, lw[i].end_ns, l->holder_st);
+			holder_states(e, h, from, lw[i].end_ns, l->holder_st);
 	}
 	l->holder_cnt = held.cnt;
 	l->holder_ns = best;
@@ -295,7 +328,7 @@ static void lock_sum(struct engine *e, struct lock *l, struct lock_wait *lw, siz
 	hmap_release(&res);
 }
 
-struct grab { uint32_t thread; uint8_t kind; uint64_t at_ns; };
+struct grab { uint32_t thread, wait; uint8_t kind; uint64_t at_ns; };
 enum { GRAB_ENTER = 0, GRAB_LEAVE = 1, GRAB_WAIT = 2 };
 
 static int by_thread_at(const void *pa, const void *pb)
@@ -320,39 +353,79 @@ static double passed_ns(const struct engine *e, const struct lock *l, const stru
 
 	if (!l->virt || !e->m->threads[in->thread].tracked)
 		return ns;
-	thread_states(e->m, in->thread, in->at_ns, out->at_ns, st);
+	holder_states(e, in->thread, in->at_ns, out->at_ns, st);
 	return ns - st[ST_WAIT + WAIT_FUTEX];
+}
+
+/* Of n grabs by thread and time: notes the wakers of those who had to wait on at once. */
+static void vain_mark(const struct grab *g, size_t n, struct hmap *ret_vain)
+{
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (g[i].kind == GRAB_ENTER && g[i + 1].kind == GRAB_WAIT &&
+		    g[i + 1].thread == g[i].thread && g[i + 1].at_ns - g[i].at_ns < LOOK_AGAIN_NS)
+			hmap_put(ret_vain, g[i].wait, 1);
+	}
+}
+
+/*
+ * The way out that belongs to the way in at g[i], NULL if it waits again before
+ * (it was overtaken).  Who gets in by a counted limit may wake the next one at
+ * once to see whether there is room for him too, as Java's semaphores do: if
+ * there is not, that wake-up was no way out.
+ */
+static const struct grab *way_out(const struct lock *l, const struct grab *g, size_t n, size_t i,
+				  struct hmap *vain)
+{
+	const struct grab *out = NULL;
+	uint64_t yes;
+
+	for (size_t j = i + 1; j < n && g[j].thread == g[i].thread; j++) {
+		if (g[j].kind != GRAB_LEAVE)
+			break;
+		out = &g[j];
+		if (!l->virt || out->at_ns - g[i].at_ns >= LOOK_AGAIN_NS ||
+		    !hmap_get(vain, out->wait, &yes))
+			break;
+	}
+	return out;
 }
 
 /*
  * How many have it at one time: from the end of a thread's wait to the next
- * time it wakes a waiter, unless it waits again before (it was overtaken).
+ * time it wakes a waiter.
  */
 static void holders_count(struct engine *e, struct lock *l, const struct lock_wait *lw, size_t cnt)
 {
 	struct grab *g = xmalloc(3 * cnt * sizeof(*g));
+	struct hmap vain = { 0 };
 	size_t n = 0;
 	double held = 0;
 
 	BUG_ON(!g);
 	for (size_t i = 0; i < cnt; i++) {
-		const struct wait *w = &e->m->waits[lw[i].wait];
+		uint32_t at = lw[i].wait;
+		const struct wait *w = &e->m->waits[at];
 		uint32_t h = holder_of(e, w);
 
-		g[n++] = (struct grab){ w->thread, GRAB_WAIT, lw[i].off_ns };
+		g[n++] = (struct grab){ w->thread, at, GRAB_WAIT, lw[i].off_ns };
 		if (w->flags & WAITF_PENDING)
 			continue;
-		g[n++] = (struct grab){ w->thread, GRAB_ENTER, lw[i].end_ns };
+		g[n++] = (struct grab){ w->thread, at, GRAB_ENTER, lw[i].end_ns };
 		if (h != NO_IDX)
-			g[n++] = (struct grab){ h, GRAB_LEAVE, lw[i].end_ns };
+			g[n++] = (struct grab){ h, at, GRAB_LEAVE, lw[i].end_ns };
 	}
 	qsort(g, n, sizeof(*g), by_thread_at);
+	vain_mark(g, n, &vain);
 	for (size_t i = 0; i + 1 < n; i++) {
-		if (g[i].kind == GRAB_ENTER && g[i + 1].thread == g[i].thread &&
-		    g[i + 1].kind == GRAB_LEAVE)
-			held += passed_ns(e, l, &g[i], &g[i + 1]);
+		const struct grab *out = NULL;
+
+		if (g[i].kind == GRAB_ENTER)
+			out = way_out(l, g, n, i, &vain);
+		if (out)
+			held += passed_ns(e, l, &g[i], out);
 	}
 	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;
+	hmap_release(&vain);
 	free(g);
 }
 

@@ -58,6 +58,12 @@ static uint32_t place_of(const struct engine *e, uint32_t res)
 	return res == NO_IDX ? NO_IDX : e->place[res];
 }
 
+/* Whoever has something to write is not idle, answered or not: who logs to a pipe, say. */
+static bool waits_for_room(const struct wait *w)
+{
+	return (w->cls == WAIT_SOCKET || w->cls == WAIT_PIPE) && w->op == WAIT_OP_WRITE;
+}
+
 bool wait_is_idle(const struct engine *e, const struct wait *w)
 {
 	const struct thread *t = &e->m->threads[w->thread];
@@ -67,7 +73,7 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 		return (t->flags & TASKF_KTHREAD) != 0 && w->cls == WAIT_KIDLE;
 	if (w->cls == WAIT_KIDLE || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT))
 		return true;
-	if (is_lock_wait(e, w) || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_WRITE))
+	if (is_lock_wait(e, w) || waits_for_room(w))
 		return false;
 	if (ti->reads)
 		return !wait_open(e, w) && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);

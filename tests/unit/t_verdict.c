@@ -3,34 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "synth.h"
+#include "judged.h"
 #include "unit.h"
-#include "verdict/verdict.h"
 #include "waits/engine.h"
-#include "waits/waits.h"
-
-struct judged {
-	struct synth *s;
-	struct arena arena;
-	const struct model *m;
-	const struct waits_result *w;
-	const struct verdict *v;
-};
-
-static void judge(struct judged *j, struct synth *s)
-{
-	*j = (struct judged){ .s = s };
-	j->m = synth_model(s);
-	j->w = waits_analyse(j->m, NULL, &j->arena);
-	j->v = verdict_make(j->m, j->w, NULL, NULL, &j->arena);
-}
-
-static void judged_release(struct judged *j)
-{
-	arena_release(&j->arena);
-	synth_free(j->s);
-}
 
 /* A lock that tid 11 holds 200 of each 250 ms asleep; 12 and 13 wait for it. */
 static struct synth *lock_world(void)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Servers whose threads take turns, ask others or hand work on: what each wait is for. */
+#include <string.h>
+
+#include "judged.h"
+#include "unit.h"
+
+#define CLIENTS 4
+
+/* Threads 20.. of process 20 that each serve a client of their own, on sockets 200.. */
+static struct synth *pool_world(uint32_t threads, double open_ms)
+{
+	struct synth *s = synth_new(1000);
+	struct ev_proc *p;
+
+	for (uint32_t t = 20; t < 20 + threads; t++) {
+		synth_thread(s, t, 20, "worker");
+		synth_sock(s, 180 + t, ROLE_SERVER, 0x7f000001, 80);
+		for (int i = 0; i < 10; i++) {
+			struct ev_turn *k = synth_event(s, EV_TURN, sizeof(*k), i * 100 + 99);
+
+			k->res = 180 + t;
+			k->role = ROLE_SERVER;
+			k->h.tid = k->first_tid = t;
+		}
+	}
+	synth_end(s, 20, ROLE_SERVER, 80, 10 * threads, open_ms);
+	p = synth_proc(s, 20);
+	p->open_ns = (uint64_t)(open_ms * 1e6);
+	p->open = 1;
+	return s;
+}
+
+static void open_one(struct ev_wait *w)
+{
+	w->own_open = w->proc_open = 1;
+}
+
+static double cause_ms(const struct judged *j, unsigned kind)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < j->w->cause_cnt; i++)
+		ns += j->w->causes[i].kind == kind ? (double)j->w->causes[i].ns : 0;
+	return ns / 1e6;
+}
+
+/* A service that never answers: each question ends at its limit of time, the last is open. */
+TEST(verdict_no_answer_in_time_is_the_peers)
+{
+	struct synth *s = pool_world(2, 1900);
+	struct judged j;
+
+	synth_sock(s, 9, ROLE_CLIENT, 0x0a000001, 53)->sotype = 2;
+	for (uint32_t t = 20; t < 22; t++) {
+		for (int i = 0; i < 9; i++) {
+			struct ev_wait *w = synth_irq_wait(s, t, i & 1 ? WAIT_POLL : WAIT_SOCKET, 9,
+							   i * 100 + 1, i * 100 + 98,
+							   i * 100 + 98, WAKER_TIMER);
+
+			open_one(w);
+			w->flags |= WAITF_TIMEOUT_ARG;
+		}
+		open_one(synth_pending(s, t, WAIT_POLL, 9, 901));
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "external");
+	OK(j.v->findings[0].share > 0.9);
+	EQ_S(j.v->findings[0].resource, "udp 10.0.0.1:53");
+	OK(cause_ms(&j, CAUSE_TIMER) < 1);
+	judged_release(&j);
+}
+
+/* Who has nothing to do sleeps under a lock, and the others queue behind for their turn. */
+static struct synth *accept_world(bool asked)
+{
+	struct synth *s = pool_world(2, 20);
+
+	synth_res(s, 7, RES_FUTEX, "accept lock");
+	synth_res(s, 8, RES_EPOLL, NULL);
+	for (int i = 0; i < 10; i++) {
+		uint32_t t = 20 + i % 2, other = 20 + (i + 1) % 2;
+		struct ev_wait *w;
+
+		synth_irq_wait(s, t, WAIT_EPOLL, 8, i * 100 + 2, i * 100 + 97, i * 100 + 97,
+			       WAKER_NET)->first_io = 180 + t;
+		w = synth_wait(s, other, WAIT_FUTEX, 7, i * 100 + 3, i * 100 + 98, i * 100 + 98, t);
+		if (asked)
+			open_one(w);
+	}
+	return s;
+}
+
+TEST(waits_turns_at_accepting_hold_nobody_up)
+{
+	for (int asked = 0; asked < 2; asked++) {
+		struct judged j;
+
+		judge(&j, accept_world(asked));
+		EQ_S(finding_name(j.v->findings[0].cls), asked ? "lock-held" : "healthy");
+		judged_release(&j);
+	}
+}
+
+/*
+ * The answers are out, but the line for the log is not: the pipe is full.  The
+ * logger is a child that reads and sleeps by turns.
+ */
+TEST(verdict_full_pipe_is_the_readers)
+{
+	struct synth *s = pool_world(CLIENTS, 10);
+	struct ev_listen *l;
+	struct judged j;
+
+	synth_thread(s, 40, 40, "logger")->ppid = 20;
+	synth_res(s, 5, RES_PIPE, "pipe:[1]");
+	for (int i = 0; i < 10; i++) {
+		synth_irq_wait(s, 40, WAIT_TIMER, 0, i * 100 + 1, i * 100 + 96, i * 100 + 96,
+			       WAKER_TIMER);
+		for (uint32_t t = 20; t < 20 + CLIENTS; t++)
+			synth_wait(s, t, WAIT_PIPE, 5, i * 100 + 2, i * 100 + 97, i * 100 + 97,
+				   40)->op = WAIT_OP_WRITE;
+	}
+	for (int at = 0; at < 1000; at += 500) {
+		l = synth_event(s, EV_LISTEN, sizeof(*l), at);
+		l->tgid = 20;
+		l->lport = 80;
+		l->backlog = 8;
+		l->backlog_max = 128;
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "peer");
+	EQ_S(j.v->findings[0].culprit.comm, "logger");
+	EQ_U(j.v->findings[0].chain_len, 2);
+	judged_release(&j);
+}
+
+/*
+ * Two may pass at a time, each for 100 ms asleep, by a futex with a limit of
+ * time.  Who gets in wakes the next, who finds no room and sleeps on.
+ */
+static struct synth *semaphore_world(bool vain)
+{
+	struct synth *s = pool_world(CLIENTS, 3900);
+
+	for (uint32_t t = 20; t < 20 + CLIENTS; t++) {
+		synth_res(s, t, RES_FUTEX, NULL);
+		synth_res(s, 100 + t, RES_FUTEX, NULL);
+	}
+	for (int i = 0; i < 18; i++) { /* 50 ms apart: the one leaves that came in two before */
+		uint32_t t = 20 + i % CLIENTS, next = 20 + (i + 1) % CLIENTS;
+		uint32_t out = 20 + (i + 2) % CLIENTS;
+		double at = i * 50 + 50;
+		struct ev_wait *w;
+
+		open_one(synth_wait(s, t, WAIT_FUTEX, t, at - (vain ? 49 : 95), at, at, out));
+		if (vain)
+			open_one(synth_wait(s, next, WAIT_FUTEX, next, at - 45, at + 0.5,
+					    at + 0.5, t));
+		w = synth_irq_wait(s, t, WAIT_FUTEX, 100 + t, at + 0.8, at + 99.5, at + 99.5,
+				   WAKER_TIMER);
+		open_one(w);
+		w->flags |= WAITF_TIMEOUT_ARG;
+	}
+	return s;
+}
+
+TEST(waits_count_who_passes_a_semaphore)
+{
+	for (int vain = 0; vain < 2; vain++) {
+		double most = 0;
+		struct judged j;
+
+		judge(&j, semaphore_world(vain));
+		for (size_t i = 0; i < j.w->lock_cnt; i++) {
+			if (j.w->locks[i].virt && j.w->locks[i].holders_avg > most)
+				most = j.w->locks[i].holders_avg;
+		}
+		OK(most > 1.5);
+		OK(most < 2.2);
+		judged_release(&j);
+	}
+}
+
+/* All CPUs are taken, but the workers sleep in their requests: more of them would help. */
+TEST(verdict_sleeping_pool_is_too_small_on_a_busy_host)
+{
+	struct synth *s = pool_world(2, 1950);
+	struct ev_listen *l;
+	struct judged j;
+
+	synth_host(s)->cpu_busy_ns = 2000000000;
+	for (uint32_t t = 20; t < 22; t++) {
+		for (int i = 0; i < 10; i++) {
+			open_one(synth_irq_wait(s, t, WAIT_TIMER, 0, i * 100 + 1, i * 100 + 88,
+						i * 100 + 99, WAKER_TIMER));
+		}
+	}
+	synth_culprit(s, 20, 20, "worker", 40);
+	for (int at = 0; at < 1000; at += 500) {
+		l = synth_event(s, EV_LISTEN, sizeof(*l), at);
+		l->tgid = 20;
+		l->lport = 80;
+		l->backlog = 6;
+		l->backlog_max = 128;
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "workers");
+	judged_release(&j);
+}
