@@ -30,6 +30,7 @@ enum {
 	WITH_KIND = 1 << 6, WITH_FIRST = 1 << 7, WITH_BLOCKED = 1 << 8,
 	WITH_MAIN = 1 << 9, WITH_ALL = (1 << 10) - 1,
 	GAP = 1 << 10,		/* of a gap, and asked for a call */
+	INSERTED = 1 << 11,	/* of the call before, as if this one were not there */
 };
 enum { WITH_CALL = WITH_AT | WITH_KIND | WITH_MAIN, WITH_WHAT = WITH_CALL | WITH_FIRST,
        WAITED = WITH_WHAT | WITH_BLOCKED, KIND_MASK = SIG_WHAT_MAX & -(1 << SIG_KIND_SHIFT) };
@@ -39,13 +40,14 @@ enum { AROUND_NEAR = WITH_BEFORE | WITH_AFTER, AROUND_BEFORE = WITH_BEFORE2 | WI
 
 /* Most exact first. */
 static const uint16_t call_levels[] = {
-	WAITED | AROUND_ALL, WITH_WHAT | AROUND_ALL, WITH_CALL | AROUND_ALL,
-	WAITED | AROUND_MORE, WITH_WHAT | AROUND_MORE, WITH_CALL | AROUND_MORE,
-	WAITED | AROUND_NEAR, WITH_WHAT | AROUND_NEAR, WITH_CALL | AROUND_NEAR,
+	WAITED | AROUND_ALL, WITH_WHAT | AROUND_ALL, WAITED | AROUND_MORE,
+	WITH_WHAT | AROUND_MORE, WAITED | AROUND_NEAR, WITH_WHAT | AROUND_NEAR,
+	INSERTED | WITH_AT | WITH_MAIN | AROUND_MORE,
 	WAITED | AROUND_BEFORE, WITH_WHAT | AROUND_BEFORE,
-	WAITED | WITH_BEFORE, WITH_WHAT | WITH_BEFORE, WITH_CALL | WITH_BEFORE,
-	WAITED | WITH_AFTER, WITH_WHAT | WITH_AFTER, WITH_CALL | WITH_AFTER,
-	WAITED, GAP | WITH_MAIN | WITH_BEFORE, WITH_AT};
+	WAITED | WITH_BEFORE, WITH_WHAT | WITH_BEFORE,
+	WITH_CALL | AROUND_ALL, WITH_CALL | AROUND_MORE, WITH_CALL | AROUND_NEAR,
+	WITH_CALL | WITH_BEFORE, WAITED | WITH_AFTER, WITH_WHAT | WITH_AFTER,
+	WITH_CALL | WITH_AFTER, WAITED, GAP | WITH_MAIN | WITH_BEFORE, WITH_AT};
 static const uint16_t gap_levels[] = {
 	WITH_MAIN | AROUND_MORE, WITH_MAIN | AROUND_NEAR, WITH_MAIN | AROUND_BEFORE,
 	WITH_MAIN | WITH_BEFORE, WITH_MAIN | WITH_AFTER, WITH_MAIN};
@@ -78,7 +80,7 @@ static uint64_t place_key(unsigned with, const struct sig_place *p)
 					  (with & WITH_KIND ? KIND_MASK : 0) |
 					  (with & WITH_FIRST ? SIG_FIRST : 0) |
 					  (with & WITH_BLOCKED ? SIG_BLOCKED : 0)));
-	return hash_pair(with & ~(unsigned)GAP, sig_place_hash(&part)) | 1;
+	return hash_pair(with & ~(unsigned)(GAP | INSERTED), sig_place_hash(&part)) | 1;
 }
 
 static int by_key(const void *pa, const void *pb)
@@ -338,16 +340,37 @@ static int by_share(const void *pa, const void *pb)
 	return 0;
 }
 
+/* What the place of the call before would be without this one. */
+static struct sig_place place_before(const struct sig_place *p)
+{
+	struct sig_place b = {.what = p->what, .bin = p->bin};
+
+	b.around[SIG_BEFORE3] = SIG_NO_CALL;
+	for (unsigned i = SIG_BEFORE2; i <= SIG_AT; i++)
+		b.around[i] = p->around[i - 1];
+	b.around[SIG_AFTER] = p->around[SIG_AFTER];
+	b.around[SIG_AFTER2] = p->around[SIG_AFTER2];
+	return b;
+}
+
 /* true: the place is a wait for work. */
 static bool level_ask(struct place_index *x, unsigned with, const struct sig_place *p)
 {
-	uint64_t key = place_key(with, p), first;
+	struct sig_place before;
+	uint64_t key, first;
 
+	if (with & INSERTED) {
+		if (hmap_get(&x->by_key, place_key(WITH_CALL | AROUND_NEAR, p), NULL))
+			return false;
+		before = place_before(p);
+		p = &before;
+	}
+	key = place_key(with, p);
 	if (!key || !hmap_get(&x->by_key, key, &first))
 		return false;
 	if (!is_gap(p) && !(with & GAP))
 		return call_sum(x, first - 1, with & WITH_BLOCKED ? p->bin : 0,
-				with & WITH_BEFORE);
+				with & WITH_BEFORE && !(with & INSERTED));
 	gap_sum(x, first - 1, p->bin);
 	return false;
 }

@@ -69,7 +69,7 @@ enum { ANY_BIN = SIG_BIN_MAX + 1 };
 struct slow { double share[FNS], near[FNS], all, home; };
 
 /* what: bits of sig_what that must agree; around: of enum sig_around. */
-struct level { unsigned around, what; bool gap, bins; };
+struct level { unsigned around, what; bool gap, bins, inserted; };
 
 #define B(at) (1u << SIG_##at)
 #define AROUND2 (B(BEFORE) | B(AFTER))
@@ -80,23 +80,23 @@ struct level { unsigned around, what; bool gap, bins; };
 #define WHAT (CALL | SIG_FIRST)
 #define WAITED (WHAT | SIG_BLOCKED)
 static const struct level call_levels[] = {
-	{AROUND5, WAITED, false, true}, {AROUND5, WHAT, false, false},
-	{AROUND5, CALL, false, false},
-	{AROUND3, WAITED, false, true}, {AROUND3, WHAT, false, false},
-	{AROUND3, CALL, false, false},
-	{AROUND2, WAITED, false, true}, {AROUND2, WHAT, false, false},
-	{AROUND2, CALL, false, false},
-	{B(BEFORE) | B(BEFORE2), WAITED, false, true},
-	{B(BEFORE) | B(BEFORE2), WHAT, false, false},
-	{B(BEFORE), WAITED, false, true}, {B(BEFORE), WHAT, false, false},
-	{B(BEFORE), CALL, false, false},
-	{B(AFTER), WAITED, false, true}, {B(AFTER), WHAT, false, false},
-	{B(AFTER), CALL, false, false},
-	{0, WAITED, false, true}, {B(BEFORE), SIG_MAIN, true, true}, {0, 0, false, false}};
+	{AROUND5, WAITED, false, true, false}, {AROUND5, WHAT, false, false, false},
+	{AROUND3, WAITED, false, true, false}, {AROUND3, WHAT, false, false, false},
+	{AROUND2, WAITED, false, true, false}, {AROUND2, WHAT, false, false, false},
+	{AROUND3, SIG_MAIN, false, false, true},
+	{B(BEFORE) | B(BEFORE2), WAITED, false, true, false},
+	{B(BEFORE) | B(BEFORE2), WHAT, false, false, false},
+	{B(BEFORE), WAITED, false, true, false}, {B(BEFORE), WHAT, false, false, false},
+	{AROUND5, CALL, false, false, false}, {AROUND3, CALL, false, false, false},
+	{AROUND2, CALL, false, false, false}, {B(BEFORE), CALL, false, false, false},
+	{B(AFTER), WAITED, false, true, false}, {B(AFTER), WHAT, false, false, false},
+	{B(AFTER), CALL, false, false, false}, {0, WAITED, false, true, false},
+	{B(BEFORE), SIG_MAIN, true, true, false}, {0, 0, false, false, false}};
 static const struct level gap_levels[] = {
-	{AROUND3, SIG_MAIN, true, true}, {AROUND2, SIG_MAIN, true, true},
-	{B(BEFORE) | B(BEFORE2), SIG_MAIN, true, true}, {B(BEFORE), SIG_MAIN, true, true},
-	{B(AFTER), SIG_MAIN, true, true}, {0, SIG_MAIN, true, true}};
+	{AROUND3, SIG_MAIN, true, true, false}, {AROUND2, SIG_MAIN, true, true, false},
+	{B(BEFORE) | B(BEFORE2), SIG_MAIN, true, true, false},
+	{B(BEFORE), SIG_MAIN, true, true, false},
+	{B(AFTER), SIG_MAIN, true, true, false}, {0, SIG_MAIN, true, true, false}};
 
 enum { GAP_LEVELS = sizeof(gap_levels) / sizeof(*gap_levels) };
 
@@ -181,11 +181,23 @@ static bool call_slow(const struct sigs *s, const struct sig_place *asked, struc
 	*ret_home = false;
 	for (size_t i = 0; i < sizeof(call_levels) / sizeof(*call_levels); i++) {
 		const struct level *l = &call_levels[i];
+		struct sig_place before = *asked;
 
-		level_slow(s, l, asked, ret);
+		if (l->inserted) {
+			const struct level seen = {AROUND2, CALL, false, false, false};
+
+			level_slow(s, &seen, asked, ret);
+			if (ret->all + ret->home > 0)
+				continue;
+			memmove(&before.around[1], &asked->around[0], 3 * sizeof(uint16_t));
+		}
+		if (before.around[SIG_AT] == SIG_NO_CALL)
+			continue;
+		level_slow(s, l, &before, ret);
 		if (l->gap && ret->all >= 5)
 			return false;
-		*ret_home = !l->gap && l->around & B(BEFORE) && ret->home > ret->all;
+		*ret_home = !l->gap && !l->inserted && l->around & B(BEFORE) &&
+			    ret->home > ret->all;
 		if (*ret_home || (!l->gap && ret->all > 0))
 			return true;
 	}
