@@ -27,6 +27,7 @@ enum {
 };
 #define HARM_MIN_SHARE 0.005	/* of all time; less than this is what chance makes */
 #define NAMELESS_SHARE 0.5
+#define QUEUED_SHARE 0.5		/* then what functions are told of is the smaller part */
 
 struct analysis {
 	struct functions_result *r;
@@ -62,6 +63,8 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	{THIN_NO_NAMES, "no-names", "most functions have no names: symbols are missing"},
 	{THIN_AWAY, "away", "recorded a part of the time only, to keep the cost down"},
 	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
+	{THIN_QUEUED, "queued", "for most of their time nobody was at work for the requests: they "
+	 "queue, and no stack shows where; heldup why tells for what"},
 };
 
 const char *functions_thin_text(uint32_t bit)
@@ -266,7 +269,7 @@ static bool is_nameless(const char *name)
 	return strstr(name, "+0x") != NULL;
 }
 
-static void thin_find(struct analysis *a, const struct sigs *sigs)
+static void thin_find(struct analysis *a, const struct sigs *sigs, const struct held *held)
 {
 	struct functions_result *r = a->r;
 	const struct model_calls *c = r->m->calls;
@@ -284,6 +287,8 @@ static void thin_find(struct analysis *a, const struct sigs *sigs)
 		r->thin |= THIN_FEW_UNITS;
 	if ((double)r->harm_ns < HARM_MIN_SHARE * (double)(r->busy_ns + r->harm_ns))
 		r->thin |= THIN_NO_HARM;
+	if (r->held_ns && held->queued_ns > QUEUED_SHARE * held->all_ns)
+		r->thin |= THIN_QUEUED;
 	if (r->away_ns)
 		r->thin |= THIN_AWAY;
 	if ((c->lost_cnt && !r->away_ns) || c->dropped_cnt)
@@ -328,7 +333,7 @@ static void results_fill(struct analysis *a, const struct held *held)
 	r->busy_ns = a->p.busy_ns;
 	r->abnormal_cnt = a->blame.abnormal_cnt;
 	r->harm_ns = (uint64_t)a->blame.harm_ns;
-	r->held_ns = a->p.fns && held ? (uint64_t)held->ns : 0;
+	r->held_ns = a->p.fns && held ? (uint64_t)held->all_ns : 0;
 	r->pattern_cnt = a->p.pattern_cnt;
 	r->baseline = a->judge.baseline;
 	r->mem_bytes = a->p.bytes + a->judge.outliers.bytes +
@@ -380,7 +385,7 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	if (o->outside)
 		outside_told(&a->r->outside, o->outside);
 	results_fill(a, o->held);
-	thin_find(a, sigs);
+	thin_find(a, sigs, o->held);
 	blame_release(&a->blame);
 	judge_release(&a->judge);
 	profile_release(&a->p);

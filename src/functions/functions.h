@@ -157,6 +157,7 @@ enum functions_thin {
 	THIN_NO_NAMES = 1 << 9,	    /* most functions are known by address only */
 	THIN_MANY_PATTERNS = 1 << 10, /* over the bound: the rarest were put with their like */
 	THIN_AWAY = 1 << 11,	    /* the recorder left time out: --max-cost */
+	THIN_QUEUED = 1 << 12,	    /* most of the requests' time is in no function */
 };
 
 struct functions_result {
@@ -189,8 +190,7 @@ const struct functions_result *functions_analyse(const struct model *m, const st
 						 const struct functions_opts *opts,
 						 struct arena *arena);
 
-/* "more", "slower", "never-returned", "own-time", "spins", "cost", "held", "works":
- * stable. */
+/* "more", "slower", "never-returned", "own-time", ...: stable. */
 const char *dev_kind_name(unsigned kind);
 
 /* The reason's words for one bit of enum functions_thin, NULL for none; and its stable name. */

@@ -32,6 +32,8 @@ struct held_stack {		/* of one stack of the model */
 struct held {
 	struct held_stack *stacks; size_t stack_cnt;
 	double ns;		/* requests' time, each nanosecond once, that can have a stack */
+	double all_ns;		/* with what has none: not for a client or for work */
+	double queued_ns;	/* of all_ns, while nobody was at work for them */
 	double idle_ns;		/* sum of the stacks' */
 };
 

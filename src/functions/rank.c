@@ -35,7 +35,7 @@ struct sums {			/* of one function */
 struct folder {
 	const struct blame *b;
 	const struct held_fn *held; /* by fn of the stacks; NULL */
-	double held_ns;
+	double held_ns, held_all_ns;
 	struct sums *sums;	/* by fn of the stacks, then what only signatures know */
 	size_t cnt;
 	uint32_t site;		/* number of the present one, plus one */
@@ -247,7 +247,7 @@ static void held_add(const struct folder *f, const struct held_fn *held, bool fi
 	struct fn_evidence all[FN_EVIDENCE_MAX + 2];
 	uint32_t cnt = 0, devs = to->evidence_cnt;
 
-	to->held_share = held->all;
+	to->held_share = held->all * part(f->held_ns, f->held_all_ns);
 	if (!first)
 		memcpy(all, to->evidence, devs * sizeof(all[0]));
 	cnt += first ? 0 : devs;
@@ -496,6 +496,7 @@ void rank_make(const struct ranking *by, struct functions_result *r, struct aren
 	if (b->p->fns && by->held && by->held->ns > 0) {
 		f.held = held_fns(b->p->fns, by->held, arena);
 		f.held_ns = by->held->ns;
+		f.held_all_ns = by->held->all_ns;
 	}
 	if (sigs)
 		fold_votes(&f, sigs, arena);

@@ -386,8 +386,8 @@ static void put_explain(struct pen *p, const struct functions_result *r,
 		fmt_share(v, f->usual_share));
 	pen_nl(p);
 	if (r->held_ns) {
-		pen_fmt(p, PEN_PLAIN, "  %s of the %s that requests were open and waited or were "
-			"worked on", fmt_share(t, f->held_share), fmt_ns(u, r->held_ns));
+		pen_fmt(p, PEN_PLAIN, "  %s of the %s that requests were open",
+			fmt_share(t, f->held_share), fmt_ns(u, r->held_ns));
 		pen_nl(p);
 	}
 	for (uint32_t i = 0; i < f->evidence_cnt; i++) {

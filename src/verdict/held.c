@@ -163,10 +163,8 @@ static void stacks_keep(struct held *h, const struct held_stack *from, size_t cn
 }
 
 /* Demand that was spent in a wait of somebody's, or running. */
-static bool has_place(const struct model *m, const struct cause *c)
+static bool has_place(const struct cause *c)
 {
-	if (c->entry_proc == NO_IDX || !m->procs[c->entry_proc].target)
-		return false;
 	switch (c->kind) {
 	case CAUSE_UNSEEN:
 	case CAUSE_RUNQ_SELF:
@@ -178,6 +176,20 @@ static bool has_place(const struct model *m, const struct cause *c)
 		return false;
 	}
 	return c->thread != NO_IDX;
+}
+
+static void sums_take(const struct layer *k, struct held *h)
+{
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+		double ns = (double)c->ns;
+
+		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
+			continue;
+		h->ns += has_place(c) ? ns : 0;
+		h->all_ns += c->kind != CAUSE_CLIENT && c->kind != CAUSE_IDLE ? ns : 0;
+		h->queued_ns += c->kind == CAUSE_QUEUE ? ns : 0;
+	}
 }
 
 const struct held *verdict_held(const struct model *m, const struct waits_result *w,
@@ -194,8 +206,7 @@ const struct held *verdict_held(const struct model *m, const struct waits_result
 	h->stacks = ARENA_ARRAY(arena, struct held_stack, 2 * m->stack_cnt + 1);
 	stacks_keep(h, k.waits, m->stack_cnt, false);
 	stacks_keep(h, k.runs, m->stack_cnt, true);
-	for (size_t i = 0; i < w->cause_cnt; i++)
-		h->ns += has_place(m, &w->causes[i]) ? (double)w->causes[i].ns : 0;
+	sums_take(&k, h);
 	vec_release(&k.pools);
 	hmap_release(&k.by_key);
 	return h;

@@ -255,12 +255,13 @@ static uint32_t stack_of(const struct model *m, const char *self, struct arena *
 }
 
 /* slow: one piece of work in twenty takes 80 ms, else all take 2 ms.  Of the requests' time
- * held_s went through look_up. */
+ * held_s went through look_up, and as much through none: slow, most of it in a queue. */
 static const struct functions_result *held_scene(struct scene *c, bool slow, double held_s,
 						 struct arena *arena)
 {
 	struct held_stack one = {.ns = held_s * 1e9};
-	struct held held = {.stacks = &one, .stack_cnt = 1, .ns = held_s * 1e9};
+	struct held held = {.stacks = &one, .stack_cnt = 1, .ns = held_s * 1e9,
+			    .all_ns = held_s * 2e9, .queued_ns = slow ? held_s * 1.5e9 : 0};
 
 	begin(c);
 	for (unsigned i = 0; i < 200; i++)
@@ -285,8 +286,9 @@ TEST(functions_where_requests_wait_come_first_when_nothing_deviates)
 	EQ_S(r->fns[0].name, "look_up");
 	EQ_U(r->fns[0].evidence[0].kind, DEV_HELD);
 	EQ_U(r->fns[0].evidence[0].harm_ns, 8000000000);
-	NEAR(r->fns[0].held_share, 1, 1e-9);
-	EQ_U(r->held_ns, 8000000000);
+	NEAR(r->fns[0].held_share, 0.5, 1e-9);
+	OK(!(r->thin & THIN_QUEUED));
+	EQ_U(r->held_ns, 16000000000);
 	synth_free(c.s);
 }
 
@@ -300,6 +302,7 @@ TEST(functions_that_deviate_stay_before_those_requests_wait_in)
 	EQ_S(r->fns[0].name, "save");
 	EQ_U(r->fns[0].evidence[0].kind, DEV_SLOWER);
 	OK(fn_named(r, "look_up")->score > 0);
+	OK(r->thin & THIN_QUEUED);
 	synth_free(c.s);
 }
 
