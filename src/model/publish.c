@@ -71,8 +71,15 @@ static void end_sums(struct end *d, const struct ev_end *f, const struct ev_end 
 	d->open_sum_ns = l->open_sum_ns;
 }
 
+static bool is_kin(const struct proc *a, const struct proc *b)
+{
+	/* init is everybody's parent */
+	return strcmp(a->comm, b->comm) == 0 && a->ppid == b->ppid && a->ppid > 1;
+}
+
 /*
- * Who serves a unix socket's path, where only one process that was seen does:
+ * Who serves a unix socket's path, where only one process that was seen does,
+ * or children of one process that all do the same, of which the first stands:
  * the ends of connections of a few milliseconds are gone when they are looked for.
  */
 static uint32_t unix_server(const struct model *m, const struct end *client)
@@ -85,9 +92,10 @@ static uint32_t unix_server(const struct model *m, const struct end *client)
 		if (e->role != ROLE_SERVER || e->family != client->family ||
 		    e->proc == NO_IDX || e->proc == found || strcmp(e->name, client->name) != 0)
 			continue;
-		if (found != NO_IDX)
+		if (found != NO_IDX && !is_kin(&m->procs[found], &m->procs[e->proc]))
 			return NO_IDX;
-		found = e->proc;
+		if (found == NO_IDX || m->procs[e->proc].tgid < m->procs[found].tgid)
+			found = e->proc;
 	}
 	return found;
 }

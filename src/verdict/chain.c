@@ -49,7 +49,7 @@ bool chain_alike(const struct court *k, uint32_t a, uint32_t b)
 	if (a == NO_IDX || b == NO_IDX)
 		return false;
 	return k->w->threads[a].role == k->w->threads[b].role &&
-	       strcmp(k->m->threads[a].comm, k->m->threads[b].comm) == 0;
+	       named_alike(k->m->threads[a].comm, k->m->threads[b].comm);
 }
 
 static uint32_t like_cnt(const struct court *k, uint32_t thread)
@@ -62,7 +62,7 @@ static uint32_t like_cnt(const struct court *k, uint32_t thread)
 	for (size_t i = 0; i < k->w->group_cnt; i++) {
 		const struct wgroup *g = &k->w->groups[i];
 
-		if (g->role == a->role && strcmp(g->comm, a->comm) == 0)
+		if (g->role == a->role && named_alike(g->comm, a->comm))
 			cnt += g->thread_cnt;
 	}
 	return cnt ? cnt : 1;
@@ -230,6 +230,30 @@ static void hops_add(struct court *k, struct finding *f, uint32_t from, uint32_t
 	}
 }
 
+/* Where the chain ends at a lock itself: who has it, and what it does there. */
+static void holder_step(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
+	const char *did;
+	struct step *s;
+
+	if (c->cls != FIND_LOCK_HELD && c->cls != FIND_LOCK_CONVOY)
+		return;
+	if (!l || l->holder == NO_IDX || l->presumed ||
+	    (c->top->kind != CAUSE_LOCK && c->top->kind != CAUSE_CYCLE))
+		return;
+	did = holders_did(k, l);
+	if (!did)
+		return;
+	s = step_thread(k, f, l->holder, f->share);
+	s->doing = arena_printf(k->arena, "has the lock: %s", did);
+	s->does = STEP_RUNS;
+	for (unsigned i = 0; i < ST_CNT; i++) {
+		if (l->holder_st[i] > l->holder_st[ST_RUN])
+			s->does = STEP_OTHER; /* its waits may be for the lock as well */
+	}
+}
+
 static void end_step(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct model *m = k->m;
@@ -309,6 +333,7 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	ending_does(s, top);
 	step_res(k, s, top->res);
 	s->cnt = top->cnt;
+	holder_step(k, f, c);
 	functions_add(k, f);
 	end_step(k, f, c);
 }

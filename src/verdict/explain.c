@@ -73,8 +73,7 @@ static void name_res(struct court *k, struct finding *f, uint32_t res)
 	f->res_kind = res_kind_name(r->kind);
 }
 
-/* What the culprit itself mostly did while the others waited for it. */
-static const char *did_meanwhile(struct court *k, const struct lock *l)
+const char *holders_did(struct court *k, const struct lock *l)
 {
 	uint64_t all = 0, best = 0;
 	unsigned top = 0;
@@ -138,7 +137,7 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 			  "wakes whom", l->res_cnt);
 	say(k, f, "the lock was waited for %.0f %% of the time; %u threads held it meanwhile",
 	    percent(l->busy_ns, k->window_ns), l->holder_cnt);
-	did = did_meanwhile(k, l);
+	did = holders_did(k, l);
 	if (did)
 		say(k, f, "holders were %s", did);
 	if (l->pending_cnt)
@@ -398,6 +397,33 @@ static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const 
 	    cause_name(top->kind), percent(by_kind[top->kind], all), *where ? " on " : "", where);
 }
 
+/*
+ * What is waited for there before anybody takes the request: the peer's own
+ * figure for it, against that of the one who asks.
+ */
+#define UNTAKEN_MIN_NS 1e6 /* less may be the way there and back */
+
+static void untaken_line(struct court *k, struct finding *f, uint32_t peer, const struct end *n)
+{
+	double turns = 0, ns = 0, seen = n->turns ? (double)n->service_ns / n->turns : 0;
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *e = &k->m->ends[i];
+
+		if (e->role != ROLE_SERVER || e->proc == NO_IDX || e->family != n->family ||
+		    !is_of_peer(k, e->proc, peer, n) ||
+		    (n->rport ? e->lport != n->rport : strcmp(e->name, n->name) != 0))
+			continue;
+		turns += e->turns;
+		ns += e->service_ns;
+	}
+	if (turns < 1 || seen < 2 * ns / turns || seen - ns / turns < UNTAKEN_MIN_NS)
+		return;
+	say(k, f, "it answers %s after it was asked, but works only %s on a request: for the rest "
+		  "nobody there takes it (too few workers?)", ns_text(k, seen),
+	    ns_text(k, ns / turns));
+}
+
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct end *n = c->end != NO_IDX ? &k->m->ends[c->end] : NULL;
@@ -416,6 +442,8 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 		f->summary = arena_printf(k->arena, "It waits for %s (pid %u) on this host%s%s.",
 					  p->comm, p->tgid, n ? " at " : "", n ? name : "");
 		peer_lines(k, f, c->peer, n);
+		if (n)
+			untaken_line(k, f, c->peer, n);
 	} else {
 		f->summary = arena_printf(k->arena, f->cls == FIND_PEER ?
 					  "It waits for answers from %s, on this host." :

@@ -66,7 +66,7 @@ static uint32_t alike_cnt(const struct court *k, const struct wgroup *of, uint32
 	for (size_t i = 0; i < k->w->group_cnt; i++) {
 		const struct wgroup *g = &k->w->groups[i];
 
-		if (g == of || (g->role == of->role && !strcmp(g->comm, of->comm) &&
+		if (g == of || (g->role == of->role && named_alike(g->comm, of->comm) &&
 				k->m->procs[g->proc].target)) {
 			cnt += g->thread_cnt;
 			*ret_busy += g->busy_cnt;
@@ -105,6 +105,48 @@ static uint32_t busiest_of(const struct court *k, uint32_t group)
 	return best;
 }
 
+/* Mean of the connections that lie in the target's listen queues; where most of them do. */
+static double unaccepted(struct court *k, const char **ret_name)
+{
+	double cnt = 0, most = 0;
+
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		const struct listen *l = &k->m->listens[i];
+		uint32_t p = model_proc_by_tgid(k->m, l->e.tgid);
+
+		if (p == NO_IDX || !k->m->procs[p].target)
+			continue;
+		cnt += l->backlog_avg;
+		if (l->backlog_avg > most) {
+			most = l->backlog_avg;
+			*ret_name = model_str(k->m, l->e.name);
+		}
+	}
+	return cnt;
+}
+
+static void explain_limit(struct court *k, struct finding *f, const struct cand *c)
+{
+	const char *at = "";
+	double cnt = unaccepted(k, &at);
+
+	f->resource = limited(k, c->top ? c->top->entry_proc : NO_IDX);
+	f->culprit = proc_party(k, c->top ? c->top->entry_proc : NO_IDX);
+	if (2 * cnt * k->window_ns >= c->ns) {
+		f->summary = arena_printf(k->arena,
+					  "Connections wait to be accepted at %s though its "
+					  "threads have time: a limit of the application on "
+					  "connections.", at);
+		say(k, f, "%.0f connections not accepted on average", cnt);
+		refute(k, f, "they are taken as fast as they come while as many are open");
+		return;
+	}
+	f->summary = "Requests are open that no thread works on and no peer was asked for: a "
+		     "limit of the application on connections or requests.";
+	refute(k, f, "the answers come from a source that was not watched (shared memory, "
+		     "another process)");
+}
+
 void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct wreq *q = &k->w->total;
@@ -138,13 +180,7 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 		    ns_text(k, l->max_ns), l->holders_avg);
 		refute(k, f, "a higher limit does not raise the rate");
 	} else {
-		f->summary =
-			"Requests are open that no thread works on and no peer was asked for: a "
-			"limit of the application on connections or requests.";
-		f->resource = limited(k, c->top ? c->top->entry_proc : NO_IDX);
-		f->culprit = proc_party(k, c->top ? c->top->entry_proc : NO_IDX);
-		refute(k, f, "the answers come from a source that was not watched (shared memory, "
-			     "another process)");
+		explain_limit(k, f, c);
 	}
 	if (q->conns)
 		say(k, f, "%.1f requests open and %.1f unread on average, %.1f asked of others",
@@ -158,16 +194,16 @@ void backlog_lines(struct court *k, struct finding *f)
 
 		if (l->backlog < 2)
 			continue;
-		say(k, f, "%u connections wait to be accepted on port %u (room for %u)",
-		    l->backlog, l->lport, l->backlog_max);
+		say(k, f, "%u connections wait to be accepted at %s (room for %u)",
+		    l->backlog, model_str(k->m, l->name), l->backlog_max);
 		if (f->cls == FIND_CONN_LIMIT && l->backlog * 2 >= l->backlog_max) {
 			f->resource = arena_printf(k->arena, "listen queue of %s",
 						   model_str(k->m, l->name));
 			f->res_kind = "socket";
 			f->summary = arena_printf(k->arena,
-						  "Connections wait to be accepted on port "
-						  "%u faster than they are taken.",
-						  l->lport);
+						  "Connections wait to be accepted at %s "
+						  "faster than they are taken.",
+						  model_str(k->m, l->name));
 		}
 	}
 	if (k->m->host.listen_overflows)
@@ -193,6 +229,20 @@ void explain_loop(struct court *k, struct finding *f, const struct cand *c)
 	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
 	    percent(k->w->threads[c->loop].idle_ns, th->end_ns - th->begin_ns));
 	refute(k, f, "every request takes that long: then it is load, not one handler");
+}
+
+static void unsent_lines(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *c = &k->m->conns_last[i];
+		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
+
+		if (p == NO_IDX || !k->m->procs[p].target || c->role != ROLE_SERVER ||
+		    !c->unsent_conns)
+			continue;
+		say(k, f, "at the end %u KiB of answers lay in the send buffers of %u "
+			  "connections, not yet taken", c->unsent_bytes >> 10, c->unsent_conns);
+	}
 }
 
 /* The conversations that clients have with the target. */
@@ -251,6 +301,7 @@ static void client_lines(struct court *k, struct finding *f)
 			say(k, f, "%s: %llu requests came in pieces", n->name,
 			    (unsigned long long)n->partial_cnt);
 	}
+	unsent_lines(k, f);
 	refute(k, f, "clients on another host and network see the same delay");
 }
 

@@ -26,7 +26,7 @@ static bool same_pool(const struct court *k, const struct wgroup *a, const struc
 {
 	const struct model *m = k->m;
 
-	if (a->role != b->role || strcmp(a->comm, b->comm) != 0)
+	if (a->role != b->role || !named_alike(a->comm, b->comm))
 		return false;
 	return a->proc == b->proc ||
 	       strcmp(m->procs[a->proc].comm, m->procs[b->proc].comm) == 0;
@@ -119,6 +119,23 @@ static void pool_busy(const struct court *k, uint32_t group, double *by_class)
 			       &k->w->groups[k->w->threads[c->entry].group]))
 			continue;
 		by_class[finding_of_cause(k, c)] += c->ns;
+	}
+}
+
+/* What most of the time of the pool's threads goes into: the chain ends there. */
+static void pool_top(const struct court *k, struct cand *c)
+{
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *x = &k->w->causes[i];
+
+		if (x->entry == NO_IDX || x->kind == CAUSE_QUEUE || x->kind == CAUSE_IDLE ||
+		    x->kind == CAUSE_CLIENT || !k->m->threads[x->entry].tracked ||
+		    !same_pool(k, &k->w->groups[c->group],
+			       &k->w->groups[k->w->threads[x->entry].group]) ||
+		    (double)x->ns <= c->top_ns)
+			continue;
+		c->top = x;
+		c->top_ns = (double)x->ns;
 	}
 }
 
@@ -237,18 +254,61 @@ void weigh_queue(struct court *k)
 		return;
 	}
 	give(k, FIND_WORKERS, queue);
-	workers->top = limit->top;
-	workers->top_ns = limit->top_ns;
 	workers->group = p.group;
+	pool_top(k, workers);
+	if (!workers->top) {
+		workers->top = limit->top;
+		workers->top_ns = limit->top_ns;
+	}
 	if (own > k->cand[FIND_TIMER].ns)
 		own = k->cand[FIND_TIMER].ns;
 	workers->ns += own;
 	k->cand[FIND_TIMER].ns -= own;
 }
 
+/*
+ * What lies unsent for each client, on average, to say that they do not read:
+ * more than a client that reads has under way, which its first window bounds.
+ */
+#define UNSENT_MIN (64 << 10)
+
+static bool is_unsent(const struct ev_conn *c)
+{
+	return c->role == ROLE_SERVER && c->unsent_conns &&
+	       c->unsent_bytes / c->unsent_conns >= UNSENT_MIN;
+}
+
+/*
+ * Answers that lay in send buffers when the watch began and when it ended.  A
+ * server that sends more only when there is much room sends nothing meanwhile.
+ */
+static double unsent_ns(const struct court *k)
+{
+	double conns = 0;
+
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *l = &k->m->conns_last[i];
+		uint32_t p = model_proc_by_tgid(k->m, l->tgid);
+
+		if (p == NO_IDX || !k->m->procs[p].target || !is_unsent(l))
+			continue;
+		for (size_t j = 0; j < k->m->conn_first_cnt; j++) {
+			const struct ev_conn *f = &k->m->conns_first[j];
+
+			if (f->tgid != l->tgid || f->lport != l->lport || f->role != l->role ||
+			    f->family != l->family || f->peer_tgid != l->peer_tgid || !is_unsent(f))
+				continue;
+			conns += f->unsent_conns < l->unsent_conns ? f->unsent_conns :
+								     l->unsent_conns;
+			break;
+		}
+	}
+	return conns * k->window_ns;
+}
+
 void weigh_clients(struct court *k)
 {
-	double tx = 0;
+	double tx = 0, unsent = unsent_ns(k);
 
 	for (size_t i = 0; i < k->m->end_cnt; i++) {
 		const struct end *n = &k->m->ends[i];
@@ -256,6 +316,8 @@ void weigh_clients(struct court *k)
 		if (n->role == ROLE_SERVER && n->proc != NO_IDX && k->m->procs[n->proc].target)
 			tx += n->txblock_ns;
 	}
+	if (unsent > tx)
+		tx = unsent;
 	/* waits in send are in the causes already */
 	if (tx > k->cand[FIND_CLIENTS].ns) {
 		k->demand_ns += tx - k->cand[FIND_CLIENTS].ns;

@@ -17,7 +17,6 @@
 static void charge(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		   const struct place *at, uint64_t a, uint64_t b, double weight)
 {
-	/* who is behind one that has nothing to do, and was asked nothing, has nothing to do */
 	if (at->unasked && (kind == CAUSE_CLIENT || kind == CAUSE_IDLE))
 		return;
 	if (b > a)
@@ -223,7 +222,8 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 	const struct wait *like = w->flags & WAITF_CUT ? whole_like(e, w) : NULL;
 	struct place here = *at;
 
-	if (b <= a)
+	/* who is behind one that has nothing to do, and was asked nothing, has nothing to do */
+	if (b <= a || (at->unasked && wait_is_idle(e, w)))
 		return;
 	if (like) {
 		weight *= (double)(b - a) / (double)(like->wake_ns - like->off_ns);

@@ -97,7 +97,7 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 		struct place at = *k->at;
 
 		/* threads that take turns at accepting queue for a lock to be idle under */
-		at.unasked = k->asked && !loop && n < 1;
+		at.unasked = k->asked && n < 1;
 		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : 1, &at);
 		e->r->threads[k->t].demand_ns += w->end_ns - from;
 		if (!loop)
@@ -112,7 +112,7 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 	struct place at = { .entry_proc = d->proc, .entry = t, .via = NO_IDX,
 			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
 	struct walk k = { .d = d, .to = to, .at = &at, .t = t,
-			  .asked = e->r->threads[t].role == ROLE_T_ENTRY };
+			  .asked = loop || e->r->threads[t].role == ROLE_T_ENTRY };
 	uint64_t pos = max_u64(th->begin_ns, e->from_ns);
 	double before = 1, n;
 

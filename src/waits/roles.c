@@ -357,6 +357,23 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 	return ti->answers ? ROLE_T_HELPER : ROLE_T_OTHER;
 }
 
+/* How long a name is without the number at its end; whole where it is nothing else. */
+static size_t stem_len(const char *name)
+{
+	size_t len = strlen(name), n = len;
+
+	while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
+		n--;
+	return n ? n : len;
+}
+
+bool named_alike(const char *a, const char *b)
+{
+	size_t len = stem_len(a);
+
+	return len == stem_len(b) && !a[len] == !b[len] && memcmp(a, b, len) == 0;
+}
+
 /* Two helpers of one process with the same home, or the same name and kind of home, are workers. */
 static void workers_tell(struct engine *e)
 {
@@ -371,8 +388,8 @@ static void workers_tell(struct engine *e)
 			if (r->threads[t].role != ROLE_T_HELPER)
 				continue;
 			key = (uint64_t)m->threads[t].tgid << 32 ^ e->tinfo[t].home_cls;
-			for (const char *s = m->threads[t].comm; *s; s++)
-				key = key * 31 + (unsigned char)*s;
+			for (size_t i = 0; i < stem_len(m->threads[t].comm); i++)
+				key = key * 31 + (unsigned char)m->threads[t].comm[i];
 			if (!pass)
 				++*hmap_slot(&by_home, key);
 			else if (*hmap_slot(&by_home, key) > 1)
@@ -405,7 +422,7 @@ static void threads_sum(struct engine *e)
 static bool alike(const struct model *m, uint32_t a, uint32_t b)
 {
 	return m->threads[a].tgid == m->threads[b].tgid &&
-	       strcmp(m->threads[a].comm, m->threads[b].comm) == 0;
+	       named_alike(m->threads[a].comm, m->threads[b].comm);
 }
 
 /*
@@ -448,7 +465,7 @@ static uint32_t group_of(struct engine *e, uint32_t t)
 	for (size_t i = 0; i < r->group_cnt; i++) {
 		g = &r->groups[i];
 		if (g->proc == th->proc && g->role == r->threads[t].role &&
-		    strcmp(g->comm, th->comm) == 0)
+		    named_alike(g->comm, th->comm))
 			return i;
 	}
 	g = &r->groups[r->group_cnt];

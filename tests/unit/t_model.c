@@ -324,7 +324,13 @@ TEST(model_finds_who_serves_a_unix_path)
 	unix_end(s, 1, ROLE_CLIENT, "/run/app");
 	unix_end(s, 1, ROLE_CLIENT, "/run/two");	/* two serve it: which is not known */
 	unix_end(s, 1, ROLE_CLIENT, "/run/gone");
+	for (uint32_t t = 5; t < 8; t++) { /* children of one process */
+		synth_thread(s, t, t, "child")->ppid = 4;
+		unix_end(s, t, ROLE_SERVER, "/run/pool");
+	}
+	unix_end(s, 1, ROLE_CLIENT, "/run/pool");
 	m = synth_model(s);
+	EQ_U(client_of(m, "/run/pool")->peer_tgid, 5);
 	OK(client_of(m, "/run/app") && client_of(m, "/run/two") && client_of(m, "/run/gone"));
 	EQ_U(client_of(m, "/run/app")->peer_tgid, 2);
 	EQ_S(client_of(m, "/run/app")->peer_comm, "app");

@@ -71,8 +71,10 @@ TEST(verdict_no_answer_in_time_is_the_peers)
 	judged_release(&j);
 }
 
+enum { FROM_ONE, FROM_MANY, ASKED };	/* clients of each thread; asked: while it waits */
+
 /* Who has nothing to do sleeps under a lock, and the others queue behind for their turn. */
-static struct synth *accept_world(bool asked)
+static struct synth *accept_world(int kind)
 {
 	struct synth *s = pool_world(2, 20);
 
@@ -85,19 +87,29 @@ static struct synth *accept_world(bool asked)
 		synth_irq_wait(s, t, WAIT_EPOLL, 8, i * 100 + 2, i * 100 + 97, i * 100 + 97,
 			       WAKER_NET)->first_io = 180 + t;
 		w = synth_wait(s, other, WAIT_FUTEX, 7, i * 100 + 3, i * 100 + 98, i * 100 + 98, t);
-		if (asked)
+		if (kind == ASKED)
 			open_one(w);
+		if (kind == FROM_MANY) {
+			struct ev_turn *k = synth_event(s, EV_TURN, sizeof(*k), i * 100 + 98);
+
+			synth_sock(s, 300 + i, ROLE_SERVER, 0x7f000001, 80);
+			k->res = 300 + i;
+			k->role = ROLE_SERVER;
+			k->h.tid = k->first_tid = t;
+		}
 	}
 	return s;
 }
 
 TEST(waits_turns_at_accepting_hold_nobody_up)
 {
-	for (int asked = 0; asked < 2; asked++) {
+	for (int kind = FROM_ONE; kind <= ASKED; kind++) {
 		struct judged j;
 
-		judge(&j, accept_world(asked));
-		EQ_S(finding_name(j.v->findings[0].cls), asked ? "lock-held" : "healthy");
+		judge(&j, accept_world(kind));
+		EQ_S(role_name(j.w->threads[0].role),
+		     kind == FROM_MANY ? "event loop" : "request thread");
+		EQ_S(finding_name(j.v->findings[0].cls), kind == ASKED ? "lock-held" : "healthy");
 		judged_release(&j);
 	}
 }
@@ -182,6 +194,48 @@ TEST(waits_count_who_passes_a_semaphore)
 	}
 }
 
+/* Answers that nobody takes lie in the send buffers all the while: few, or many bytes of them. */
+TEST(verdict_clients_do_not_read)
+{
+	for (int many = 0; many < 2; many++) {
+		struct synth *s = pool_world(2, 20);
+		struct judged j;
+
+		for (int end = 0; end < 2; end++) {
+			struct ev_conn *c = synth_event(s, EV_CONN, sizeof(*c), end ? 1000 : 0);
+
+			c->tgid = 20;
+			c->lport = 80;
+			c->role = ROLE_SERVER;
+			c->conns = 8;
+			c->unsent_conns = 4;
+			c->unsent_bytes = many ? 4 << 20 : 4 << 10;
+		}
+		for (uint32_t t = 20; t < 22; t++)
+			synth_irq_wait(s, t, WAIT_SOCKET, 180 + t, 1, 985, 985, WAKER_NET);
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), many ? "clients" : "healthy");
+		judged_release(&j);
+	}
+}
+
+/* Threads of a pool that are numbered by name are one pool. */
+TEST(waits_numbered_names_are_alike)
+{
+	static const struct { const char *a, *b; bool alike; } tab[] = {
+		{ "pool-1-thread-1", "pool-1-thread-1", true },
+		{ "pool-1-thread-3", "pool-1-thread-12", true },
+		{ "pool-1-thread-3", "pool-2-thread-3", false },
+		{ "worker", "worker7", false },
+		{ "1", "2", false },
+		{ "", "", true },
+		{ "", "3", false },
+	};
+
+	for (size_t i = 0; i < sizeof(tab) / sizeof(*tab); i++)
+		EQ_U(named_alike(tab[i].a, tab[i].b), tab[i].alike);
+}
+
 /* All CPUs are taken, but the workers sleep in their requests: more of them would help. */
 TEST(verdict_sleeping_pool_is_too_small_on_a_busy_host)
 {
@@ -206,5 +260,8 @@ TEST(verdict_sleeping_pool_is_too_small_on_a_busy_host)
 	}
 	judge(&j, s);
 	EQ_S(finding_name(j.v->findings[0].cls), "workers");
+	/* and what keeps them is where the chain ends */
+	EQ_U(j.v->findings[0].chain_len, 1);
+	EQ_S(j.v->findings[0].chain[0].doing, "sleeps on a timer");
 	judged_release(&j);
 }
