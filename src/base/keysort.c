@@ -38,11 +38,16 @@ static void merge(const struct keyed *from, size_t mid, size_t cnt, struct keyed
 {
 	size_t a = 0, b = mid;
 
-	for (size_t i = 0; i < cnt; i++) {
-		bool first = a < mid && (b >= cnt || from[a].key <= from[b].key);
+	/* Which one is next is not to be guessed: no branch on it. */
+	while (a < mid && b < cnt) {
+		bool second = from[b].key < from[a].key;
 
-		to[i] = first ? from[a++] : from[b++];
+		*to++ = from[second ? b : a];
+		a += !second;
+		b += second;
 	}
+	memcpy(to, from + a, (mid - a) * sizeof(*to));
+	memcpy(to + (mid - a), from + b, (cnt - b) * sizeof(*to));
 }
 
 /* By each byte from the lowest, but those that all keys share. */

@@ -7,6 +7,7 @@ void points_release(struct points *p)
 {
 	vec_release(&p->items);
 	hmap_release(&p->by_name);
+	memset(p->near, 0, sizeof(p->near));
 }
 
 uint64_t point_hash(const char *service, const char *name)
@@ -17,8 +18,13 @@ uint64_t point_hash(const char *service, const char *name)
 uint32_t points_add(struct points *p, const struct strtab *strings, uint32_t service,
 		    uint32_t name)
 {
-	uint64_t *slot = hmap_slot(&p->by_name, (uint64_t)service << 32 | name);
+	uint64_t both = (uint64_t)service << 32 | name, *slot;
+	struct point_near *near =
+		&p->near[(service * 31 + name) % (sizeof(p->near) / sizeof(*p->near))];
 
+	if (near->idx && near->name == both)
+		return near->idx - 1;
+	slot = hmap_slot(&p->by_name, both);
 	if (!*slot) {
 		struct point *added = vec_add(&p->items);
 
@@ -27,6 +33,7 @@ uint32_t points_add(struct points *p, const struct strtab *strings, uint32_t ser
 		added->hash = point_hash(strtab_str(strings, service), strtab_str(strings, name));
 		*slot = p->items.cnt;
 	}
+	*near = (struct point_near){both, (uint32_t)*slot, 0};
 	return (uint32_t)(*slot - 1);
 }
 

@@ -20,9 +20,16 @@ struct point {
 	uint64_t hash;		/* of the two texts */
 };
 
+struct point_near {
+	uint64_t name;		/* as in by_name */
+	uint32_t idx;		/* of the tracepoint, and 1; 0: none */
+	uint32_t pad;
+};
+
 struct points {
 	VEC(struct point) items;
 	struct hmap by_name;
+	struct point_near near[64];	/* of those met last: most are met again soon */
 };
 
 void points_release(struct points *p);

@@ -16,6 +16,7 @@ struct column {			/* of the requests that have the variable */
 	uint32_t distinct_cnt;
 	uint32_t *labels;	/* by place: 0 for the first value, 1 for the next new one ... */
 	uint64_t hash;		/* of rows and labels */
+	uint64_t ranks_hash;	/* of numbers: of their ranks */
 };
 
 struct target {			/* what is to be explained: the total, or an edge */
