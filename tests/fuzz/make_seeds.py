@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes seeds of fuzz_spans, fuzz_requests, fuzz_inject and fuzz_space_file.
+
+tests/fuzz/make_seeds.py [FOLDER]: into tests/fuzz/corpus, or FOLDER.  All of it
+is made up here: for each reader of spans a whole request with everything that
+its format can say, the same in an unusual order, with numbers and texts at the
+ends of what they can be, nested deeply, and cut off.  Other files there (those
+that fuzzing found) stay.  It needs ./heldup for the search spaces.
+"""
+import gzip
+import io
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
+
+# enum spans_format
+PROTO, OTLP, JAEGER, ZIPKIN, OSP, REDIS, XTRACE, XTRACE_OLD, CSV = b"012345678"
+ANY = ord("x")
+T0 = 1600000000000000
+NUMBERS = ["0", "-0", "1e308", "-1e-320", "9223372036854775807", "9223372036854775808",
+           "18446744073709551616", "0.1", "1E+2", "-9223372036854775809"]
+TEXTS = ["", "\\u0000", "\\ud834\\udd1e", "\\ud834", "\\\"\\\\\\/\\b\\f\\n\\r\\t", "caf\u00e9 \u20ac",
+         "</script>", "x" * 300, "true", "12", "a=b;c"]
+
+
+def put(target, name, data):
+    folder = os.path.join(FOLDER, target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "made_" + name), "wb") as f:
+        f.write(data)
+
+
+def dumps(value):
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+# ---- protocol buffers
+
+def varint(n):
+    out = b""
+    n &= (1 << 64) - 1
+    while n >= 0x80:
+        out += bytes([0x80 | n & 0x7f])
+        n >>= 7
+    return out + bytes([n])
+
+
+def field(num, value):
+    if isinstance(value, int):
+        return varint(num << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(num << 3 | 1) + struct.pack("<d", value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(num << 3 | 2) + varint(len(value)) + value
+
+
+def fixed(num, value):
+    return varint(num << 3 | 1) + struct.pack("<Q", value)
+
+
+def attr(key, value):
+    return field(1, key) + field(2, value)
+
+
+def proto_span(ident, parent, name, begin, end, more=b""):
+    return (field(1, bytes(range(16))) + field(2, struct.pack(">Q", ident)) +
+            (field(4, struct.pack(">Q", parent)) if parent else b"") + field(5, name) +
+            field(6, 2 + ident % 4) + fixed(7, begin) + fixed(8, end) + more)
+
+
+def proto_request(spans, resource=True):
+    scope = b"".join(field(2, s) for s in spans)
+    head = field(1, field(1, attr("service.name", field(1, "shop"))) +
+                 field(1, attr("host.name", field(1, "h1"))))
+    body = field(2, field(1, field(1, "lib") + field(2, "1.0")) + scope)
+    return field(1, head + body if resource else body + head)
+
+
+def proto_seeds():
+    values = [field(1, "text"), field(2, 1), field(3, -5), field(4, 2.5), field(4, float("inf")),
+              field(5, field(1, field(1, "in a list"))), field(6, field(1, attr("k", field(2, 0)))),
+              field(7, b"\0\1")]
+    attrs = b"".join(field(9, attr("k%d" % i, v)) for i, v in enumerate(values))
+    event = field(11, fixed(1, 1600000000000005000) + field(2, "step 12") +
+                  field(3, attr("n", field(3, 7))))
+    link = field(13, field(1, bytes(16)[:15] + b"\1") + field(2, struct.pack(">Q", 2)))
+    status = field(15, field(3, 2) + field(2, "failed"))
+    begin = T0 * 1000
+    spans = [proto_span(1, 0, "GET /", begin, begin + 90000, attrs + event + link + status),
+             proto_span(2, 1, "query", begin + 10000, begin + 80000)]
+    whole = proto_request(spans)
+    yield "whole", whole
+    yield "resource_last", proto_request(spans, False)
+    yield "two", whole + proto_request([proto_span(3, 2, "", begin, begin - 1)])
+    yield "cut", whole[:-30]
+    deep = field(1, "x")
+    for _ in range(80):
+        deep = field(5, field(1, deep))
+    yield "deep", proto_request([proto_span(1, 0, "a", 1, 2, field(9, attr("k", deep)))])
+    yield "ids", proto_request([proto_span(1, 1, "self", 1, 2), field(1, b"short") + field(2, b""),
+                                proto_span(2**64 - 1, 7, "orphan", 2**63, 2**64 - 1)])
+    yield "varints", field(1, field(2, field(2, b"\xff" * 9 + b"\x7f" + b"\x30" + b"\xff" * 10)))
+    yield "unknown", field(99, "x") + whole + field(1, 5) + varint(3 << 3 | 5) + b"1234"
+
+
+# ---- JSON
+
+def otlp_json(order=False, number=None, text=None):
+    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174",
+            "parentSpanId": "", "name": "GET /", "kind": 2, "startTimeUnixNano": str(T0 * 1000),
+            "endTimeUnixNano": str(T0 * 1000 + 90000), "attributes": [
+                {"key": "i", "value": {"intValue": "7"}}, {"key": "d", "value": {"doubleValue": 1.5}},
+                {"key": "b", "value": {"boolValue": True}},
+                {"key": "a", "value": {"arrayValue": {"values": [{"stringValue": "x"}]}}},
+                {"key": "n", "value": {"intValue": "@number"}},
+                {"key": "t", "value": {"stringValue": "@text"}}],
+            "events": [{"timeUnixNano": str(T0 * 1000 + 5), "name": "step 3",
+                        "attributes": [{"key": "e", "value": {"stringValue": "v"}}]}],
+            "links": [{"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "00f067aa0ba902b7"}],
+            "status": {"code": 2}}
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
+    spans = [{"scope": {"name": "l"}, "spans": [span, dict(span, spanId="00f067aa0ba902b7",
+                                                           parentSpanId=span["spanId"])]}]
+    one = {"resource": resource, "scopeSpans": spans}
+    if order:
+        one = {"scopeSpans": spans, "schemaUrl": "", "resource": resource}
+    return with_values({"resourceSpans": [one]}, number, text)
+
+
+def jaeger_json(order=False, number=None, text=None):
+    def span(ident, parent):
+        return {"traceID": "ab", "spanID": ident, "operationName": "GET /", "references":
+                [{"refType": kind, "traceID": "ab", "spanID": parent}
+                 for kind in ("CHILD_OF", "FOLLOWS_FROM", "OTHER")] if parent else [],
+                "startTime": T0, "duration": 90, "processID": "p1", "warnings": None,
+                "tags": [{"key": "n", "type": "int64", "value": "@number"},
+                         {"key": "t", "type": "string", "value": "@text"},
+                         {"key": "span.kind", "type": "string", "value": "server"},
+                         {"key": "error", "type": "bool", "value": True}],
+                "logs": [{"timestamp": T0 + 5, "fields": [
+                    {"key": "event", "type": "string", "value": "step 3"}]}]}
+
+    processes = {"p1": {"serviceName": "shop", "tags": [
+        {"key": "hostname", "type": "string", "value": "h1"}]}}
+    trace = {"traceID": "ab", "spans": [span("1", None), span("2", "1")], "processes": processes}
+    if order:
+        trace = {"processes": processes, "warnings": None, "spans": trace["spans"], "traceID": "ab"}
+    return with_values({"data": [trace], "total": 0, "errors": None}, number, text)
+
+
+def zipkin_json(order=False, number=None, text=None):
+    one = {"traceId": "5982fe77008310cc80f1da5e10147517", "id": "67fae42571535f60", "kind": "CLIENT",
+           "name": "get /", "timestamp": T0, "duration": 90, "localEndpoint":
+           {"serviceName": "shop", "ipv4": "10.0.0.1", "port": 80}, "annotations":
+           [{"timestamp": T0 + 5, "value": "step 3"}], "tags": {"n": "@number", "t": "@text",
+                                                               "error": "x"}}
+    two = dict(one, kind="SERVER", shared=True, localEndpoint={"serviceName": "db", "ipv6": "::1"})
+    if order:
+        one = dict(reversed(list(one.items())))
+    return with_values([one, two, dict(one, id="2", parentId="67fae42571535f60")], number, text)
+
+
+def osprofiler_json(order=False, number=None, text=None):
+    def node(ident, parent, kids):
+        return {"trace_id": ident, "parent_id": parent, "children": kids, "info": {
+            "name": "rpc", "service": "api", "project": "nova", "host": "h1", "started": 3,
+            "finished": 90, "exception": "None", "last_trace_started": 80, "tracepoint_id": "a/b.py:9",
+            "meta.raw_payload.rpc-start": {
+                "timestamp": "2019-01-15T20:57:28.830000", "name": "rpc-start", "trace_id": ident,
+                "info": {"request": {"path": "@text"}, "n": "@number", "wait_for": ["1"]}},
+            "meta.raw_payload.rpc-stop": {"timestamp": "2019-01-15T20:57:29.830000", "info": {}}}}
+
+    root = {"info": {"name": "total", "finished": 90}, "stats": {"rpc": {"count": 2}},
+            "children": [node("1", "ba5e", [node("2", "1", [])])]}
+    return with_values(dict(reversed(list(root.items()))) if order else root, number, text)
+
+
+def redis_json(order=False, number=None, text=None):
+    lines = []
+    for name, second in (("rpc-start", "28.83"), ("db-start", "28.90"), ("db-stop", "28.95"),
+                         ("rpc-stop", "29.83")):
+        event = {"name": name, "trace_id": "1" if name[0] == "r" else "2", "base_id": "ba5e",
+                 "parent_id": "ba5e" if name[0] == "r" else "1", "project": "nova", "service": "api",
+                 "timestamp": "2019-01-15T20:57:%s" % second, "host": "h1",
+                 "info": {"n": "@number", "t": "@text"}}
+        lines.append(with_values(event, number, text))
+    return b"\n".join(reversed(lines) if order else lines)
+
+
+def xtrace_json(order=False, number=None, text=None):
+    def report(ident, parents, label):
+        return {"Agent": "A", "ProcessName": "sh", "ProcessID": 7, "EventID": ident,
+                "ParentEventID": parents, "Label": label, "Host": "h1", "Timestamp": T0 // 1000,
+                "HRT": 1000000 * abs(int(ident)), "ThreadID": 1, "Source": "A.java:%s" % ident,
+                "n": "@number", "t": "@text"}
+
+    reports = [report("1", [], "begin"), report("-2", ["1"], "fork"), report("3", ["1"], "fork"),
+               report("4", ["-2", "3"], "join 7")]
+    return with_values([{"id": "33B8", "reports": list(reversed(reports)) if order else reports}],
+                       number, text)
+
+
+def xtrace_old_json(order=False, number=None, text=None):
+    def report(ident, parents):
+        return {"Agent": ["sh"], "Edge": parents, "X-Trace": ["1933B884245CFB54F1%016X" % ident],
+                "Label": ["step %d" % ident], "Host": ["h1"], "Timestamp": ["%d.5" % (T0 // 1000)],
+                "Class": ["a.B"], "n": ["@number"], "t": ["@text"]}
+
+    reports = [report(1, []), report(2, ["%016X" % 1]), report(3, ["%016X" % 1, "%016X" % 2])]
+    return with_values([{"id": "33B884245CFB54F1", "reports":
+                         list(reversed(reports)) if order else reports}], number, text)
+
+
+def csv(order=False, number=None, text=None):
+    rows = ["trace_id,span_id,parent_id,service,operation,host,start_us,duration_us,kind,error,n,t",
+            '1,1,root,shop,"GET ""/""",h1,%d,90,server,false,@number,"@text"' % T0,
+            "1,2,1,db,query,h2,%d,70,client,true,7," % (T0 + 10), "1,3,9,db,,,,,,,,"]
+    if order:
+        rows = [";".join(reversed(r.split(","))) for r in rows]
+    return with_values("\r\n".join(rows), number, text, plain=True)
+
+
+def with_values(value, number, text, plain=False):
+    data = value.encode() if plain else dumps(value)
+    number = "12" if number is None else number
+    text = "acme" if text is None else text
+    return data.replace(b'"@number"', number.encode()).replace(b"@number", number.encode()).replace(
+        b"@text", text.encode())
+
+
+MAKERS = {"otlp": (OTLP, otlp_json), "jaeger": (JAEGER, jaeger_json), "zipkin": (ZIPKIN, zipkin_json),
+          "osprofiler": (OSP, osprofiler_json), "redis": (REDIS, redis_json),
+          "xtrace": (XTRACE, xtrace_json), "xtrace_old": (XTRACE_OLD, xtrace_old_json),
+          "csv": (CSV, csv)}
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+def gzip_bytes(data):
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as f:
+        f.write(data)
+    return out.getvalue()
+
+
+def spans_seeds():
+    for name, data in proto_seeds():
+        put("fuzz_spans", "proto_" + name, bytes([PROTO]) + data)
+    for name, (number, make) in MAKERS.items():
+        whole, head = make(), bytes([number])
+        put("fuzz_spans", name, head + whole)
+        put("fuzz_spans", name + "_order", head + make(order=True))
+        put("fuzz_spans", name + "_cut", head + whole[:len(whole) * 3 // 5])
+        put("fuzz_spans", name + "_numbers", head + b"\n".join(make(number=n) for n in NUMBERS[:3]))
+        put("fuzz_spans", name + "_big", head + make(number=NUMBERS[5], text=TEXTS[2]))
+        put("fuzz_spans", name + "_texts", head + b"\n".join(make(text=t) for t in TEXTS[1:5]))
+        put("fuzz_spans", name + "_deep", head + make(text="x").replace(b'"x"', b"[" * 70 + b"]" * 70))
+        put("fuzz_spans", name + "_hole", head + whole + b"\n" + whole[len(whole) // 3:] + b"\n" + whole)
+    any_ = bytes([ANY])
+    two = otlp_json() + b"\n" + otlp_json(order=True)
+    put("fuzz_spans", "any_gzip_members", any_ + gzip_bytes(two[:200]) + gzip_bytes(two[200:]))
+    put("fuzz_spans", "any_zstd", any_ + zstd(csv()) + zstd(csv()))
+    put("fuzz_spans", "any_mark", any_ + b"\xef\xbb\xbf" + zipkin_json())
+    put("fuzz_spans", "any_proto", any_ + dict(proto_seeds())["whole"])
+    put("fuzz_spans", "any_gzip_cut", any_ + gzip_bytes(two)[:-9])
+    put("fuzz_spans", "any_blank", any_ + b" \n\t\n")
+
+
+# ---- requests, as fuzz_requests and fuzz_inject take their bytes
+
+def requests_seeds():
+    """14 bytes a span: request, id, parent, tracepoint, host and kind, flags, times, a key."""
+    def span(trace, ident, parent, point, begin, length, host=0, flags=0, key=0):
+        return bytes([trace, ident - 1, parent, point, host, flags, 10, begin, 10, length, key, 1, 7, 2])
+
+    tree = [(1, 0, 0, 0, 100), (2, 1, 5, 10, 30), (3, 1, 9, 50, 40), (4, 3, 14, 60, 20)]
+    put("fuzz_requests", "tree", b"".join(span(t, *s, key=0x81) for t in range(8) for s in tree))
+    skewed = [(1, 0, 0, 0, 100, 9), (2, 1, 5, 110, 30, 10), (3, 1, 9, 0, 40, 11), (4, 3, 14, 5, 20, 9)]
+    put("fuzz_requests", "hosts", b"".join(span(t, *s) for t in range(8) for s in skewed))
+    put("fuzz_requests", "roots", b"".join(span(t, i, 0, i * 4, i * 20, 15) for t in range(8)
+                                           for i in range(1, 5)))
+    put("fuzz_requests", "rings", b"".join(span(t, i, i % 4 + 1, i, i, 5) for t in range(8)
+                                           for i in range(1, 5)))
+    put("fuzz_requests", "same_ids", b"".join(span(t, 1 + i // 2, 0, i, i, 9, 2 + i % 2, 8 * (i % 2))
+                                              for t in range(8) for i in range(4)))
+    rnd = random.Random(2)
+    put("fuzz_requests", "wild", bytes(rnd.randrange(256) for _ in range(14 * 40)))
+    put("fuzz_inject", "tree", bytes([0, 0, 0, 100, 1, 1, 0, 0, 1, 1, 10, 40, 2, 2, 0, 0,
+                                      2, 1, 50, 90, 1, 2, 0, 0, 3, 3, 60, 80, 2, 1, 0, 0]))
+    put("fuzz_inject", "order", b"".join(bytes([i, 0, i * 10, i * 10 + 5, i % 4, 16, i, 2])
+                                         for i in range(6)))
+    put("fuzz_inject", "ends", bytes([0, 0, 250, 255, 1, 1, 1, 1, 1, 2, 254, 251, 2, 3, 2, 0]))
+
+
+def shop_traces(path, cnt):
+    """front asks a cache and, when that has nothing, a database."""
+    rnd = random.Random(4)
+    data = []
+    for number in range(1, cnt + 1):
+        at, hit, work = T0 + number * 1000000, rnd.random() < .5, rnd.randint(1000, 9000)
+
+        def span(ident, parent, name, begin, length):
+            return {"traceID": "%x" % number, "spanID": "%x" % ident, "operationName": name,
+                    "processID": "p1", "startTime": begin, "duration": length, "tags": [],
+                    "references": [{"refType": "CHILD_OF", "traceID": "%x" % number,
+                                    "spanID": "%x" % parent}] if parent else []}
+
+        spans = [span(1, 0, "GET /", at, work + 2000), span(2, 1, "cache", at + 500, 300)]
+        if not hit:
+            spans.append(span(3, 1, "query", at + 900, work))
+        data.append({"traceID": "%x" % number, "spans": spans,
+                     "processes": {"p1": {"serviceName": "s", "tags": []}}})
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"data": data}, f)
+
+
+def space_seeds():
+    """What stands between the head line and the checksum of a search space's file."""
+    heldup = os.path.join(TOP, "heldup")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, cnt in (("small", 3), ("shop", 40)):
+            path, space = os.path.join(folder, name + ".json"), os.path.join(folder, name + ".space")
+            shop_traces(path, cnt)
+            subprocess.run([heldup, "replay", path, "--space", space], stdout=subprocess.DEVNULL,
+                           check=False)
+            with open(space, "rb") as f:
+                data = f.read()
+            body = data[data.index(b"\n") + 1:-8]
+            put("fuzz_space_file", name, body)
+            put("fuzz_space_file", name + "_cut", body[:len(body) // 2])
+            put("fuzz_space_file", name + "_more", body + b"\1")
+
+
+if __name__ == "__main__":
+    if not shutil.which("zstd"):
+        sys.exit("zstd is needed")
+    spans_seeds()
+    requests_seeds()
+    space_seeds()
