@@ -37,6 +37,13 @@ struct link { uint32_t at; struct voter voter; };
 
 struct match { uint32_t id; uint32_t from, to; }; /* places in the unit's symbols */
 
+struct held_back {		/* votes of one place that are not counted yet; cnt 0: none */
+	struct place_answer answer;
+	struct vote_evidence e;	/* of harm */
+	double ns;
+	bool is_harm;
+};
+
 struct poll {
 	const struct blame *b;
 	const struct sigs *sigs;
@@ -49,6 +56,7 @@ struct poll {
 	uint8_t *left_out;	/* by nr: noise, and what no episode has */
 	struct norm norm;
 	struct place_index places;
+	struct held_back held_back;
 	struct thread_calls thread; /* of the unit */
 	double usual_gap_ns;	/* of normal units */
 	double home_ns;		/* taken for harm, but known as waits for work */
@@ -327,25 +335,50 @@ static void count_votes(struct poll *p, float most, double ns, struct vote_evide
 	}
 }
 
+static void held_back_count(struct poll *p)
+{
+	struct held_back *h = &p->held_back;
+	const struct place_voter *voters = &p->places.voters.items[h->answer.first];
+
+	for (uint32_t i = 0; i < h->answer.cnt; i++)
+		count_vote(p, voters[i].fn, h->ns * (double)voters[i].share,
+			   h->ns * (double)voters[i].near, h->is_harm ? &h->e : NULL);
+	h->answer.cnt = 0;
+}
+
+/* Of one place, and of one unit and kind. */
+static bool is_more_of(const struct held_back *h, struct place_answer a,
+		       const struct vote_evidence *e)
+{
+	return h->answer.cnt && h->answer.first == a.first && h->is_harm == (e != NULL) &&
+	       (!e || (e->nr == h->e.nr && e->kind == h->e.kind &&
+		       e->last_unit == h->e.last_unit));
+}
+
 /* On those that are known at the place; false: nobody is. */
 static bool count_place(struct poll *p, const struct sig_place *place, double ns,
 			const struct vote_evidence *e)
 {
 	struct place_answer a = place_ask(&p->places, place);
-	const struct place_voter *voters = &p->places.voters.items[a.first];
-	struct vote_evidence at = {0};
+	struct held_back *h = &p->held_back;
 
-	if (e) {
-		at = *e;
-		at.episode = NO_IDX;
-		at.before = place->around[SIG_BEFORE];
-		at.after = place->around[SIG_AFTER];
-	}
-	for (uint32_t i = 0; i < a.cnt; i++)
-		count_vote(p, voters[i].fn, ns * (double)voters[i].share,
-			   ns * (double)voters[i].near, e ? &at : NULL);
 	p->home_ns += e && a.home ? ns : 0;
-	return a.cnt > 0 || a.home;
+	if (!a.cnt)
+		return a.home;
+	if (is_more_of(h, a, e)) { /* a loop's calls are counted at once */
+		h->ns += ns;
+		h->e.cnt += e ? e->cnt : 0;
+		return true;
+	}
+	held_back_count(p);
+	*h = (struct held_back){.answer = a, .ns = ns, .is_harm = e != NULL};
+	if (e) {
+		h->e = *e;
+		h->e.episode = NO_IDX;
+		h->e.before = place->around[SIG_BEFORE];
+		h->e.after = place->around[SIG_AFTER];
+	}
+	return true;
 }
 
 static bool is_noise(const struct poll *p, uint32_t call)
@@ -582,6 +615,7 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	ret_sums->usual_ns = poll_units(&p) + p.usual_gap_ns;
 	for (uint32_t i = 0; i < b->hangs->spin_cnt; i++)
 		poll_spin(&p, &b->hangs->spins[i]);
+	held_back_count(&p);
 	ret_sums->home_ns = p.home_ns;
 	place_index_release(&p.places);
 	thread_calls_release(&p.thread);

@@ -12,7 +12,7 @@ import time
 
 ROUND_S = 0.02		# pause between two commands, so that other clients are served too
 MEMBERS = 500
-PATTERNS = 300
+PATTERNS = 500
 
 
 def command(*words):

@@ -97,7 +97,7 @@ class BugCase(Case):
     def learn_load(self):
         """Other requests at other rates: sound ones of the kinds that provoke the bug too."""
         for i, path in enumerate(sorted(ROUTES[self.server_name])):
-            self.client(path, 60 + 10 * (i % 4), 4)
+            self.client(path, 200 + 20 * (i % 4), 8)
         if self.server_name == 'relay':
             for path, size in BODIES.items():
                 self.loads[path] = load.Client(self.lab, 'http', self.port, 1, rate=20,
