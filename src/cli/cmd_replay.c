@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/inject_opts.h"
-#include "cli/key_opts.h"
+#include "cli/request_opts.h"
 #include "cli/options.h"
 #include "cli/packed_file.h"
 #include "cli/trace_files.h"
@@ -43,6 +43,7 @@ struct replay_cmd_opts {
 	const char *learn_path, *space_path, *forest_path, *earlier_path;
 	int64_t rounds, batch, seed, budget;
 	struct key_list keys;
+	double cv, slow_pct;
 	struct output_opts output;
 };
 
@@ -332,7 +333,8 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	struct replay_opts opts = {.batch = (uint32_t)o->batch,
 				   .rounds_max = (uint32_t)o->rounds,
 				   .seed = (uint64_t)o->seed,
-				   .control = {.budget = (uint32_t)o->budget,
+				   .control = {.budget = (uint32_t)o->budget, .cv_min = o->cv,
+					       .slow_pct = o->slow_pct,
 					       .keys = {o->keys.specs, o->keys.cnt}}};
 	struct replay_result results[REPLAY_STRATEGIES];
 	bool wanted[REPLAY_STRATEGIES] = {0};
@@ -409,6 +411,13 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_INT, .long_name = "budget", .metavar = "N",
 	 .help = "tracepoints switched on in one round, at most", .def = "8", .min = 1,
 	 .max = 1000, OPT_AT(struct replay_cmd_opts, budget)},
+	{.type = OPT_CUSTOM, .long_name = "cv", .metavar = "X", .parse = cv_parse, .def = "0.1",
+	 .help = "requests that vary more than this are looked into: standard deviation over "
+		 "mean", OPT_AT(struct replay_cmd_opts, cv)},
+	{.type = OPT_CUSTOM, .long_name = "slow-percentile", .metavar = "P",
+	 .parse = percentile_parse, .def = "95",
+	 .help = "and a path whose mean is over this percentile of its type",
+	 OPT_AT(struct replay_cmd_opts, slow_pct)},
 	{.type = OPT_CUSTOM, .long_name = "key", .metavar = "NAME", .parse = key_parse,
 	 .help = "tell requests apart by this attribute, or [LABEL=]NAME:N,N by ranges of it; "
 		 "may be repeated", OPT_AT(struct replay_cmd_opts, keys)},

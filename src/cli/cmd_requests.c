@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "cli/forest_file_read.h"
-#include "cli/key_opts.h"
+#include "cli/request_opts.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/trace_files.h"
@@ -54,23 +54,6 @@ struct set {
 };
 
 /* ---- options */
-
-static int cv_parse(void *dst, const char *text, struct arena *arena, struct err *err)
-{
-	(void)arena;
-	if (number_parse(text, 0.001, 1000, dst) < 0)
-		return err_usage(err, "'%s' is no coefficient of variation: give one such as 0.1",
-				 text);
-	return 0;
-}
-
-static int percentile_parse(void *dst, const char *text, struct arena *arena, struct err *err)
-{
-	(void)arena;
-	if (number_parse(text, 50, 99.9, dst) < 0)
-		return err_usage(err, "'%s' is not a percentile from 50 to 99.9", text);
-	return 0;
-}
 
 static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memory_bytes,
 		 struct err *err)

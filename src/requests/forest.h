@@ -62,7 +62,7 @@ struct forest_group {
 	const struct forest_edge *edges; /* of its path, in order */
 	uint32_t edge_cnt;
 	bool variable;		   /* CV over the threshold */
-	bool slow;		   /* mean over the percentile of the type's times */
+	bool slow;		   /* mean over the percentile of the type's other times */
 	uint16_t pad;
 	struct trace_id representative; /* the trace nearest to the mean; ties by id */
 	struct trace_id fastest, slowest;

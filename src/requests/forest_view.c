@@ -6,11 +6,13 @@
 
 #include "base/cmp.h"
 #include "requests/hyp.h"
+#include "requests/slow.h"
 
 struct viewing {
 	const struct control *c;
 	const struct hyp_tree *t;
 	struct arena *arena;
+	struct hist times;	/* of all requests of the tree */
 };
 
 /* ---- distributions */
@@ -82,7 +84,7 @@ static void edge_fill(const struct viewing *v, const struct hyp_node *n,
 }
 
 static void group_fill(const struct viewing *v, const struct hyp_node *n,
-		       const struct evidence_group *g, double slow_ns, struct forest_group *ret)
+		       const struct evidence_group *g, struct forest_group *ret)
 {
 	struct forest_edge *edges = ARENA_ARRAY(v->arena, struct forest_edge, g->edge_cnt + 1);
 	double mean = moments_mean(&g->moments);
@@ -97,7 +99,8 @@ static void group_fill(const struct viewing *v, const struct hyp_node *n,
 	times_fill(&g->total, moments_cnt(&g->moments), mean, moments_var(&g->moments),
 		   &ret->times);
 	ret->variable = ret->times.sd_ns > v->c->opts.cv_min * mean;
-	ret->slow = mean > slow_ns;
+	ret->slow = slow_over(&v->times, moments_cnt(&v->t->nodes.items[0]->e.live), g, mean,
+			      v->c->opts.slow_pct);
 }
 
 static int group_cmp(const void *a, const void *b)
@@ -141,8 +144,7 @@ static double split(const struct hyp_tree *t, uint32_t node)
 	return between + within > 0 ? between / (between + within) : 0;
 }
 
-static void node_fill(const struct viewing *v, uint32_t node, double slow_ns,
-		      struct forest_node *ret)
+static void node_fill(const struct viewing *v, uint32_t node, struct forest_node *ret)
 {
 	const struct hyp_node *n = v->t->nodes.items[node];
 	struct forest_group *groups = ARENA_ARRAY(v->arena, struct forest_group,
@@ -160,7 +162,7 @@ static void node_fill(const struct viewing *v, uint32_t node, double slow_ns,
 	};
 	ret->keys = hyp_keys_find(v->c, n, v->arena, &ret->key_cnt);
 	for (size_t i = 0; i < n->e.groups.cnt; i++)
-		group_fill(v, n, &n->e.groups.items[i], slow_ns, &groups[i]);
+		group_fill(v, n, &n->e.groups.items[i], &groups[i]);
 	if (ret->group_cnt > 1)
 		qsort(groups, ret->group_cnt, sizeof(*groups), group_cmp);
 	/* Looking up what is hidden takes the samples' graphs: only for what is shown first. */
@@ -189,35 +191,22 @@ static double left_over(const struct forest_node *nodes, uint32_t cnt, uint32_t 
 	return best;
 }
 
-static double slow_over(const struct viewing *v)
-{
-	const struct evidence *e = &v->t->nodes.items[0]->e;
-	double all = (double)moments_cnt(&e->live), below = 0;
-
-	for (uint32_t b = 0; b < FOREST_BUCKETS; b++) {
-		for (size_t i = 0; i < e->groups.cnt; i++)
-			below += e->groups.items[i].total.buckets[b];
-		if (below * 100 >= all * v->c->opts.slow_pct)
-			return 1000 * exp2((b + 1) / 2.0);
-	}
-	return INFINITY;
-}
-
 static void tree_fill(const struct control *c, const struct hyp_tree *t, struct arena *arena,
 		      struct forest_tree *ret)
 {
-	struct viewing v = {c, t, arena};
+	struct viewing v = {c, t, arena, slow_times(&t->nodes.items[0]->e)};
 	uint32_t cnt = (uint32_t)t->nodes.cnt;
 	struct forest_node *nodes = ARENA_ARRAY(arena, struct forest_node, cnt + 1);
-	double var = moments_var(&t->nodes.items[0]->e.live), slow_ns = slow_over(&v);
+	double var = moments_var(&t->nodes.items[0]->e.live);
 
 	for (uint32_t i = 0; i < cnt; i++)
-		node_fill(&v, i, slow_ns, &nodes[i]);
+		node_fill(&v, i, &nodes[i]);
 	*ret = (struct forest_tree){
 		.type = t->type->hash, .point = t->type->point, .node_cnt = cnt, .nodes = nodes,
 		.trace_cnt = nodes[0].trace_cnt,
 		.explained = var > 0 ? fmax(0, 1 - left_over(nodes, cnt, 0) / var) : 0,
 	};
+	hist_release(&v.times);
 }
 
 const struct forest *control_forest(const struct control *c, struct arena *arena)

@@ -12,6 +12,7 @@
 #include "base/cmp.h"
 #include "requests/hyp.h"
 #include "requests/match.h"
+#include "requests/slow.h"
 
 /* As in the paper's code: a group of more than three traces counts. */
 #define GROUP_MIN 4
@@ -37,14 +38,12 @@ static double sum_squares(const struct moments *m)
 }
 
 /* Time under which slow_pct of the type's requests are. */
-static double slow_over(const struct view *v)
+static double slow_bound(const struct view *v)
 {
 	const struct evidence *e = &v->t->nodes.items[0]->e;
-	struct hist all = {0};
+	struct hist all = slow_times(e);
 	double over;
 
-	VEC_FOREACH(&e->groups, g)
-		hist_merge(&all, &g->fine);
 	over = all.bucket_cnt ? hist_quantile(&all, 0, v->c->opts.slow_pct / 100) : INFINITY;
 	hist_release(&all);
 	return over;
@@ -61,7 +60,7 @@ static bool varies(const struct view *v, const struct evidence_group *g)
 static const struct evidence_group *group_pick(const struct view *v, bool *ret_varies)
 {
 	const struct evidence_group *best = NULL;
-	double slow = slow_over(v);
+	double slow = slow_bound(v);
 
 	*ret_varies = true;
 	VEC_FOREACH(&v->n->e.groups, g) {

@@ -55,23 +55,43 @@ static bool steady(const struct evidence_group *g, const struct slow_opts *o)
 	       sqrt(moments_var(&g->moments)) <= o->cv_min * mean;
 }
 
+struct hist slow_times(const struct evidence *e)
+{
+	struct hist all = {0};
+
+	VEC_FOREACH(&e->groups, g)
+		hist_merge(&all, &g->fine);
+	return all;
+}
+
+bool slow_over(const struct hist *all, uint64_t all_cnt, const struct evidence_group *g,
+	       double mean_ns, double pct)
+{
+	double own = (double)moments_cnt(&g->moments), others = (double)all_cnt - own, below;
+
+	if (!(mean_ns > 0) || others <= 0)
+		return false;
+	below = hist_rank(all, 0, (uint64_t)mean_ns) * (double)all_cnt -
+		hist_rank(&g->fine, 0, (uint64_t)mean_ns) * own;
+	return below * 100 >= pct * others;
+}
+
 /* What its requests lost against the others; 0: it is not slow. */
 static double lost_by(const struct evidence_group *g, const struct peers *p,
 		      const struct slow_opts *o)
 {
 	double own = (double)moments_cnt(&g->moments), mean = moments_mean(&g->moments);
-	double others = p->cnt - own, usual, at, below;
+	double others = p->cnt - own, usual, at;
 
 	if (!steady(g, o) || others < o->min_cnt ||
 	    (o->skip && hmap_get(o->skip, g->hash, NULL)))
 		return 0;
 	usual = (p->sum - own * mean) / others;
 	at = mean - T_975_15 * moments_mean_error(&g->moments, MOMENTS_TOTAL);
-	if (!(at > usual * (1 + OVER_MIN)))
+	if (!(at > usual * (1 + OVER_MIN)) ||
+	    !slow_over(&p->times, (uint64_t)p->cnt, g, at, o->slow_pct))
 		return 0;
-	below = hist_rank(&p->times, 0, (uint64_t)at) * p->cnt -
-		hist_rank(&g->fine, 0, (uint64_t)at) * own;
-	return below * 100 < o->slow_pct * others ? 0 : (mean - usual) * own;
+	return (mean - usual) * own;
 }
 
 const struct evidence_group *slow_find(const struct evidence *e, const struct slow_opts *opts)

@@ -24,6 +24,13 @@ struct slow_opts {
 /* The group of which all requests together lost the most; NULL: none is. */
 const struct evidence_group *slow_find(const struct evidence *e, const struct slow_opts *opts);
 
+/* Times of all groups; to be given back to hist_release. */
+struct hist slow_times(const struct evidence *e);
+
+/* Is a mean of g, whose requests are among those times, over pct of the others'. */
+bool slow_over(const struct hist *all, uint64_t all_cnt, const struct evidence_group *g,
+	       double mean_ns, double pct);
+
 struct slow_edge {
 	double gain_ns;		/* mean time over that of the others that have the edge */
 	double error_ns;	/* of that */

@@ -98,12 +98,16 @@ def test_replay_leaves_what_keys_explain():
     with tempfile.TemporaryDirectory(prefix="heldup-replay-") as folder:
         path = os.path.join(folder, "sized.json")
         made.write(made.requests(app, REQUESTS, 1, [made.Slow(app.root, by_size, "size")]), path)
-        for key, found in ((), True), (("--key", "size:1000"), True), (("--key", "size:50"), False):
+        for key, found in (((), True), (("--key", "size:1000"), True),
+                           (("--key", "size:50"), False), (("--cv", "2"), False)):
             doc = answer(path, "--strategy", "hedge,flat,hierarchical", *key)
             for s in doc["strategies"]:
                 assert bool(s["located"]) == found, (key, s["strategy"], s["located"])
-                assert found or s["enabled"] == 0
+                # The paper's rules look at a slow group of four.
+                assert found or s["strategy"] != "hedge" or s["enabled"] == 0
         heldup("replay", path, "--key", "size:9,3").ended(USAGE).says("ascending").one_line()
+        heldup("replay", path, "--cv", "0").ended(USAGE).says("coefficient").one_line()
+        heldup("replay", path, "--slow-percentile", "5").ended(USAGE).says("percentile").one_line()
 
 
 def test_replay_laws_fit_the_schema():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/key_opts.h"
+#include "cli/request_opts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-int number_parse(const char *text, double min, double max, double *ret)
+static int number_parse(const char *text, double min, double max, double *ret)
 {
 	char *end;
 	double x = strtod(text, &end);
@@ -60,5 +60,22 @@ int key_parse(void *dst, const char *text, struct arena *arena, struct err *err)
 		return err_usage(err, "'%s' names no attribute", text);
 	spec.name = name;
 	list->specs[list->cnt++] = spec;
+	return 0;
+}
+
+int cv_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	(void)arena;
+	if (number_parse(text, 0.001, 1000, dst) < 0)
+		return err_usage(err, "'%s' is no coefficient of variation: give one such as 0.1",
+				 text);
+	return 0;
+}
+
+int percentile_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	(void)arena;
+	if (number_parse(text, 50, 99.9, dst) < 0)
+		return err_usage(err, "'%s' is not a percentile from 50 to 99.9", text);
 	return 0;
 }
