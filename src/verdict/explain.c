@@ -151,6 +151,7 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 	const struct dev *d = c->dev != NO_IDX ? &k->m->devs[c->dev] : NULL;
 	const char *dev = d ? d->name : "the disk";
 	const struct res *r = c->top ? res_of(k, c->top->res) : NULL;
+	const struct cgroup *full;
 	double busy = d ? percent(d->busy_ns, k->window_ns) : 0;
 
 	f->resource = dev;
@@ -189,6 +190,11 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)c->top->cnt,
 		    ns_text(k, c->top->ns / (c->top->cnt ? c->top->cnt : 1)),
 		    ns_text(k, c->top->max_ns));
+	full = f->cls == FIND_DISK_OWN ? memory_full(k) : NULL;
+	if (full)
+		say(k, f, "cgroup %s is at its limit of %llu MiB of memory: what it reads does not "
+			  "stay there to be read again", full->path,
+		    (unsigned long long)full->mem_limit_bytes >> 20);
 	if (d)
 		say(k, f, "%s: busy %.0f %%, %.1f requests in flight on average", dev, busy,
 		    (double)d->inflight_ns / k->window_ns);
@@ -424,10 +430,28 @@ static void untaken_line(struct court *k, struct finding *f, uint32_t peer, cons
 	    ns_text(k, ns / turns));
 }
 
+/*
+ * Where the peer is asked, told from the conversations: another thread of ours
+ * may have asked than the one that waits, and that one waits for no socket.
+ */
+static const struct end *asked_at(const struct court *k, const struct proc *peer)
+{
+	const struct end *best = NULL;
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role == ROLE_CLIENT && n->proc != NO_IDX && k->m->procs[n->proc].target &&
+		    n->peer_tgid == peer->tgid && (!best || n->turns > best->turns))
+			best = n;
+	}
+	return best;
+}
+
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
 {
-	const struct end *n = c->end != NO_IDX ? &k->m->ends[c->end] : NULL;
 	const struct proc *p = c->peer != NO_IDX ? &k->m->procs[c->peer] : NULL;
+	const struct end *n = c->end != NO_IDX ? &k->m->ends[c->end] : p ? asked_at(k, p) : NULL;
 	const char *name = n ? n->name : "a peer";
 
 	if (c->top && !n)

@@ -305,15 +305,24 @@ static void client_lines(struct court *k, struct finding *f)
 	refute(k, f, "clients on another host and network see the same delay");
 }
 
-/* A cgroup at its limit explains more than the file that is read again and again. */
-static void memory_limit_lines(struct court *k, struct finding *f)
+const struct cgroup *memory_full(const struct court *k)
 {
 	for (size_t i = 0; i < k->m->cgroup_cnt; i++) {
 		const struct cgroup *g = &k->m->cgroups[i];
 
-		if (!g->mem_limit_bytes || (!g->mem_failcnt &&
-					    g->mem_used_bytes < 0.98 * g->mem_limit_bytes))
-			continue;
+		if (g->mem_limit_bytes &&
+		    (g->mem_failcnt || g->mem_used_bytes >= 0.98 * g->mem_limit_bytes))
+			return g;
+	}
+	return NULL;
+}
+
+/* A cgroup at its limit explains more than the file that is read again and again. */
+static void memory_limit_lines(struct court *k, struct finding *f)
+{
+	const struct cgroup *g = memory_full(k);
+
+	if (g) {
 		f->resource = arena_printf(k->arena, "memory limit of cgroup %s", g->path);
 		f->res_kind = "memory";
 		say(k, f, "cgroup %s: %llu of %llu MiB used, limit hit %llu times", g->path,

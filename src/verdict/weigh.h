@@ -78,6 +78,8 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c);
 bool chain_alike(const struct court *k, uint32_t a, uint32_t b);
 /* functions.c: what the stacks tell of the chain's steps */
 void functions_add(struct court *k, struct finding *f);
+/* A cgroup that is at its limit of memory, NULL if none is. */
+const struct cgroup *memory_full(const struct court *k);
 /* What holders of a lock mostly did meanwhile, NULL when not known. */
 const char *holders_did(struct court *k, const struct lock *l);
 const char *thread_label(struct court *k, uint32_t thread);

@@ -194,6 +194,32 @@ TEST(waits_count_who_passes_a_semaphore)
 	}
 }
 
+/* One thread asks for all; those that wait for it sleep on no socket themselves. */
+TEST(verdict_names_where_another_thread_asked)
+{
+	struct synth *s = pool_world(2, 1900);
+	struct judged j;
+
+	synth_thread(s, 50, 20, "asker");
+	synth_task(s, 60, 60, "backend", TASKF_PEER);
+	synth_res(s, 6, RES_EPOLL, NULL);
+	synth_res(s, 7, RES_FUTEX, NULL);
+	for (int i = 0; i < 10; i++) {
+		for (uint32_t t = 20; t < 22; t++)
+			open_one(synth_wait(s, t, WAIT_FUTEX, 7, i * 100 + 1, i * 100 + 96,
+					    i * 100 + 96, 50));
+		synth_wait(s, 50, WAIT_EPOLL, 6, i * 100 + 2, i * 100 + 95, i * 100 + 95, 60);
+		synth_irq_wait(s, 60, WAIT_TIMER, 0, i * 100 + 3, i * 100 + 94, i * 100 + 94,
+			       WAKER_TIMER);
+	}
+	synth_end(s, 20, ROLE_CLIENT, 9000, 20, 1900)->peer_tgid = 60;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "peer");
+	EQ_S(j.v->findings[0].culprit.comm, "backend");
+	OK(strstr(j.v->findings[0].resource, ":9000"));
+	judged_release(&j);
+}
+
 /* Answers that nobody takes lie in the send buffers all the while: few, or many bytes of them. */
 TEST(verdict_clients_do_not_read)
 {

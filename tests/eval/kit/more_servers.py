@@ -11,8 +11,9 @@ from .lab import LabError
 from .servers import BIN, ready
 
 
-def apache(lab, max_workers, cgi):
-    """prefork with max_workers processes; cgi is {name: script} under /cgi/."""
+def apache(lab, max_workers, cgi, more=''):
+    """prefork with max_workers processes; cgi is {name: script} under /cgi/, more is
+    configuration."""
     port = host.free_port()
     for sub in ('apache', 'apache/www', 'apache/cgi'):
         os.mkdir(lab.path(sub))
@@ -40,8 +41,9 @@ ScriptAlias /cgi/ %s/cgi/
 <Directory />
 Require all granted
 </Directory>
+%s
 ''' % (modules, lab.path('apache'), port, max_workers, max_workers, max_workers,
-       lab.path('apache')))
+       lab.path('apache'), more))
     proc = lab.spawn(['apache2', '-f', conf, '-DFOREGROUND'])
     return ready(lab, proc, port)
 
