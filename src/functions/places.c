@@ -153,6 +153,18 @@ static double step_weight(const struct walk *w, uint32_t fn, bool sampled, doubl
 	return 1;
 }
 
+/* A library is one step for its caller (rank_weight_at); steps of a sample weigh more. */
+static double entry_weight(const struct walk *w, const struct app_stack *st, uint32_t i,
+			   double weight, double *first)
+{
+	if (!appfn_is_entry(w->p->fns, st, i))
+		return weight;
+	if (weight < PASSES_ON * *first)
+		weight = PASSES_ON * *first;
+	*first = weight * PASSES_ON;
+	return weight;
+}
+
 /* The place was seen with that stack, as often as its cnt says. */
 static void stack_add(struct walk *w, uint32_t stack, struct sig_place place)
 {
@@ -166,7 +178,10 @@ static void stack_add(struct walk *w, uint32_t stack, struct sig_place place)
 
 		if (i)
 			weight *= step_weight(w, fn, sampled, &most);
-		weight = rank_weight_at(w->p->fns, st, i, weight, &first);
+		if (sampled)
+			weight = entry_weight(w, st, i, weight, &first);
+		else
+			weight = rank_weight_at(w->p->fns, st, i, weight, &first);
 		if (w->last[fn] == w->number) /* a function that calls itself counts once */
 			continue;
 		w->last[fn] = w->number;
