@@ -17,6 +17,8 @@
 /* What gaps of a bin next to the nearest known one count against it; each is four times as long. */
 #define BIN_DECAY 0.3
 
+/* What runs in all gaps still tells who runs there, where nobody else does. */
+#define SPECIFIC_MIN 0.01
 /* A gap of this bin on is as long as the clock's period when it is learnt: the clock hits it. */
 #define CLOCK_BIN 8
 /* Gaps that are over sooner than any that was seen are no work: a clock hits only what lasts. */
@@ -153,7 +155,8 @@ static void specific_make(struct place_index *x, const struct hmap *whole)
 				sqrt(here) * x->entries.items[k].cnt / here;
 	}
 	for (uint32_t i = 0; i < x->sigs->fn_cnt; i++)
-		x->specific[i] = x->specific[i] > 0 ? log(all / x->specific[i]) : 0;
+		x->specific[i] = x->specific[i] > 0
+					 ? fmax(log(all / x->specific[i]), SPECIFIC_MIN) : 0;
 }
 
 /* whole: keys of gaps at the most exact level. */

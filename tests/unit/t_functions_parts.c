@@ -2,6 +2,7 @@
 /* The parts of the function engine against slow, obvious references. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -230,4 +231,77 @@ TEST(functions_score_puts_the_guilty_first)
 	NEAR(rank_score(0.25, 0.25, 0), 0.5, 1e-12);
 	NEAR(rank_score(0, 0, 0.5), 0, 0);
 	OK(rank_score(0.5, 0.5, 0) > rank_score(0.5, 0.5, 0.1));
+}
+
+/* What a person would check a list by: who stands where, told pair by pair. */
+static double place_slow(const struct fn_report *fns, size_t cnt, const struct fn_report *f)
+{
+	double best = f->score;
+
+	for (size_t i = 0; i < cnt && f->group; i++)
+		if (fns[i].group == f->group && fns[i].score > best)
+			best = fns[i].score;
+	return best;
+}
+
+static bool ties(const struct fn_report *a, double pa, const struct fn_report *b, double pb)
+{
+	if (a->group || b->group)
+		return a->group == b->group;
+	return fabs(pa - pb) <= 0 && fabs(a->self - b->self) <= 0;
+}
+
+/* Of those of equal place the ungrouped come first, then groups by number. */
+static bool stands_before(const struct fn_report *a, double pa, const struct fn_report *b,
+			  double pb)
+{
+	if (pa > pb || pa < pb)
+		return pa > pb;
+	if (a->group != b->group)
+		return a->group < b->group;
+	return !a->group && a->self > b->self;
+}
+
+TEST(functions_rank_is_what_a_comparison_of_pairs_gives)
+{
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+					    "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"};
+	seed = 5;
+	for (unsigned round = 0; round < 300; round++) {
+		struct fn_report fns[20], was[20];
+		struct functions_result r = {.fns = fns, .fn_cnt = 1 + any(20)};
+		size_t cnt = r.fn_cnt;
+		double best = 0;
+
+		for (size_t i = 0; i < cnt; i++)
+			fns[i] = (struct fn_report){
+				.name = names[i], .module = "m", .score = any(12) / 11.0,
+				.self = any(3) / 2.0,
+				.group = any(2) ? 0 : 1 + any(3)};
+		memcpy(was, fns, sizeof(fns));
+		for (size_t i = 0; i < cnt; i++)
+			best = was[i].score > best ? was[i].score : best;
+		rank_sort(&r);
+		EQ_U(r.candidate_cnt, cnt);
+		for (size_t i = 0, at = 0; i < cnt; i++) {
+			double place = place_slow(was, cnt, &was[i]);
+			size_t before = 0, same = 0;
+
+			for (at = 0; at < r.fn_cnt && fns[at].name != was[i].name; at++)
+				;
+			EQ_U(at < r.fn_cnt, place > 0 && place >= LISTED_SHARE * best);
+			if (at == r.fn_cnt)
+				continue;
+			for (size_t k = 0; k < cnt; k++) {
+				double other = place_slow(was, cnt, &was[k]);
+
+				before += stands_before(&was[k], other, &was[i], place) &&
+					  !ties(&was[k], other, &was[i], place);
+				same += ties(&was[k], other, &was[i], place);
+			}
+			EQ_U(fns[at].rank, before + 1);
+			EQ_U(fns[at].tie_cnt, same);
+			EQ_U(fns[at].tie != 0, same > 1);
+		}
+	}
 }
