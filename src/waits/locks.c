@@ -134,7 +134,7 @@ static void families_weigh(struct engine *e, struct family *f)
 	const struct model *m = e->m;
 
 	for (size_t i = 0; i < m->wait_cnt; i++) {
-		const struct wait *w = &m->waits[i];
+		const struct wait *w = &m->waits[i], *last = &m->waits[e->look_end[i]];
 		uint32_t proc = m->threads[w->thread].proc;
 		struct family *g;
 		double ns;
@@ -143,11 +143,14 @@ static void families_weigh(struct engine *e, struct family *f)
 			continue;
 		g = &f[(size_t)e->family[proc] * WAIT_CLASS_CNT + w->cls];
 		ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
-		/* the network ending it says nothing about siblings; nor does a timer */
+		/*
+		 * The network ending it says nothing about siblings; nor does a timer, but
+		 * of a wait in pieces the last one does.
+		 */
 		g->all_ns += ns;
-		if (w->waker_ctx == WAKER_TASK)
+		if (last->waker_ctx == WAKER_TASK)
 			g->task_ns += ns;
-		if (!woken_by_sibling(e, w))
+		if (!woken_by_sibling(e, last))
 			continue;
 		g->sibling_ns += ns;
 		if (ns > g->best_ns && w->res != NO_IDX) {
@@ -175,7 +178,7 @@ void virtual_locks_find(struct engine *e)
 		if (g->sibling_ns <= 0 || g->sibling_ns < VIRTUAL_SHARE * g->task_ns ||
 		    g->sibling_ns < VIRTUAL_MIN * g->all_ns)
 			continue;
-		if (!woken_by_sibling(e, w) && !(w->flags & WAITF_PENDING))
+		if (!woken_by_sibling(e, &m->waits[e->look_end[i]]) && !(w->flags & WAITF_PENDING))
 			continue;
 		if (!g->lock) {
 			struct lock *l = lock_new(e->r, g->best_res, LOCK_LOCK);

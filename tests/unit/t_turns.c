@@ -262,6 +262,42 @@ TEST(waits_numbered_names_are_alike)
 		EQ_U(named_alike(tab[i].a, tab[i].b), tab[i].alike);
 }
 
+/*
+ * Each waits for the session that holds a lock on a futex of its own, and looks
+ * every 20 ms whether it was killed: only the last piece shows who lets it on.
+ */
+TEST(waits_virtual_lock_in_pieces)
+{
+	struct synth *s = pool_world(CLIENTS, 3800);
+	struct judged j;
+
+	for (uint32_t t = 20; t < 20 + CLIENTS; t++)
+		synth_res(s, t, RES_FUTEX, NULL);
+	for (int i = 0; i < 10; i++) {
+		struct ev_wait *w = synth_irq_wait(s, 20, WAIT_TIMER, 0, i * 100 + 1, i * 100 + 95,
+						   i * 100 + 95, WAKER_TIMER);
+
+		open_one(w);
+		for (uint32_t t = 21; t < 20 + CLIENTS; t++) {
+			for (int k = 0; k < 4; k++) {
+				w = synth_irq_wait(s, t, WAIT_FUTEX, t, i * 100 + k * 20 + 2,
+						   i * 100 + k * 20 + 21.9, i * 100 + k * 20 + 21.9,
+						   WAKER_TIMER);
+				open_one(w);
+				w->flags |= WAITF_TIMEOUT_ARG;
+			}
+			w = synth_wait(s, t, WAIT_FUTEX, t, i * 100 + 82, i * 100 + 96,
+				       i * 100 + 96, 20);
+			open_one(w);
+			w->flags |= WAITF_TIMEOUT_ARG;
+		}
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	EQ_U(j.v->findings[0].culprit.tid, 20);
+	judged_release(&j);
+}
+
 /* All CPUs are taken, but the workers sleep in their requests: more of them would help. */
 TEST(verdict_sleeping_pool_is_too_small_on_a_busy_host)
 {
