@@ -308,9 +308,10 @@ static void gap_sum(struct place_index *x, size_t first, uint8_t bin)
 
 /*
  * The functions that made the call; those that waited for work count only to
- * tell whether this is such a wait, which takes at least the call before it.
+ * tell whether this is such a wait, which takes at least the call before it,
+ * or that nobody ever made that call for anything else.
  */
-static bool call_sum(struct place_index *x, size_t first, uint8_t bin, bool after_known)
+static bool call_sum(struct place_index *x, size_t first, uint8_t bin, unsigned with)
 {
 	double work = 0, home = 0, all;
 	size_t end = first;
@@ -321,7 +322,8 @@ static bool call_sum(struct place_index *x, size_t first, uint8_t bin, bool afte
 	}
 	if (end < x->entries.cnt && x->entries.items[end].key == x->entries.items[first].key)
 		bins_near(x, end, part_end(x, end), bin, &home);
-	if (after_known && home > work)
+	if (with & WITH_BEFORE && !(with & INSERTED) ? home > work
+						     : with == WITH_AT && home > 0 && work <= 0)
 		return true;
 	all = bins_sum(x, first, end, bin);
 	for (size_t i = first; i < end; i++) {
@@ -372,8 +374,7 @@ static bool level_ask(struct place_index *x, unsigned with, const struct sig_pla
 	if (!key || !hmap_get(&x->by_key, key, &first))
 		return false;
 	if (!is_gap(p) && !(with & GAP))
-		return call_sum(x, first - 1, with & WITH_BLOCKED ? p->bin : 0,
-				with & WITH_BEFORE && !(with & INSERTED));
+		return call_sum(x, first - 1, with & WITH_BLOCKED ? p->bin : 0, with);
 	gap_sum(x, first - 1, p->bin);
 	return false;
 }

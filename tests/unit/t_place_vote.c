@@ -198,6 +198,7 @@ static bool call_slow(const struct sigs *s, const struct sig_place *asked, struc
 			return false;
 		*ret_home = !l->gap && !l->inserted && l->around & B(BEFORE) &&
 			    ret->home > ret->all;
+		*ret_home |= !l->around && !l->what && ret->home > 0 && ret->all <= 0;
 		if (*ret_home || (!l->gap && ret->all > 0))
 			return true;
 	}
