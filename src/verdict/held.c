@@ -79,6 +79,12 @@ static double sum_ns(const struct stack_sum *s)
 	return s->st == ST_RUN && !s->ns ? (double)s->cnt : (double)s->ns;
 }
 
+/* A capture may hold sums of nothing at all. */
+static double part(const struct stack_sum *s, const struct pool *p)
+{
+	return p->seen_ns > 0 ? sum_ns(s) / p->seen_ns : 0;
+}
+
 static void waits_spread(struct layer *k)
 {
 	const struct model *m = k->m;
@@ -96,10 +102,8 @@ static void waits_spread(struct layer *k)
 		if (s->st < ST_WAIT || !has_frames(m, s->stack))
 			continue;
 		p = pool_of(k, wait_key(s->thread, s->res, s->st));
-		if (p->seen_ns <= 0)
-			continue;
-		k->waits[s->stack].ns += p->ns * sum_ns(s) / p->seen_ns;
-		k->waits[s->stack].idle_ns += p->idle_ns * sum_ns(s) / p->seen_ns;
+		k->waits[s->stack].ns += p->ns * part(s, p);
+		k->waits[s->stack].idle_ns += p->idle_ns * part(s, p);
 	}
 }
 
@@ -141,9 +145,9 @@ static void runs_spread(struct layer *k)
 		if (s->st != ST_RUN || !has_frames(m, s->stack))
 			continue;
 		p = pool_of(k, run_key(s->thread));
-		k->runs[s->stack].ns += p->ns * sum_ns(s) / p->seen_ns;
+		k->runs[s->stack].ns += p->ns * part(s, p);
 		p = pool_of(k, proc_key(m, s->thread));
-		k->runs[s->stack].ns += p->ns * sum_ns(s) / p->seen_ns;
+		k->runs[s->stack].ns += p->ns * part(s, p);
 	}
 }
 

@@ -167,3 +167,26 @@ TEST(held_blames_the_function_that_only_requests_wait_in)
 	OK(held_score(fn_named(&t, "loop")) == 0);
 	told_release(&t);
 }
+
+/* Running is laid on samples as many as they are; a record of none is not divided by. */
+TEST(held_lays_running_on_samples)
+{
+	static const struct { uint32_t cnt; double run_ns; } rows[] = {{3, 960e6}, {0, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct synth *s = synth_new(1000);
+		struct told t;
+
+		synth_thread(s, 11, 11, "srv");
+		for (int k = 0; k < 4; k++)
+			synth_irq_wait(s, 11, WAIT_TIMER, 0, k * 250, k * 250 + 10, k * 250 + 10,
+				       WAKER_TIMER);
+		synth_sample(s, 11, synth_stack(s, 11, "helper;crunch;main"), 100, rows[i].cnt);
+		synth_sample(s, 11, synth_stack(s, 11, "other;main"), 200, 0);
+		tell(&t, s);
+		OK(fabs(fn_named(&t, "crunch")->run_ns - rows[i].run_ns) < 1e6);
+		EQ_U((uint64_t)fn_named(&t, "other")->run_ns, 0);
+		OK(held_score(fn_named(&t, "other")) == 0);
+		told_release(&t);
+	}
+}
