@@ -411,7 +411,7 @@ static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const 
 
 static void untaken_line(struct court *k, struct finding *f, uint32_t peer, const struct end *n)
 {
-	double turns = 0, ns = 0, seen = n->turns ? (double)n->service_ns / n->turns : 0;
+	double turns = 0, ns = 0, conns = 0, seen = n->turns ? (double)n->service_ns / n->turns : 0;
 
 	for (size_t i = 0; i < k->m->end_cnt; i++) {
 		const struct end *e = &k->m->ends[i];
@@ -422,7 +422,11 @@ static void untaken_line(struct court *k, struct finding *f, uint32_t peer, cons
 			continue;
 		turns += e->turns;
 		ns += e->service_ns;
+		conns += e->conns;
 	}
+	/* several at once on one connection are not told apart there */
+	if ((double)n->service_ns > conns * k->window_ns)
+		return;
 	if (turns < 1 || seen < 2 * ns / turns || seen - ns / turns < UNTAKEN_MIN_NS)
 		return;
 	say(k, f, "it answers %s after it was asked, but works only %s on a request: for the rest "

@@ -22,6 +22,7 @@ struct causes;
 
 struct tinfo {			/* index as model threads */
 	bool reads;		/* read a request in the window, or had one open */
+	bool serves;		/* had a request open, or a client's connection of its own */
 	bool answers;		/* ended a turn, or woke a tracked thread */
 	bool on_stack;		/* being explained */
 	uint32_t server_read_cnt, server_most_cnt; /* reads, those from one socket */

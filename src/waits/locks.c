@@ -121,7 +121,9 @@ static bool woken_by_sibling(const struct engine *e, const struct wait *w)
 	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK)
 		return false;
 	k = &m->threads[w->waker];
-	if (!e->tinfo[w->waker].reads || t->proc == NO_IDX || k->proc == NO_IDX)
+	/* one that never has a request of its own brings results, whatever it reads */
+	if (!e->tinfo[w->waker].reads || !e->tinfo[w->waker].serves ||
+	    t->proc == NO_IDX || k->proc == NO_IDX)
 		return false;
 	return t->proc == k->proc ||
 	       strcmp(m->procs[t->proc].comm, m->procs[k->proc].comm) == 0;

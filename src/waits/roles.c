@@ -172,6 +172,8 @@ static void readers_of_turns(struct engine *e, struct hmap *seen)
 		server_sock_seen(e, seen, model_thread_by_tid(m, t->first_tid),
 				 model_res_by_id(m, t->res));
 		mark_reader(e, model_thread_by_tid(m, t->first_tid));
+		if (model_thread_by_tid(m, t->first_tid) != NO_IDX)
+			e->tinfo[model_thread_by_tid(m, t->first_tid)].serves = true;
 		if (last != NO_IDX)
 			e->tinfo[last].answers = true;
 	}
@@ -182,7 +184,7 @@ static void readers_of_turns(struct engine *e, struct hmap *seen)
 
 		if (s->role != ROLE_SERVER || t == NO_IDX)
 			continue;
-		e->tinfo[t].answers = true;
+		e->tinfo[t].answers = e->tinfo[t].serves = true;
 		if (e->tinfo[t].reads || s->open_since_ns)
 			server_sock_seen(e, seen, t, m->socks[i].res);
 	}
@@ -297,6 +299,7 @@ static void open_waits_sum(struct engine *e)
 		const struct wait *w = &e->m->waits[i];
 		struct tinfo *ti = &e->tinfo[w->thread];
 
+		ti->serves |= w->own_open > 0;
 		if (!w->own_open || (w->flags & WAITF_PREEMPTED))
 			continue;
 		if (w->own_open > ti->open_max)

@@ -262,6 +262,37 @@ TEST(waits_numbered_names_are_alike)
 		EQ_U(named_alike(tab[i].a, tab[i].b), tab[i].alike);
 }
 
+/* Loops that bring answers from afar to those that asked for them hold no lock. */
+TEST(waits_results_are_no_lock)
+{
+	for (int serves = 0; serves < 2; serves++) {
+		struct synth *s = pool_world(2, 1900);
+		struct judged j;
+		bool virt = false;
+
+		synth_thread(s, 50, 20, "fetcher");
+		synth_res(s, 6, RES_EPOLL, NULL);
+		synth_res(s, 7, RES_EPOLL, NULL);
+		for (int i = 0; i < 10; i++) {
+			struct ev_wait *w;
+
+			for (uint32_t t = 20; t < 22; t++)
+				open_one(synth_wait(s, t, WAIT_EPOLL, 6, i * 100 + 1, i * 100 + 97,
+						    i * 100 + 97, 50));
+			w = synth_irq_wait(s, 50, WAIT_EPOLL, 7, i * 100 + 2, i * 100 + 96,
+					   i * 100 + 96, WAKER_NET);
+			w->first_io = 200;
+			if (serves)
+				open_one(w);
+		}
+		judge(&j, s);
+		for (size_t i = 0; i < j.w->lock_cnt; i++)
+			virt |= j.w->locks[i].virt;
+		EQ_U(virt, serves);
+		judged_release(&j);
+	}
+}
+
 /*
  * Each waits for the session that holds a lock on a futex of its own, and looks
  * every 20 ms whether it was killed: only the last piece shows who lets it on.
