@@ -8,6 +8,7 @@
 #include "report/forest_out.h"
 #include "report/json_points.h"
 #include "report/waterfall.h"
+#include "requests/bins.h"
 
 static void json_point(struct json *j, const struct forest_view *v, const char *key,
 		       uint32_t point)
@@ -98,6 +99,14 @@ static void json_group(struct json *j, const struct forest_view *v, const struct
 	json_trace_id(j, "fastest", &g->fastest);
 	json_trace_id(j, "slowest", &g->slowest);
 	json_times(j, &g->times);
+	json_karr(j, "bins");
+	for (uint32_t i = 0; i < g->bin_cnt; i++) {
+		json_obj(j);
+		json_point(j, v, "point", g->bins[i].point);
+		json_kstr(j, "bin", strtab_str(v->strings, g->bins[i].label));
+		json_obj_end(j);
+	}
+	json_arr_end(j);
 	json_karr(j, "edges");
 	for (uint32_t i = 0; i < g->edge_cnt; i++)
 		json_edge(j, v, &g->edges[i]);

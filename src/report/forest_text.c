@@ -15,6 +15,7 @@
 #include "report/waterfall.h"
 #include "report/pen.h"
 #include "report/table.h"
+#include "requests/bins.h"
 
 enum { TOP_DEFAULT = 12, DEPTH_MAX = 32, EDGE_MAX = 70, POINT_MAX = 48, LIST_MAX = 12,
        GROUPS_TOP = 2 };
@@ -143,6 +144,9 @@ static void edge_row(const struct forest_view *v, uint32_t node, const struct fo
 	char a[FMT_MAX], b[FMT_MAX];
 
 	forest_edge_words(v, &e->from, &e->to, ascii, &words);
+	for (uint32_t i = 0; i < g->bin_cnt; i++)
+		buf_printf(&words, "%s%s", i ? ", " : "; ",
+			   strtab_str(v->strings, g->bins[i].label));
 	table_cell(table, "%u", node);
 	table_cell(table, "%s", fmt_count(a, g->times.cnt));
 	table_cell(table, "%s", buf_str(&words));

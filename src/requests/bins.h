@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "requests/result.h"
 
 struct arena;
 struct attr;
@@ -26,6 +25,11 @@ struct key_spec {
 struct key_specs {
 	const struct key_spec *items;
 	uint32_t cnt;
+};
+
+struct path_bin {		/* what paths are told apart by */
+	uint32_t point;
+	uint32_t label;		/* string id: "size<4096" */
 };
 
 struct path_bins {

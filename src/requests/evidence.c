@@ -24,6 +24,7 @@ static void group_release(struct evidence_group *g)
 	free(g->edges);
 	free(g->edge_times);
 	hist_release(&g->fine);
+	vec_release(&g->names);
 	moments_release(&g->moments);
 }
 
@@ -323,6 +324,13 @@ static struct evidence_group *group_of(struct evidence *e, const struct seen *s)
 		g->edges[i].owner = graph_point(&s->graph, s->path.steps[i + 1].owner);
 	}
 	return g;
+}
+
+struct evidence_group *evidence_group(const struct evidence *e, uint64_t hash)
+{
+	uint64_t at;
+
+	return hmap_get(&e->by_hash, hash, &at) ? &e->groups.items[at] : NULL;
 }
 
 static void part_add(struct evidence *e, const struct seen *s)

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "model/points.h"
 #include "model/trace.h"
+#include "requests/bins.h"
 #include "requests/critical.h"
 #include "requests/forest.h"
 #include "requests/graph.h"
@@ -69,6 +70,7 @@ struct times {			/* a distribution as it is counted */
 
 struct evidence_group {
 	uint64_t hash, bins;	   /* bins as in struct seen */
+	struct path_bins names;	   /* of those, in order of the path */
 	struct forest_edge *edges; /* from, to and owner; edge_cnt */
 	uint32_t edge_cnt;
 	struct moments moments;	   /* column: edge */
@@ -114,6 +116,9 @@ void evidence_add_usual(struct evidence *e, const struct seen *s);
  * within the same bins.
  */
 double evidence_var(const struct evidence *e);
+
+/* NULL when there is no such group. */
+struct evidence_group *evidence_group(const struct evidence *e, uint64_t hash);
 
 /* NULL when there is no such edge. */
 const struct beside *beside_find(const struct besides *b, uint64_t key);

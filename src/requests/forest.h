@@ -22,8 +22,13 @@
 #include "model/trace.h"
 
 struct arena;
+struct path_bin;
 
-enum { FOREST_NONE = UINT32_MAX, FOREST_BUCKETS = 64 };
+enum {
+	FOREST_NONE = UINT32_MAX,
+	FOREST_BUCKETS = 64,
+	FOREST_BINS_MAX = 64,	/* named of one group */
+};
 
 /* Counts of times: bucket b holds [2^(b/2), 2^((b+1)/2)) us, the first and last what is beyond. */
 struct forest_times {
@@ -60,7 +65,8 @@ struct forest_key {		   /* a key whose values go with the time */
 struct forest_group {
 	uint64_t hash;
 	const struct forest_edge *edges; /* of its path, in order */
-	uint32_t edge_cnt;
+	uint32_t edge_cnt, bin_cnt;
+	const struct path_bin *bins; /* of keys that were given: part of the path */
 	bool variable;		   /* CV over the threshold */
 	bool slow;		   /* mean over the percentile of the type's other times */
 	uint16_t pad;

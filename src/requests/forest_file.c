@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/bins.h"
 #include "requests/forest_file.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 enum {
 	TIMES_MIN = 1,
 	EDGE_MIN = 6 + 5 * 8 + TIMES_MIN,
-	GROUP_MIN = 2 + 8 + 3 * 16 + TIMES_MIN,
+	BIN_MIN = 2,
+	GROUP_MIN = 3 + 8 + 3 * 16 + TIMES_MIN,
 	KEY_MIN = 4 + 3 * 8,
 	NODE_MIN = 10 + 4 * 8,
 	TREE_MIN = 3 + 2 * 8,
@@ -74,6 +76,11 @@ static void put_group(struct packer *p, const struct forest_group *g)
 	put_trace_id(p, &g->fastest);
 	put_trace_id(p, &g->slowest);
 	put_times(p, &g->times);
+	put_u64(p, g->bin_cnt);
+	for (uint32_t i = 0; i < g->bin_cnt; i++) {
+		put_point(p, g->bins[i].point);
+		put_text(p, g->bins[i].label);
+	}
 	put_u64(p, g->edge_cnt);
 	for (uint32_t i = 0; i < g->edge_cnt; i++)
 		put_edge(p, &g->edges[i]);
@@ -235,6 +242,7 @@ static void get_group(struct loader *l, struct forest_group *g)
 {
 	struct unpacker *u = &l->u;
 	struct forest_edge *edges;
+	struct path_bin *bins;
 	uint64_t flags;
 
 	g->hash = get_fixed(u);
@@ -245,6 +253,12 @@ static void get_group(struct loader *l, struct forest_group *g)
 	g->fastest = get_trace_id(u);
 	g->slowest = get_trace_id(u);
 	g->times = get_times(u);
+	g->bin_cnt = get_cnt(u, FOREST_BINS_MAX, BIN_MIN, sizeof(*bins));
+	g->bins = bins = ARENA_ARRAY(l->arena, struct path_bin, g->bin_cnt);
+	for (uint32_t i = 0; i < g->bin_cnt && unpack_ok(u); i++) {
+		bins[i].point = get_a_point(u);
+		bins[i].label = get_text(u);
+	}
 	g->edge_cnt = get_cnt(u, FOREST_FILE_EDGES_MAX, EDGE_MIN, sizeof(*edges));
 	g->edges = edges = ARENA_ARRAY(l->arena, struct forest_edge, g->edge_cnt);
 	for (uint32_t i = 0; i < g->edge_cnt && unpack_ok(u); i++)

@@ -93,6 +93,9 @@ static void group_fill(const struct viewing *v, const struct hyp_node *n,
 		.hash = g->hash, .edges = edges, .edge_cnt = g->edge_cnt,
 		.representative = representative(g),
 		.fastest = g->fastest, .slowest = g->slowest,
+		.bins = arena_dup(v->arena, g->names.items,
+				  g->names.cnt * sizeof(*g->names.items)),
+		.bin_cnt = (uint32_t)g->names.cnt,
 	};
 	for (uint32_t i = 0; i < g->edge_cnt; i++)
 		edge_fill(v, n, g, i, &edges[i]);

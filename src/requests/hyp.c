@@ -224,6 +224,24 @@ struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct se
 	return c->trees.items[at];
 }
 
+/* What the bins of a group are called: all its requests have the same ones. */
+static void names_note(struct control *c, struct evidence *e, const struct seen *s)
+{
+	struct evidence_group *g = s->graph.bins ? evidence_group(e, s->path.hash) : NULL;
+
+	if (!g || g->names.cnt)
+		return;
+	for (uint32_t i = 0; i < s->path.step_cnt && g->names.cnt < FOREST_BINS_MAX; i++) {
+		const struct cstep *step = &s->path.steps[i];
+
+		if (step->kind != NODE_EXIT && s->graph.bins[step->span])
+			bins_name(&c->opts.keys, s->trace, step->span, step->point, c->strings,
+				  &c->scratch, &g->names);
+	}
+	if (g->names.cnt > FOREST_BINS_MAX)
+		g->names.cnt = FOREST_BINS_MAX;
+}
+
 static void node_count(struct control *c, const struct hyp_tree *t, struct hyp_node *n,
 		       const struct seen *s, const struct seen *root)
 {
@@ -236,8 +254,11 @@ static void node_count(struct control *c, const struct hyp_tree *t, struct hyp_n
 		return;
 	}
 	evidence_add(&n->e, s);
-	if (t->young)
+	names_note(c, &n->e, s);
+	if (t->young) {
 		evidence_add(&n->young, s);
+		names_note(c, &n->young, s);
+	}
 	hyp_keys_add(c, n, s);
 }
 

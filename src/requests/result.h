@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "model/trace.h"
+#include "requests/bins.h"
 
 enum {
 	REQUEST_POINT_NONE = 0x7fffffff,	/* "other": edges over a bound, folded */
@@ -94,11 +95,6 @@ struct request_copy {		/* a member, whole */
 struct path_rule {		/* what a group's paths have in common beyond their level */
 	uint32_t point, times;	/* they go through it so many times or more */
 	bool holds;		/* or they do not */
-};
-
-struct path_bin {		/* see struct key_spec: what paths are told apart by */
-	uint32_t point;
-	uint32_t label;		/* string id: "size<4096" */
 };
 
 struct request_group {

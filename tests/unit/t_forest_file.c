@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/points.h"
+#include "requests/bins.h"
 #include "requests/forest_file.h"
 
 /* A process' own numbers of texts and tracepoints, and a forest in them. */
@@ -47,6 +48,7 @@ static const struct forest_group *group(struct world *w, uint64_t hash, uint64_t
 {
 	struct forest_group *g = ARENA_NEW(&w->arena, struct forest_group);
 	struct forest_edge *e = ARENA_ARRAY(&w->arena, struct forest_edge, 2);
+	struct path_bin *bin = ARENA_NEW(&w->arena, struct path_bin);
 
 	e[0] = (struct forest_edge){.from = {point(w, "shop", "order"), 0},
 				    .to = {point(w, "stock", "take"), 0},
@@ -58,7 +60,10 @@ static const struct forest_group *group(struct world *w, uint64_t hash, uint64_t
 				    .owner = e[0].from.point, .share_time = 0.75,
 				    .share_variance = 0.25, .usual_ns = 5,
 				    .times = times(cnt, mean_ns * 3 / 4)};
+	bin->point = e[0].to.point;
+	bin->label = strtab_add(&w->strings, "waiters<4");
 	*g = (struct forest_group){.hash = hash, .edges = e, .edge_cnt = 2, .variable = true,
+				   .bins = bin, .bin_cnt = 1,
 				   .representative = {1, 2}, .fastest = {0, 3}, .slowest = {4, 5},
 				   .times = times(cnt, mean_ns)};
 	return g;
@@ -149,9 +154,9 @@ TEST(forest_file_damage_is_seen)
 		OK(unpack(&b, &one, &err) < 0);
 		one.data[i] ^= 0x40;
 	}
-	OK(forest_read("heldup-forest 2\n12345678", 24, &b.points, &b.strings, &b.arena, &b.forest,
+	OK(forest_read("heldup-forest 3\n12345678", 24, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
-	EQ_S(err.msg, "version 2 of a forest, known is 1");
+	EQ_S(err.msg, "version 3 of a forest, known is 2");
 	OK(forest_read("heldup-space 1\n", 15, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
 	EQ_S(err.msg, "not a file of heldup's with a forest in it");
