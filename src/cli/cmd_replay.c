@@ -30,6 +30,8 @@ enum {
 	COLUMNS = 120,
 	/* All traces are held in memory: about a gigabyte with their attributes. */
 	SPANS_MAX = 8 << 20,
+	/* Of one request: it is taken apart for each hypothesis, in each round. */
+	TRACE_SPANS_MAX = 8192,
 };
 
 struct inject_list {
@@ -54,6 +56,7 @@ struct kept {			/* owned by the arena */
 	VEC(const struct trace *) traces;
 	uint64_t span_cnt;
 	uint64_t refused_cnt;	/* traces over SPANS_MAX */
+	uint64_t big_cnt;	/* traces over TRACE_SPANS_MAX */
 };
 
 static int keep_trace(void *ctx, const struct trace *t)
@@ -61,6 +64,10 @@ static int keep_trace(void *ctx, const struct trace *t)
 	struct kept *k = ctx;
 	struct trace *copy;
 
+	if (t->span_cnt > TRACE_SPANS_MAX) {
+		k->big_cnt++;
+		return 0;
+	}
 	if (k->span_cnt + t->span_cnt > SPANS_MAX) {
 		k->refused_cnt++;
 		return 0;
@@ -94,11 +101,17 @@ static int read_traces(struct cli *cli, char **paths, size_t cnt, struct strtab 
 		return code;
 	for (size_t i = 0; i < input.file_cnt; i++)
 		if (input.files[i].stats.bad_cnt)
-			log_info("%s: %s spans could not be understood", input.files[i].path,
+			log_warn("%s: %s spans could not be understood", input.files[i].path,
 				 fmt_count(t, input.files[i].stats.bad_cnt));
 	if (k->refused_cnt)
-		log_info("%s requests over the limit of %u spans in memory were left out",
+		log_warn("%s requests over the limit of %u spans in memory were left out",
 			 fmt_count(t, k->refused_cnt), SPANS_MAX);
+	if (k->big_cnt)
+		log_warn("%s requests of over %u spans were left out", fmt_count(t, k->big_cnt),
+			 TRACE_SPANS_MAX);
+	if (!k->traces.cnt && k->big_cnt)
+		return err_set(err, -E2BIG, "%s: no request in it has %u spans or fewer", paths[0],
+			       TRACE_SPANS_MAX);
 	if (!k->traces.cnt)
 		return err_set(err, -ENODATA, "%s: no requests in it", paths[0]);
 	return 0;

@@ -111,16 +111,57 @@ static const char *other_of(const char *head, size_t len)
 	return NULL;
 }
 
+/* What people get who asked for a time in which nothing was. */
+static const char *const no_spans[] = {"[]", "{}", "{\"data\":[]"};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Blanks before and in the text do not count. */
+static bool begins_with(const char *head, size_t len, const char *text)
+{
+	for (size_t i = 0; i < len && *text; i++) {
+		if (is_blank(head[i]))
+			continue;
+		if (head[i] != *text++)
+			return false;
+	}
+	return !*text;
+}
+
+static bool is_all_blank(const char *head, size_t len)
+{
+	while (len && is_blank(head[len - 1]))
+		len--;
+	return !len;
+}
+
+static bool is_empty_list(const char *head, size_t len)
+{
+	for (size_t i = 0; i < sizeof(no_spans) / sizeof(*no_spans); i++) {
+		if (begins_with(head, len, no_spans[i]))
+			return true;
+	}
+	return false;
+}
+
 static const struct spans_reader *choose(struct spans_in *in, size_t len, const char *name,
 					 struct err *err)
 {
 	const char *head = (const char *)in->at, *other = other_of(head, len);
-	const struct spans_reader *reader = other ? NULL : reader_of(head, len);
+	bool blank = len < HEAD_MIN && is_all_blank(head, len);
+	const struct spans_reader *reader = other || blank ? NULL : reader_of(head, len);
 
-	if (other)
+	if (blank)
+		err_set(err, -EBADMSG, "%s: offset 0: expected spans, found blanks", name);
+	else if (other)
 		err_set(err, -EBADMSG,
 			"%s: offset 0: expected spans as they are or packed with gzip or zstd, "
 			"found %s", name, other);
+	else if (!reader && is_empty_list(head, len))
+		err_set(err, -EBADMSG, "%s: offset 0: expected spans, found an empty list", name);
 	else if (!reader)
 		err_set(err, -EBADMSG,
 			"%s: offset 0: expected OTLP, Jaeger, Zipkin, OSProfiler, X-Trace or CSV "

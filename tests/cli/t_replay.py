@@ -140,3 +140,16 @@ def test_replay_refuses():
                           (f.slow + ":uniform,1ms,with=0", "1 to 255"),
                           (f.slow + ":uniform,1ms,often", "none of exit")):
             heldup("replay", f.good, "--inject", text).ended(USAGE).says(why).one_line()
+
+
+def test_replay_leaves_out_requests_that_are_too_big():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "big.csv")
+        with open(path, "w") as f:
+            f.write("trace_id,span_id,parent_id,service,name,start_us,duration_us\n")
+            for i in range(1, 8194):
+                f.write("1,%d,%s,s,op,%d,%d\n" % (i, i - 1 or "", 1700000000000000 + i, 20000 - 2 * i))
+        heldup("replay", path).ended(FAILED).says("8192 spans")
+        with open(path, "a") as f:
+            f.write("2,1,,s,op,1700000000000000,50\n")
+        heldup("replay", path).ended(OK).says("1 requests of over 8192 spans were left out")

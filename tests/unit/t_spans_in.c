@@ -287,6 +287,29 @@ TEST(spans_no_format)
 	}
 }
 
+/* Somebody asked for a time in which nothing was: that is no other format. */
+TEST(spans_none)
+{
+	static const struct {
+		const char *text, *found;
+	} rows[] = {
+		{"\n \t\r\n", "blanks"}, {"[]", "an empty list"}, {" [\n]\n", "an empty list"},
+		{"{}", "an empty list"}, {"{ \"data\": []}", "an empty list"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char want[80];
+		struct taken t = {0};
+
+		ROW(i);
+		snprintf(want, sizeof(want), "test: offset 0: expected spans, found %s",
+			 rows[i].found);
+		EQ_I(take_text(&t, rows[i].text), -EBADMSG);
+		EQ_S(t.err.msg, want);
+		taken_release(&t);
+	}
+}
+
 /* What servers put around OTLP. */
 TEST(spans_otlp_wrapped)
 {
