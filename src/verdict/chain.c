@@ -296,6 +296,49 @@ static void end_step(struct court *k, struct finding *f, const struct cand *c)
 	}
 }
 
+/*
+ * The last hop waits on a conversation, behind a lock met before: then two threads
+ * that are alike stand one behind the other, one for the lock, and one that has it.
+ */
+static bool waits_behind_lock(const struct court *k, const struct cause *c)
+{
+	const struct res *r = c->via_res != NO_IDX ? &k->m->res[c->via_res] : NULL;
+
+	return r && (r->kind == RES_SOCKET || r->kind == RES_PIPE) && c->via != NO_IDX &&
+	       c->lock != NO_IDX && k->m->res[k->w->locks[c->lock].res].kind != r->kind;
+}
+
+/* Another that waits where t is the one that has it; t where there is none. */
+static uint32_t another_like(const struct court *k, uint32_t t)
+{
+	for (uint32_t i = 0; i < k->m->thread_cnt; i++) {
+		if (i != t && k->m->threads[i].tracked && thread_is_target(k->m, i) &&
+		    chain_alike(k, i, t))
+			return i;
+	}
+	return t;
+}
+
+/* The hop before the last, on the last step so far. */
+static void passing_steps(struct court *k, struct finding *f, const struct cause *top)
+{
+	struct step *s = &f->chain[f->chain_len - 1];
+	bool behind = waits_behind_lock(k, top);
+
+	if (behind) {
+		if (s->thread == top->via)
+			s->thread = another_like(k, top->via);
+		s->who = party_of(k->m, s->thread);
+		s->doing = passing(k, k->w->locks[top->lock].res, true);
+		s->does = STEP_WAITS;
+		step_res(k, s, k->w->locks[top->lock].res);
+		s = step_thread(k, f, top->via, f->share);
+	}
+	s->doing = passing(k, top->via_res, top->lock != NO_IDX && !behind);
+	s->does = STEP_WAITS;
+	step_res(k, s, top->via_res);
+}
+
 void chain_build(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct cause *top = c->top;
@@ -322,10 +365,7 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 		step_thread(k, f, top->via, f->share);
 	}
 	if (last != NO_IDX && last != entry) {
-		s = &f->chain[f->chain_len - 1];
-		s->doing = passing(k, top->via_res, top->lock != NO_IDX);
-		s->does = STEP_WAITS;
-		step_res(k, s, top->via_res);
+		passing_steps(k, f, top);
 		step_thread(k, f, last, f->share);
 	}
 	s = &f->chain[f->chain_len - 1];

@@ -262,6 +262,41 @@ TEST(waits_numbered_names_are_alike)
 		EQ_U(named_alike(tab[i].a, tab[i].b), tab[i].alike);
 }
 
+/* One asks a peer while it has a lock; the others are behind the lock, not behind the socket. */
+TEST(verdict_chain_has_the_lock_and_what_its_holder_asks)
+{
+	struct synth *s = pool_world(CLIENTS, 3900);
+	const struct finding *f;
+	struct judged j;
+
+	synth_task(s, 60, 60, "backend", TASKF_PEER);
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	synth_sock(s, 9, ROLE_CLIENT, 0x7f000001, 9000);
+	for (int i = 0; i < 10; i++) {
+		synth_irq_wait(s, 60, WAIT_TIMER, 0, i * 100 + 1, i * 100 + 95, i * 100 + 95,
+			       WAKER_TIMER);
+		open_one(synth_wait(s, 20, WAIT_SOCKET, 9, i * 100 + 2, i * 100 + 96, i * 100 + 96,
+				    60));
+		for (uint32_t t = 21; t < 20 + CLIENTS; t++) {
+			struct ev_wait *w = synth_wait(s, t, WAIT_FUTEX, 7, i * 100 + 3,
+						       i * 100 + 97, i * 100 + 97, 20);
+
+			w->owner_tid = 20;
+			open_one(w);
+		}
+	}
+	judge(&j, s);
+	f = &j.v->findings[0];
+	EQ_S(finding_name(f->cls), "lock-held");
+	EQ_U(f->chain_len, 3);
+	EQ_S(f->chain[0].resource, "the lock");
+	OK(f->chain[0].who.tid != 20);
+	EQ_U(f->chain[1].who.tid, 20);
+	EQ_S(f->chain[1].res_kind, "socket");
+	EQ_S(f->chain[2].who.comm, "backend");
+	judged_release(&j);
+}
+
 /* Loops that bring answers from afar to those that asked for them hold no lock. */
 TEST(waits_results_are_no_lock)
 {
