@@ -165,7 +165,7 @@ static const struct spans_reader *choose(struct spans_in *in, size_t len, const 
 	else if (!reader)
 		err_set(err, -EBADMSG,
 			"%s: offset 0: expected OTLP, Jaeger, Zipkin, OSProfiler, X-Trace or CSV "
-			"with a header, found none of these", name);
+			"whose header names trace, span and begin, found none of these", name);
 	return reader;
 }
 

@@ -273,7 +273,7 @@ TEST(spans_no_format)
 {
 	static const char *const rows[] = {
 		"hello", "{}", "[]", "{\"a\":1}", "a,b,c\n1,2,3\n", "<xml/>", "\"traceID\":",
-		"{\"traceID\"}", "\xef\xbb\xbf",
+		"{\"traceID\"}", "\xef\xbb\xbf", "trace_id,span_id,name\n1,2,x\n",
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
