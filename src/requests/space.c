@@ -320,7 +320,7 @@ int space_add(struct space *s, const struct trace *t)
 {
 	struct graph_stats stats = {0};
 	struct space_lesson lesson = {.space = s, .trace = t, .points = s->points,
-				      .arena = &s->scratch};
+				      .strings = s->strings, .arena = &s->scratch};
 	int err;
 
 	arena_clear(&s->scratch);

@@ -8,9 +8,12 @@
  */
 #include "requests/space_learn.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/hash.h"
 #include "requests/evidence.h"
+#include "requests/stand_in.h"
 
 /* How the request goes on from each node, and from where it came. */
 struct ways {
@@ -48,6 +51,17 @@ struct islands {
 	uint32_t *preds;	/* by island: of the node at hand */
 };
 
+/* Has its place for want of a better one: under the root, or one that was made up. */
+static bool is_stray(const struct space_lesson *l, uint32_t span)
+{
+	const struct gspan *s = &l->graph.spans[span];
+	uint32_t root = l->graph.root_span;
+
+	return s->flags & GSPAN_ADOPTED ||
+	       (s->parent == root && span != root &&
+		!strcmp(strtab_str(l->strings, l->trace->spans[root].service), STAND_IN_SERVICE));
+}
+
 /* Those that miss the same parent are one: they are siblings. */
 static uint32_t island_of(const struct space_lesson *l, uint32_t span, struct hmap *by_parent)
 {
@@ -76,7 +90,7 @@ static void islands_find(const struct space_lesson *l, struct islands *ret)
 
 		if (g->nodes[n].kind == NODE_EXIT)
 			continue;
-		if (g->spans[span].flags & GSPAN_ADOPTED)
+		if (is_stray(l, span))
 			ret->of[span] = island_of(l, span, &by_parent);
 		else if (parent != GRAPH_NONE)
 			ret->of[span] = ret->of[parent];
@@ -283,7 +297,7 @@ static void spans_put(const struct space_lesson *l)
 			continue;
 		point = g->nodes[g->spans[i].entry].point;
 		p = (struct space_point){.point = point, .span_cnt = 1, .trace_cnt = !met[point]};
-		p.stray_cnt = !!(g->spans[i].flags & GSPAN_ADOPTED);
+		p.stray_cnt = is_stray(l, i);
 		p.root_cnt = rooted(g, i);
 		met[point] = true;
 		space_put_point(l->space, &p);

@@ -17,6 +17,7 @@ struct space_lesson {
 	struct space *space;
 	const struct trace *trace;
 	const struct points *points;
+	const struct strtab *strings;
 	struct arena *arena;
 	struct graph graph;
 	struct cpath path;
