@@ -3,7 +3,7 @@
 import sys
 
 from kit import host, load, servers
-from kit.case import CALM, CLOSED_LOOP, Case, Expect
+from kit.case import CALM, Case, Expect
 
 APP = '''
 import os, socket
@@ -38,7 +38,7 @@ class TheCase(Case):
     expect = {
         'degraded': Expect('peer', 'external', resource=r'127\.0\.0\.1:'),
         # Idle threads queue under a lock to accept: that holds nobody up.
-        'healthy': CLOSED_LOOP,
+        'healthy': Expect('healthy', 'clients', 'cpu-own', why='300 requests a second'),
         'calm': CALM,
     }
 
@@ -55,7 +55,7 @@ class TheCase(Case):
     def load(self):
         path = '/ask' if self.degraded else '/'
         self.loads[''] = load.Client(self.lab, 'http', self.server.port, 4, path=path,
-                                     rate=50 if self.calm else 0)
+                                     rate=0 if self.degraded else 50 if self.calm else 300)
 
     def select(self):
         return ['-p', str(self.server.pid)]
