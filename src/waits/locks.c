@@ -376,10 +376,9 @@ static void vain_mark(const struct grab *g, size_t n, struct hmap *ret_vain)
  * The way out that belongs to the way in at g[i], NULL if it waits again before
  * (it was overtaken).  Who gets in by a counted limit may wake the next one at
  * once to see whether there is room for him too, as Java's semaphores do: if
- * there is not, that wake-up was no way out.  Of futexes only: databases with a
- * process for each session pass places in a line on in the same way, by latches.
+ * there is not, that wake-up was no way out.
  */
-static const struct grab *way_out(bool passes_on, const struct grab *g, size_t n, size_t i,
+static const struct grab *way_out(const struct lock *l, const struct grab *g, size_t n, size_t i,
 				  struct hmap *vain)
 {
 	const struct grab *out = NULL;
@@ -389,7 +388,7 @@ static const struct grab *way_out(bool passes_on, const struct grab *g, size_t n
 		if (g[j].kind != GRAB_LEAVE)
 			break;
 		out = &g[j];
-		if (!passes_on || out->at_ns - g[i].at_ns >= LOOK_AGAIN_NS ||
+		if (!l->virt || out->at_ns - g[i].at_ns >= LOOK_AGAIN_NS ||
 		    !hmap_get(vain, out->wait, &yes))
 			break;
 	}
@@ -403,7 +402,6 @@ static const struct grab *way_out(bool passes_on, const struct grab *g, size_t n
 static void holders_count(struct engine *e, struct lock *l, const struct lock_wait *lw, size_t cnt)
 {
 	struct grab *g = xmalloc(3 * cnt * sizeof(*g));
-	bool passes_on = l->virt && e->m->res[l->res].kind == RES_FUTEX;
 	struct hmap vain = { 0 };
 	size_t n = 0;
 	double held = 0;
@@ -427,7 +425,7 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 		const struct grab *out = NULL;
 
 		if (g[i].kind == GRAB_ENTER)
-			out = way_out(passes_on, g, n, i, &vain);
+			out = way_out(l, g, n, i, &vain);
 		if (out)
 			held += passed_ns(e, l, &g[i], out);
 	}
