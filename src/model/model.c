@@ -51,6 +51,7 @@ void model_free(struct model *m)
 	vec_release(&p->waits);
 	vec_release(&p->pairs);
 	vec_release(&p->res_ticks);
+	vec_release(&p->rests);
 	vec_release(&p->file_ticks);
 	vec_release(&p->kstacks);
 	hmap_release(&p->by_tid);
@@ -419,6 +420,20 @@ static bool add_proc(struct model *m, const struct event_hdr *ev)
 	return true;
 }
 
+/* After the tick before this one. */
+#define RESTS_MAX 65536 /* over nine hours of them */
+
+static void add_rest(struct model *m, const struct ev_tick *e)
+{
+	struct model_priv *p = m->priv;
+
+	if (e->rest_ns > m->rest_ns && p->rests.cnt < RESTS_MAX)
+		vec_push(&p->rests, *vec_last(&p->slices.begins));
+	m->rest_ns = e->rest_ns;
+	m->rests = p->rests.items;
+	m->rest_cnt = p->rests.cnt;
+}
+
 static bool add_tick(struct model *m, const struct event_hdr *ev)
 {
 	struct model_priv *p = m->priv;
@@ -431,7 +446,7 @@ static bool add_tick(struct model *m, const struct event_hdr *ev)
 		m->begin_ns = e.begin_ns && e.begin_ns < ev->ts_ns ? e.begin_ns : ev->ts_ns - 1;
 		slices_tick(&p->slices, m->begin_ns);
 	}
-	m->rest_ns = e.rest_ns;
+	add_rest(m, &e);
 	VEC_FOREACH(&p->tracks, t)
 		account_untail(m, t);
 	slices_tick(&p->slices, ev->ts_ns);

@@ -198,6 +198,7 @@ struct model {
 	const char *cmdline, *kernel, *hostname, *selection;
 	uint64_t begin_ns, end_ns; /* the window */
 	uint64_t rest_ns;	   /* not watched in between, and in no time here */
+	const uint64_t *rests; size_t rest_cnt; /* when; what is before and after do not join */
 	uint64_t waits_begin_ns;   /* waits[] is complete from here on */
 	uint64_t tick_begin_ns, tick_end_ns; /* the last whole tick; equal: none yet */
 

@@ -150,6 +150,7 @@ struct model_priv {
 
 	VEC(struct wait) waits;
 	VEC(struct pair) pairs;
+	VEC(uint64_t) rests;
 	VEC(struct res_tick) res_ticks;
 	VEC(struct file_tick) file_ticks;
 	struct hmap by_file_tick;

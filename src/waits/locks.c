@@ -396,6 +396,27 @@ static const struct grab *way_out(const struct lock *l, const struct grab *g, si
 }
 
 /*
+ * Who held it when a rest began may have let go in it, unseen.  Clocks of the
+ * rest and of its tick differ by less than REST_SLACK_NS.
+ */
+#define REST_SLACK_NS UINT64_C(1000000)
+
+static bool has_rest(const struct model *m, uint64_t begin_ns, uint64_t end_ns)
+{
+	size_t low = 0, high = m->rest_cnt;
+
+	while (low < high) { /* the first after begin */
+		size_t mid = low + (high - low) / 2;
+
+		if (m->rests[mid] + REST_SLACK_NS > begin_ns)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low < m->rest_cnt && m->rests[low] < end_ns;
+}
+
+/*
  * How many have it at one time: from the end of a thread's wait to the next
  * time it wakes a waiter.
  */
@@ -426,7 +447,7 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 
 		if (g[i].kind == GRAB_ENTER)
 			out = way_out(l, g, n, i, &vain);
-		if (out)
+		if (out && !has_rest(e->m, g[i].at_ns, out->at_ns))
 			held += passed_ns(e, l, &g[i], out);
 	}
 	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;

@@ -23,7 +23,7 @@ struct synth {
 	VEC(uint32_t) tgids;	/* by thread: tid, tgid, tid, tgid ... */
 	uint32_t strs_sent;
 	size_t sent;
-	uint64_t begin_ns, end_ns;
+	uint64_t begin_ns, end_ns, rest_at_ns;
 	struct model *model;
 };
 
@@ -113,10 +113,16 @@ static int play_strs(struct synth *s, struct event_sink *sink)
 	return err;
 }
 
+void synth_rest(struct synth *s, double at_ms)
+{
+	s->rest_at_ns = synth_ns(s, at_ms);
+}
+
 static int play_tick(const struct synth *s, struct event_sink *sink, uint64_t end_ns)
 {
 	struct ev_tick ev = {.h = {.size = sizeof(ev), .kind = EV_TICK, .ts_ns = end_ns}};
 
+	ev.rest_ns = s->rest_at_ns && end_ns > s->rest_at_ns ? NS_PER_SEC : 0;
 	ev.begin_ns = end_ns > s->begin_ns + NS_PER_SEC ? end_ns - NS_PER_SEC : s->begin_ns;
 	return sink->put(sink->ctx, &ev.h);
 }

@@ -25,6 +25,9 @@ struct synth;
 struct synth *synth_new(double window_ms);
 void synth_free(struct synth *s);
 
+/* After the tick then, a second in which nothing was watched and which no time counts. */
+void synth_rest(struct synth *s, double at_ms);
+
 /* The model, finished; owned by s.  May be called again after more events. */
 const struct model *synth_model(struct synth *s);
 

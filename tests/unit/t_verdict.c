@@ -551,6 +551,45 @@ TEST(waits_find_virtual_lock)
 	judged_release(&j);
 }
 
+static void session_waits(struct synth *s, uint32_t t, double off_ms, uint32_t waker)
+{
+	struct ev_wait *w = synth_wait(s, t, WAIT_FUTEX, t, off_ms + 1, off_ms + 95, off_ms + 95,
+				       waker);
+
+	w->own_open = 1;
+	w->proc_open = 3;
+}
+
+/* At a rest all waits end, and who let whom in meanwhile was not seen: one holds it as before. */
+TEST(waits_count_no_holder_over_a_rest)
+{
+	struct judged j;
+	double avg[2];
+
+	for (int rest = 0; rest < 2; rest++) {
+		struct synth *s = synth_new(3000);
+
+		for (uint32_t t = 60; t < 64; t++)
+			synth_thread(s, t, 60, "session");
+		for (uint32_t t = 60; t < 64; t++)
+			synth_res(s, t, RES_FUTEX, NULL);
+		for (uint32_t i = 0; i < 9; i++)
+			session_waits(s, 60 + i % 3, i * 100, 60 + (i + 2) % 3);
+		for (uint32_t t = 60; t < 63; t++)
+			session_waits(s, t, 905, 0);
+		for (uint32_t i = 0; i < 9; i++)
+			session_waits(s, 63, 2000 + i * 100, 60 + i % 3);
+		if (rest)
+			synth_rest(s, 1000);
+		judge(&j, s);
+		OK(j.w->locks[4].virt);
+		avg[rest] = j.w->locks[4].holders_avg;
+		judged_release(&j);
+	}
+	OK(avg[0] > 1.2); /* as without the rest */
+	OK(avg[1] < 1);
+}
+
 /*
  * Threads that take turns in computing, each asleep on a futex of its own
  * until another lets it; while asleep a second time, as one that gave
