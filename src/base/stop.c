@@ -16,6 +16,9 @@
 static volatile sig_atomic_t stop_flag, usr1_flag;
 static int stop_event = -1;
 static uint64_t stop_asked_ns;
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOP_SIGNALS = sizeof(stop_signals) / sizeof(*stop_signals) };
+static bool was_ignored[STOP_SIGNALS];
 
 /* For the signal handler, so ready made. */
 static struct last_words {
@@ -71,13 +74,25 @@ void stop_init(void)
 	struct sigaction sa = {.sa_handler = stop_handler};
 
 	sigemptyset(&sa.sa_mask); /* one handler at a time: stop_asked_ns is not torn */
-	sigaddset(&sa.sa_mask, SIGINT);
-	sigaddset(&sa.sa_mask, SIGTERM);
-	sigaddset(&sa.sa_mask, SIGHUP);
+	for (int i = 0; i < STOP_SIGNALS; i++)
+		sigaddset(&sa.sa_mask, stop_signals[i]);
 	stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	for (int i = 0; i < STOP_SIGNALS; i++) {
+		struct sigaction old = {.sa_handler = SIG_DFL};
+
+		sigaction(stop_signals[i], NULL, &old);
+		was_ignored[i] = old.sa_handler == SIG_IGN;
+		/* a script's background job ignores SIGINT too, but is sent it to end us */
+		if (stop_signals[i] != SIGHUP || !was_ignored[i])
+			sigaction(stop_signals[i], &sa, NULL);
+	}
+}
+
+void stop_child(void)
+{
+	for (int i = 0; i < STOP_SIGNALS; i++)
+		if (was_ignored[i])
+			signal(stop_signals[i], SIG_IGN);
 }
 
 bool stop_requested(void)

@@ -13,8 +13,10 @@
 
 #define STOP_ECHO_NS 250000000ULL
 
-/* Installs the handlers; call once, from main. */
+/* Installs the handlers, SIGHUP's not under nohup(1); call once, from main. */
 void stop_init(void);
+/* In a child that is to be another program: ignores what we were started with ignored. */
+void stop_child(void);
 
 bool stop_requested(void);
 

@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stop.h"
 #include "collect/target.h"
 
 #define EXIT_NOT_RUN 127
@@ -69,6 +70,7 @@ static void __attribute__((noreturn)) run_child(int fd, char *const *argv)
 		_exit(EXIT_NOT_RUN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	stop_child();
 	execvp(argv[0], argv);
 	int code = errno;
 	if (write(fd, &code, sizeof(code)) < 0)

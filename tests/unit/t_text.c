@@ -186,6 +186,24 @@ TEST(file_read_limits)
 	buf_release(&out);
 }
 
+TEST(stop_keeps_what_was_ignored)
+{
+	struct sigaction sa;
+
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	stop_init();
+	raise(SIGHUP);
+	OK(!stop_requested());
+	raise(SIGINT);
+	OK(stop_requested());
+	stop_child();
+	sigaction(SIGINT, NULL, &sa);
+	OK(sa.sa_handler == SIG_IGN);
+	sigaction(SIGTERM, NULL, &sa);
+	OK(sa.sa_handler != SIG_IGN);
+}
+
 TEST(stop_first_asks_second_ends)
 {
 	int sig = 0;
