@@ -19,6 +19,7 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpf
 PYTHON  ?= python3
 PREFIX  ?= /usr/local
 FUZZ_SECONDS ?= 20
+JOBS    ?= $(shell nproc)
 
 # ---- switches: V=1 shows commands; DEBUG=1, ASAN=1, UBSAN=1 build apart
 
@@ -253,12 +254,12 @@ deps:
 
 demo:
 	$(Q)tools/deps build
-	$(Q)$(MAKE) --no-print-directory all load
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all load
 	$(Q)tests/demo $(PID)
 
 # Packages come first, so the rest is a second make that sees their headers.
 test: deps
-	$(Q)$(MAKE) --no-print-directory all load unit
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all load unit
 	$(Q)tests/run test
 
 check: all unit

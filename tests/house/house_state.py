@@ -14,6 +14,7 @@ ALLOWED = {
     ("base/stop.o", "usr1_flag"),
     ("base/stop.o", "stop_event"),
     ("base/stop.o", "stop_asked_ns"),
+    ("base/stop.o", "was_ignored"),
     ("base/stop.o", "last_words"),
 }
 SYMBOL = re.compile(r"^\S+ .{7}\s*(\.(?:bss|data|tbss|tdata)\S*)\s+\S+\s+(?:\.hidden )?(\S+)$")

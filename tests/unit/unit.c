@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-enum { CASE_SECONDS_MAX = 30, WHY_MAX = 4096 };
+enum { CASE_SECONDS_MAX = 120, WHY_MAX = 4096 };
 
 extern const struct unit_case __start_unit_cases[];
 extern const struct unit_case __stop_unit_cases[];
@@ -179,33 +179,58 @@ static int case_print(const struct unit_case *c, struct outcome *out)
 	return 1;
 }
 
-int main(int argc, char **argv)
-{
-	bool list = false, same_process = false;
-	const char *prefix = "";
-	struct outcome out;
-	int failed_cnt = 0;
+struct choice { const char *prefix; bool list, same_process; int jobs; };
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-l") == 0)
-			list = true;
-		else if (strcmp(argv[i], "-s") == 0)
-			same_process = true;
-		else
-			prefix = argv[i];
-	}
+/* Every jobs-th case from the one at place first on; 1 when one failed. */
+static int cases_run(const struct choice *o, int first)
+{
+	struct outcome out;
+	int failed = 0, at = 0;
+
 	for (const struct unit_case *c = __start_unit_cases; c < __stop_unit_cases; c++) {
-		if (strncmp(c->name, prefix, strlen(prefix)) != 0)
+		if (strncmp(c->name, o->prefix, strlen(o->prefix)) != 0 ||
+		    at++ % o->jobs != first)
 			continue;
-		if (list) {
+		if (o->list) {
 			printf("%s %s\n", c->name, c->file);
-		} else if (same_process) {
+		} else if (o->same_process) {
 			c->run();
 			printf("ok %s\n", c->name);
 		} else {
 			case_run(c, &out);
-			failed_cnt += case_print(c, &out) == 1;
+			failed |= case_print(c, &out) == 1;
 		}
+		fflush(stdout); /* a case at a time: others print too */
 	}
-	return failed_cnt ? 1 : 0;
+	return failed;
+}
+
+/* usage: unit [-l | -s] [-j JOBS] [PREFIX] */
+int main(int argc, char **argv)
+{
+	struct choice o = {.prefix = "", .jobs = 1};
+	int failed = 0, status;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-l") == 0)
+			o.list = true;
+		else if (strcmp(argv[i], "-s") == 0)
+			o.same_process = true;
+		else if (strcmp(argv[i], "-j") == 0 && i + 1 < argc)
+			o.jobs = (int)strtol(argv[++i], NULL, 10);
+		else
+			o.prefix = argv[i];
+	}
+	o.jobs = o.jobs > 0 && !o.list && !o.same_process ? o.jobs : 1;
+	for (int job = 1; job < o.jobs; job++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			exit(cases_run(&o, job));
+		failed |= pid < 0;
+	}
+	failed |= cases_run(&o, 0);
+	while (wait(&status) > 0)
+		failed |= status != 0;
+	return failed;
 }
