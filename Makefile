@@ -37,7 +37,7 @@ OUT     := build
 OBJ     := build/obj$(variant)
 BIN     := $(if $(variant),$(OBJ)/heldup,heldup)
 
-OPT     := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O2 -g)
+OPT     := $(if $(filter 1,$(DEBUG)),-O0 -g3,$(if $(filter 1,$(ASAN)),-O1 -g1,-O2 -g))
 SAN     := $(if $(filter 1,$(ASAN)),-fsanitize=address) \
 	   $(if $(filter 1,$(UBSAN)),-fsanitize=undefined -fno-sanitize-recover=undefined)
 SAN     := $(strip $(SAN))
