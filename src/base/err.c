@@ -70,6 +70,7 @@ int err_prefix(struct err *err, const char *fmt, ...)
 {
 	char tail[ERR_MSG_MAX];
 	va_list ap;
+	size_t room;
 	int len;
 
 	if (!err)
@@ -78,7 +79,10 @@ int err_prefix(struct err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	len = vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
-	if (len >= 0 && len < ERR_MSG_MAX)
-		snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", tail);
+	if (len < 0 || len >= ERR_MSG_MAX)
+		return err->code;
+	room = sizeof(err->msg) - (size_t)len;
+	/* A text that does not fit is cut: what is in front says more. */
+	snprintf(err->msg + len, room, ": %.*s", room > 2 ? (int)room - 3 : 0, tail);
 	return err->code;
 }
