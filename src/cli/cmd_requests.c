@@ -23,10 +23,14 @@
 #include "report/forest_out.h"
 #include "report/requests_out.h"
 #include "requests/changes.h"
+#include "requests/key_changes.h"
 #include "requests/requests.h"
 #include "spans/reading.h"
 
-enum { COLUMNS = 110 };
+enum {
+	COLUMNS = 110,
+	FOUND_MAX = 64,		/* requests of one trace: its own, and those its messages began */
+};
 
 enum export_kind { EXPORT_FOLDED, EXPORT_CHROME, EXPORT_HTML, EXPORT_CNT };
 
@@ -50,7 +54,8 @@ struct set {
 	const struct requests_result *result;
 	struct requests_input input;
 	struct trace_id wanted;		/* --trace */
-	struct trace *found;		/* a copy of it in the arena */
+	struct trace *found[FOUND_MAX];	/* copies of its requests in the arena */
+	uint32_t found_cnt;
 };
 
 /* ---- options */
@@ -99,8 +104,9 @@ static int take(void *ctx, const struct trace *t)
 {
 	struct set *s = ctx;
 
-	if ((s->wanted.hi || s->wanted.lo) && trace_id_cmp(&s->wanted, &t->id) == 0)
-		s->found = trace_copy(t, &s->cli->arena);
+	if ((s->wanted.hi || s->wanted.lo) && trace_id_cmp(&s->wanted, &t->id) == 0 &&
+	    s->found_cnt < FOUND_MAX)
+		s->found[s->found_cnt++] = trace_copy(t, &s->cli->arena);
 	requests_add(s->requests, t);
 	return 0;
 }
@@ -187,20 +193,31 @@ static int export_one(unsigned kind, const struct requests_view *v, struct page_
 	return page_file_write(f, &out, err);
 }
 
+/* Of several requests of one trace the first whose type is asked for, else the first. */
 static int explain(const struct set *s, struct requests_view *v, struct err *err)
 {
 	const struct requests_cmd_opts *o = s->cli->opts;
-	struct request_explain *x = ARENA_NEW(&s->cli->arena, struct request_explain);
+	struct request_explain *x = ARENA_ARRAY(&s->cli->arena, struct request_explain, FOUND_MAX);
 
-	if (!s->found)
+	if (!s->found_cnt)
 		return err_set(err, -ENOENT, "no request '%s' among the %llu that were read",
 			       o->trace_id, (unsigned long long)s->result->stats.trace_cnt);
-	if (requests_explain(s->requests, s->result, s->found, &s->cli->arena, x) < 0)
-		return err_set(err, -EINVAL, "request '%s' has no path from its begin to its end",
-			       o->trace_id);
-	v->trace = s->found;
-	v->explain = x;
-	return 0;
+	for (uint32_t i = 0; i < s->found_cnt; i++) {
+		if (requests_explain(s->requests, s->result, s->found[i], &s->cli->arena,
+				     &x[i]) < 0)
+			continue;
+		if (v->explain && (!v->type_shown || x[i].type == REQUEST_ALL ||
+				   !v->type_shown[x[i].type]))
+			continue;
+		v->trace = s->found[i];
+		v->explain = &x[i];
+		if (!v->type_shown || (x[i].type != REQUEST_ALL && v->type_shown[x[i].type]))
+			break;
+	}
+	v->trace_more_cnt = s->found_cnt - 1;
+	return v->explain ? 0 : err_set(err, -EINVAL,
+					"request '%s' has no path from its begin to its end",
+					o->trace_id);
 }
 
 /* The way of the request through the trees of its type. */
@@ -215,7 +232,7 @@ static int through_forest(const struct set *s, struct requests_view *v, struct e
 	bool *shown;
 
 	if (code == 0)
-		code = forest_walked_make(f, s->found, s->points, s->strings, arena, w);
+		code = forest_walked_make(f, v->trace, s->points, s->strings, arena, w);
 	if (code < 0)
 		return code;
 	shown = ARENA_ARRAY(arena, bool, f->tree_cnt + 1);
@@ -243,6 +260,7 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 		return err_set(err, -ENOENT, "no request type matches '%s'", o->type_re);
 	if (base->result) {
 		v.diff = requests_diff(base->result, s->result, v.arena);
+		v.diff_keys = key_changes_make(base->requests, s->requests, v.diff, v.arena);
 		v.base_in = &base->input;
 	}
 	if (o->trace_id)

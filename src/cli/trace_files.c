@@ -11,6 +11,7 @@
 #include "base/fmt.h"
 #include "base/stop.h"
 #include "model/trace.h"
+#include "requests/detach.h"
 #include "requests/skew.h"
 #include "requests/stand_in.h"
 #include "spans/assemble.h"
@@ -38,6 +39,7 @@ struct reader {
 	struct skew *skew;
 	struct strtab *strings;
 	struct stand_in_stats rooted;
+	struct detach_stats detached;
 	struct arena mended;	/* one trace */
 	uint64_t learn_cnt;
 	uint64_t end_ns;	/* when a stop ended the reading: of the analysis; else 0 */
@@ -121,19 +123,27 @@ static bool out_of_time(const struct reader *r)
 	return stop_requested() && (!r->end_ns || clock_mono_ns() > r->end_ns);
 }
 
+static int take_request(void *ctx, const struct trace *t)
+{
+	struct reader *r = ctx;
+	struct trace whole;
+
+	r->progress.trace_cnt++;
+	stand_in(t, r->strings, &r->mended, &r->rooted, &whole);
+	return r->sink->trace(r->sink->ctx, &whole);
+}
+
 static int take_trace(void *ctx, const struct trace *t)
 {
 	struct reader *r = ctx;
-	struct trace mended, whole;
+	struct trace mended;
 
 	if (out_of_time(r))
 		return -EINTR;
-	r->progress.trace_cnt++;
 	progress_trace(&r->progress);
 	arena_clear(&r->mended);
 	skew_mend(r->skew, t, &r->mended, &mended);
-	stand_in(&mended, r->strings, &r->mended, &r->rooted, &whole);
-	return r->sink->trace(r->sink->ctx, &whole);
+	return detach_each(&mended, &r->mended, &r->detached, take_request, r);
 }
 
 static int learn_trace(void *ctx, const struct trace *t)
@@ -219,6 +229,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 	}
 	in.trace_cnt = r.progress.trace_cnt;
 	in.rooted = r.rooted;
+	in.detached = r.detached;
 	progress_end(&r.progress);
 	reader_release(&r);
 	if (code == 0)

@@ -13,7 +13,21 @@
 #include "report/waterfall.h"
 #include "requests/changes.h"
 
-enum { EDGES_TOP = 8, PATHS_TOP = 4, TYPES_TOP = 6, ROWS_TEXT = 40, ROWS_JSON = 400 };
+enum {
+	EDGES_TOP = 8,
+	OWNERS_TOP = 3,
+	PATHS_TOP = 4,
+	TYPES_TOP = 6,
+	KEYS_TOP = 3,
+	ROWS_TEXT = 40,
+	ROWS_JSON = 400,
+};
+
+/* An edge that makes less of a change is not worth a line, nor are so few that fail. */
+static const double TOLD_PART = 0.01, FAILED_PART = 0.01;
+
+/* Less of what a request takes longer than others is not its path's, but its own. */
+static const double PATH_PART = 0.1;
 
 /* Column ends, from the right. */
 enum { COL_SHARE = 12, COL_DELTA = 22, COL_BAD = 33, COL_GOOD = 43 };
@@ -22,7 +36,10 @@ static const char *signed_ns(char *out, double ns)
 {
 	char t[FMT_MAX];
 
-	snprintf(out, FMT_MAX, "%s%s", ns < 0 ? "-" : "+", fmt_ns(t, (uint64_t)fabs(ns)));
+	if (fabs(ns) < 1)
+		snprintf(out, FMT_MAX, "0");
+	else
+		snprintf(out, FMT_MAX, "%s%s", ns < 0 ? "-" : "+", fmt_ns(t, (uint64_t)fabs(ns)));
 	return out;
 }
 
@@ -31,7 +48,7 @@ static const char *percent(char *out, double share)
 	if (isnan(share))
 		snprintf(out, FMT_MAX, "-");
 	else
-		snprintf(out, FMT_MAX, "%.0f %%", 100 * share);
+		snprintf(out, FMT_MAX, "%.0f %%", fabs(share) < 0.005 ? 0 : 100 * share);
 	return out;
 }
 
@@ -58,20 +75,74 @@ static void heads(struct pen *p, const char *first, const char *second)
 
 /* ---- --diff, text */
 
-static void put_edge_change(const struct requests_view *v, struct pen *p,
-			    const struct edge_change *e, bool first)
+static bool is_sure(const struct edge_change *e)
+{
+	return e->low_ns > 0 || e->high_ns < 0;
+}
+
+static void put_figures(struct pen *p, double good_ns, double bad_ns, double delta_ns,
+			double share, bool sure)
 {
 	char t[FMT_MAX];
-	bool sure = e->low_ns > 0 || e->high_ns < 0;
 
-	edge_cell(v, p, &e->key, p->columns - COL_GOOD - 5,
-		  !sure ? PEN_DIM : first ? PEN_BOLD : PEN_PLAIN);
-	pen_right(p, PEN_PLAIN, p->columns - COL_BAD, fmt_ns(t, (uint64_t)e->good_ns));
-	pen_right(p, PEN_PLAIN, p->columns - COL_DELTA, fmt_ns(t, (uint64_t)e->bad_ns));
-	pen_right(p, !sure ? PEN_DIM : e->delta_ns > 0 ? PEN_BAD : PEN_GOOD,
-		  p->columns - COL_SHARE, signed_ns(t, e->delta_ns));
-	pen_right(p, PEN_PLAIN, p->columns, percent(t, e->share));
+	pen_right(p, PEN_PLAIN, p->columns - COL_BAD, fmt_ns(t, (uint64_t)good_ns));
+	pen_right(p, PEN_PLAIN, p->columns - COL_DELTA, fmt_ns(t, (uint64_t)bad_ns));
+	pen_right(p, !sure ? PEN_DIM : delta_ns > 0 ? PEN_BAD : PEN_GOOD,
+		  p->columns - COL_SHARE, signed_ns(t, delta_ns));
+	pen_right(p, PEN_PLAIN, p->columns, percent(t, share));
 	pen_nl(p);
+}
+
+/* Those that surely changed by what is worth a line, the first in any case. */
+static void put_edge_changes(const struct requests_view *v, struct pen *p,
+			     const struct type_change *c)
+{
+	uint32_t top = v->top ? (uint32_t)v->top : EDGES_TOP, shown = 0;
+
+	heads(p, "good", "bad");
+	for (uint32_t i = 0; i < c->edge_cnt && shown < top; i++) {
+		const struct edge_change *e = &c->edges[i];
+
+		if (i && (!is_sure(e) || fabs(e->delta_ns) < TOLD_PART * fabs(c->delta_ns)))
+			continue;
+		edge_cell(v, p, &e->key, p->columns - COL_GOOD - 5,
+			  !is_sure(e) ? PEN_DIM : shown++ ? PEN_PLAIN : PEN_BOLD);
+		put_figures(p, e->good_ns, e->bad_ns, e->delta_ns, e->share, is_sure(e));
+	}
+	if (shown < c->edge_cnt) {
+		pen_fmt(p, PEN_DIM, "    … %u more edges that changed less, or not surely",
+			c->edge_cnt - shown);
+		pen_nl(p);
+	}
+}
+
+/* Called more often, it took longer on many edges, and on none of them much. */
+static bool is_by_owner(const struct type_change *c)
+{
+	return c->owner_cnt && c->edge_cnt &&
+	       fabs(c->owners[0].delta_ns) > REQUESTS_OWNER_AHEAD * fabs(c->edges[0].delta_ns);
+}
+
+static void put_owner_changes(const struct requests_view *v, struct pen *p,
+			      const struct type_change *c)
+{
+	if (!is_by_owner(c))
+		return;
+	pen_text(p, PEN_DIM, "    on all edges on which it ran");
+	pen_nl(p);
+	for (uint32_t i = 0; i < c->owner_cnt && i < OWNERS_TOP; i++) {
+		CLEANUP(buf_release) struct buf name = {0};
+		const struct owner_change *o = &c->owners[i];
+
+		if (i && fabs(o->delta_ns) < TOLD_PART * fabs(c->delta_ns))
+			break;
+		requests_point_words(v, o->point, &name);
+		if (fabs(o->bad_times - o->good_times) >= 0.05)
+			buf_printf(&name, ", %.1f → %.1f times", o->good_times, o->bad_times);
+		pen_to(p, 4);
+		pen_cut(p, i ? PEN_PLAIN : PEN_BOLD, p->columns - COL_GOOD - 5, buf_str(&name));
+		put_figures(p, o->good_ns, o->bad_ns, o->delta_ns, o->share, true);
+	}
 }
 
 static void put_path_change(const struct requests_view *v, struct pen *p,
@@ -94,8 +165,9 @@ static void put_path_change(const struct requests_view *v, struct pen *p,
 	buf_printf(&b, "; it takes %s", fmt_ns(u, (uint64_t)g->latency.p50_ns));
 	if (g->edge_cnt) {
 		buf_adds(&b, ", most of it ");
-		requests_edge_words(v, &g->edges[g->by_time[0]].key, 60, &b);
+		requests_time_words(v, g, 60, &b);
 	}
+	requests_what_words(v, g, &b);
 	pen_to(p, 4);
 	pen_wrap(p, PEN_PLAIN, 6, 2, buf_str(&b));
 	pen_nl(p);
@@ -115,9 +187,31 @@ static void put_why(struct pen *p, const struct type_change *c)
 	requests_put_line(p, PEN_PLAIN, buf_str(&b));
 }
 
-static void put_type_change(const struct requests_view *v, struct pen *p,
-			    const struct type_change *c)
+/* Requests that fail sooner or later than others do change the mean too. */
+static void put_failed(struct pen *p, const struct request_group *good,
+		       const struct request_group *bad)
 {
+	double was = (double)good->failed_cnt / (double)good->latency.cnt;
+	double is = (double)bad->failed_cnt / (double)bad->latency.cnt;
+	CLEANUP(buf_release) struct buf b = {0};
+	char t[FMT_MAX], u[FMT_MAX];
+
+	if (fabs(is - was) < FAILED_PART)
+		return;
+	buf_printf(&b, "%s of the requests failed, before %s", fmt_share(t, is),
+		   fmt_share(u, was));
+	requests_put_line(p, PEN_BAD, buf_str(&b));
+}
+
+static bool has_changed(const struct type_change *c)
+{
+	return c->good_type == REQUEST_ALL || c->bad_type == REQUEST_ALL || c->low_ns > 0 ||
+	       c->high_ns < 0;
+}
+
+static void put_type_change(const struct requests_view *v, struct pen *p, uint32_t type)
+{
+	const struct type_change *c = &v->diff->types[type];
 	const struct request_type *good = &v->diff->good->types[c->good_type];
 	const struct request_type *bad = &v->diff->bad->types[c->bad_type];
 	CLEANUP(buf_release) struct buf b = {0};
@@ -132,45 +226,77 @@ static void put_type_change(const struct requests_view *v, struct pen *p,
 		   fmt_count(n, bad->all->latency.cnt), signed_ns(d, c->delta_ns),
 		   signed_ns(low, c->low_ns), signed_ns(high, c->high_ns));
 	requests_put_head(p, strtab_str(v->strings, bad->name), "");
+	put_failed(p, good->all, bad->all);
 	requests_put_line(p, PEN_BOLD, buf_str(&b));
+	if (!has_changed(c)) {
+		requests_put_line(p, PEN_DIM, "that is no sure change");
+		return;
+	}
 	put_why(p, c);
-	heads(p, "good", "bad");
-	for (uint32_t i = 0; i < c->edge_cnt && i < EDGES_TOP; i++)
-		put_edge_change(v, p, &c->edges[i], i == 0);
+	put_edge_changes(v, p, c);
+	put_owner_changes(v, p, c);
 	for (uint32_t i = 0; i < c->path_cnt && i < PATHS_TOP; i++)
 		if (fabs(c->paths[i].bad_share - c->paths[i].good_share) >= 0.05)
 			put_path_change(v, p, c, &c->paths[i]);
+	requests_put_key_changes(v, p, type);
 }
 
+static bool is_shown(const struct requests_view *v, uint32_t type)
+{
+	uint32_t bad = v->diff->types[type].bad_type;
+
+	return bad == REQUEST_ALL ? !v->type_shown : requests_type_shown(v, bad);
+}
+
+static void put_change(const struct requests_view *v, struct pen *p, uint32_t type)
+{
+	const struct type_change *c = &v->diff->types[type];
+
+	if (c->good_type == REQUEST_ALL)
+		requests_put_head(p, strtab_str(v->strings,
+				  v->diff->bad->types[c->bad_type].name), "is new");
+	else if (c->bad_type == REQUEST_ALL)
+		requests_put_head(p, strtab_str(v->strings,
+				  v->diff->good->types[c->good_type].name), "is gone");
+	else
+		put_type_change(v, p, type);
+}
+
+/* The others have a line together, unless there is nothing else to show. */
 void requests_put_diff(const struct requests_view *v, struct pen *p)
 {
-	CLEANUP(buf_release) struct buf b = {0};
-	uint32_t shown = 0;
+	uint32_t changed = 0, shown = 0, same = 0;
 
-	requests_input_words(v->base_in, &b);
-	pen_text(p, PEN_DIM, "against ");
-	pen_wrap(p, PEN_PLAIN, 2, 2, buf_str(&b));
-	pen_nl(p);
+	for (uint32_t i = 0; i < v->diff->type_cnt; i++)
+		changed += is_shown(v, i) && has_changed(&v->diff->types[i]);
 	for (uint32_t i = 0; i < v->diff->type_cnt; i++) {
-		const struct type_change *c = &v->diff->types[i];
-
-		if (c->bad_type != REQUEST_ALL && !requests_type_shown(v, c->bad_type))
+		if (!is_shown(v, i))
 			continue;
-		if (shown++ >= TYPES_TOP)
-			continue;
-		if (c->good_type == REQUEST_ALL)
-			requests_put_head(p, strtab_str(v->strings,
-					  v->diff->bad->types[c->bad_type].name), "is new");
-		else if (c->bad_type == REQUEST_ALL)
-			requests_put_head(p, strtab_str(v->strings,
-					  v->diff->good->types[c->good_type].name), "is gone");
-		else
-			put_type_change(v, p, c);
+		if (changed && !v->type_shown && !has_changed(&v->diff->types[i]))
+			same++;
+		else if (shown++ < TYPES_TOP)
+			put_change(v, p, i);
 	}
 	if (shown > TYPES_TOP) {
 		pen_fmt(p, PEN_DIM, "… %u more types: see --type or --json", shown - TYPES_TOP);
 		pen_nl(p);
 	}
+	if (same) {
+		pen_nl(p);
+		pen_fmt(p, PEN_DIM, "%u more type%s not surely changed: see --type or --json",
+			same, same == 1 ? " has" : "s have");
+		pen_nl(p);
+	}
+}
+
+void requests_put_against(const struct requests_view *v, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	requests_input_words(v->base_in, &b);
+	pen_text(p, PEN_DIM, "against ");
+	pen_wrap(p, PEN_PLAIN, 2, 2, buf_str(&b));
+	pen_nl(p);
 }
 
 /* ---- --trace, text */
@@ -215,6 +341,48 @@ static void explain_words(const struct requests_view *v, struct buf *out)
 			   x->group + 1, t->group_cnt);
 }
 
+/* Where its path is slow, the edges on it are as usual: then it is told why the path is. */
+static void put_explain_path(const struct requests_view *v, struct pen *p)
+{
+	const struct request_explain *x = v->explain;
+	CLEANUP(buf_release) struct buf b = {0};
+	const struct request_group *g;
+	char t[FMT_MAX], u[FMT_MAX], w[FMT_MAX];
+
+	if (!x->path_edge_cnt ||
+	    x->usual_ns - x->others_ns <= PATH_PART * ((double)x->total_ns - x->others_ns))
+		return;
+	g = &v->r->types[x->type].groups[x->group];
+	buf_printf(&b, "on its path requests usually take %s, on the others %s; most of the "
+		   "difference, %s, lies ", fmt_ns(t, (uint64_t)x->usual_ns),
+		   fmt_ns(u, (uint64_t)x->others_ns),
+		   fmt_ns(w, (uint64_t)g->edges[x->path_edges[0]].excess_ns));
+	requests_edge_words(v, &g->edges[x->path_edges[0]].key, 80, &b);
+	requests_put_line(p, PEN_PLAIN, buf_str(&b));
+}
+
+static void put_explain_keys(const struct requests_view *v, struct pen *p)
+{
+	const struct request_explain *x = v->explain;
+
+	for (uint32_t i = 0; i < x->key_cnt && i < KEYS_TOP; i++) {
+		CLEANUP(buf_release) struct buf b = {0};
+		const struct explain_key *k = &x->keys[i];
+		char t[FMT_MAX], u[FMT_MAX];
+
+		if (!i)
+			requests_put_line(p, PEN_DIM, "has what slow requests have");
+		requests_explain_key_words(v, k, &b);
+		buf_printf(&b, ": with %s %s on average, all %s", k->value->low < k->value->high
+			   ? "values near it" : "it",
+			   fmt_ns(t, (uint64_t)k->value->mean_ns),
+			   fmt_ns(u, (uint64_t)k->key->mean_ns));
+		pen_to(p, 4);
+		pen_wrap(p, PEN_PLAIN, 6, 2, buf_str(&b));
+		pen_nl(p);
+	}
+}
+
 void requests_put_explain(const struct requests_view *v, struct pen *p)
 {
 	const struct request_explain *x = v->explain;
@@ -225,6 +393,12 @@ void requests_put_explain(const struct requests_view *v, struct pen *p)
 	requests_put_head(p, "REQUEST", trace_id_text(&v->trace->id, id));
 	explain_words(v, &b);
 	requests_put_line(p, PEN_BOLD, buf_str(&b));
+	if (v->trace_more_cnt) {
+		pen_fmt(p, PEN_DIM, "  %u more request%s of this trace, begun by its messages: "
+			"--type shows one", v->trace_more_cnt, v->trace_more_cnt == 1 ? "" : "s");
+		pen_nl(p);
+	}
+	put_explain_path(v, p);
 	heads(p, "took", "usually");
 	for (uint32_t i = 0; i < x->edge_cnt && i < top; i++)
 		put_explain_edge(v, p, &x->edges[x->by_excess[i]], i == 0);
@@ -232,6 +406,7 @@ void requests_put_explain(const struct requests_view *v, struct pen *p)
 		pen_fmt(p, PEN_DIM, "    … %u more edges", x->edge_cnt - top);
 		pen_nl(p);
 	}
+	put_explain_keys(v, p);
 	pen_nl(p);
 	requests_put_waterfall(v, p, v->trace, ROWS_TEXT, "this");
 	if (v->forest) {
@@ -286,6 +461,25 @@ static void json_explain_waterfall(const struct requests_view *v, struct json *j
 		waterfall_json(&w, ROWS_JSON, j);
 	else
 		json_null(j);
+}
+
+static void json_explain_key(const struct requests_view *v, struct json *j,
+			     const struct explain_key *k)
+{
+	CLEANUP(buf_release) struct buf words = {0};
+	CLEANUP(buf_release) struct buf where = {0};
+
+	requests_explain_key_words(v, k, &words);
+	requests_point_words(v, k->key->point, &where);
+	json_obj(j);
+	json_kstr(j, "key", strtab_str(v->strings, k->key->key));
+	json_kstr(j, "tracepoint", buf_str(&where));
+	json_kstr(j, "words", buf_str(&words));
+	json_kbool(j, "of_type", k->of_type);
+	json_ku64(j, "requests", k->value->cnt);
+	number(j, "mean_ns", k->value->mean_ns, 0);
+	number(j, "excess_ns", k->excess_ns, 0);
+	json_obj_end(j);
 }
 
 static void json_explain_decided(const struct forest_view *fv, uint32_t tree, uint32_t node,
@@ -371,6 +565,16 @@ void requests_json_explain(const struct requests_view *v, struct json *j)
 	for (uint32_t i = 0; i < x->edge_cnt; i++)
 		json_u64(j, x->by_excess[i]);
 	json_arr_end(j);
+	number(j, "usual_ns", x->usual_ns, 0);
+	number(j, "others_ns", x->others_ns, 0);
+	json_karr(j, "path_edges");
+	for (uint32_t i = 0; i < x->path_edge_cnt; i++)
+		json_u64(j, x->path_edges[i]);
+	json_arr_end(j);
+	json_karr(j, "keys");
+	for (uint32_t i = 0; i < x->key_cnt; i++)
+		json_explain_key(v, j, &x->keys[i]);
+	json_arr_end(j);
 	json_explain_waterfall(v, j);
 	json_explain_forest(v, j);
 	json_obj_end(j);
@@ -390,9 +594,31 @@ static void json_edge_change(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
-static void json_type_change(const struct requests_view *v, struct json *j,
-			     const struct type_change *c)
+static void json_owner_changes(const struct requests_view *v, struct json *j,
+			       const struct type_change *c)
 {
+	json_karr(j, "owners");
+	for (uint32_t i = 0; i < c->owner_cnt; i++) {
+		CLEANUP(buf_release) struct buf words = {0};
+		const struct owner_change *o = &c->owners[i];
+
+		requests_point_words(v, o->point, &words);
+		json_obj(j);
+		json_kstr(j, "tracepoint", buf_str(&words));
+		number(j, "good_ns", o->good_ns, 0);
+		number(j, "bad_ns", o->bad_ns, 0);
+		number(j, "good_times", o->good_times, 3);
+		number(j, "bad_times", o->bad_times, 3);
+		number(j, "delta_ns", o->delta_ns, 0);
+		number(j, "share", o->share, 5);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
+static void json_type_change(const struct requests_view *v, struct json *j, uint32_t type)
+{
+	const struct type_change *c = &v->diff->types[type];
 	const struct request_type *t = c->bad_type != REQUEST_ALL
 		? &v->diff->bad->types[c->bad_type] : &v->diff->good->types[c->good_type];
 
@@ -409,6 +635,7 @@ static void json_type_change(const struct requests_view *v, struct json *j,
 	for (uint32_t i = 0; i < c->edge_cnt; i++)
 		json_edge_change(v, j, &c->edges[i]);
 	json_arr_end(j);
+	json_owner_changes(v, j, c);
 	json_karr(j, "paths");
 	for (uint32_t i = 0; i < c->path_cnt; i++) {
 		json_obj(j);
@@ -419,6 +646,7 @@ static void json_type_change(const struct requests_view *v, struct json *j,
 		json_obj_end(j);
 	}
 	json_arr_end(j);
+	requests_json_key_changes(v, j, type);
 	json_obj_end(j);
 }
 
@@ -433,7 +661,7 @@ void requests_json_diff(const struct requests_view *v, struct json *j)
 		const struct type_change *c = &v->diff->types[i];
 
 		if (c->bad_type == REQUEST_ALL || requests_type_shown(v, c->bad_type))
-			json_type_change(v, j, c);
+			json_type_change(v, j, i);
 	}
 	json_arr_end(j);
 }

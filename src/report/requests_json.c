@@ -289,6 +289,8 @@ static void json_value(const struct requests_view *v, struct json *j, const stru
 	json_obj(j);
 	if (x->str) {
 		json_kstr(j, "value", strtab_str(v->strings, x->str));
+	} else if (x->truth) {
+		json_kstr(j, "value", x->low != 0 ? "true" : "false");
 	} else {
 		json_kf64(j, "low", x->low);
 		json_kf64(j, "high", x->high);
@@ -296,6 +298,7 @@ static void json_value(const struct requests_view *v, struct json *j, const stru
 	json_ku64(j, "requests", x->cnt);
 	time_ns(j, "mean_ns", x->mean_ns);
 	time_ns(j, "p50_ns", x->p50_ns);
+	share(j, "weight", x->weight);
 	json_obj_end(j);
 }
 
@@ -327,6 +330,7 @@ static void json_key_of(const struct requests_view *v, struct json *j,
 	json_kf64(j, "q", k->q);
 	json_kbool(j, "explains", k->explains);
 	json_ku64(j, "aliases", k->alias_cnt);
+	time_ns(j, "mean_ns", k->mean_ns);
 	json_karr(j, "values");
 	for (uint32_t i = 0; i < k->value_cnt; i++)
 		json_value(v, j, &k->values[i]);
@@ -395,6 +399,7 @@ static void json_group(const struct requests_view *v, struct json *j,
 	json_kbool(j, "by_outliers", g->by_outliers);
 	share(j, "trimmed_cv", g->trimmed_cv);
 	share(j, "type_share", g->type_share);
+	json_ku64(j, "failed", g->failed_cnt);
 	share(j, "variance_share", g->variance_share);
 	json_latency(j, &g->latency);
 	json_group_lists(v, j, g);
@@ -456,7 +461,15 @@ static void json_problem(const struct requests_view *v, struct json *j,
 		json_ku64(j, "group", p->group);
 	share(j, "weight", p->weight);
 	time_ns(j, "cost_ns", p->cost_ns);
-	time_ns(j, "excess_ns", p->kind == PROBLEM_SLOW ? p->excess_ns : NAN);
+	if (p->kind == PROBLEM_PATHS)
+		json_ku64(j, "paths", p->path_cnt);
+	else
+		json_knull(j, "paths");
+	time_ns(j, "excess_ns", p->kind != PROBLEM_VARIANCE ? p->excess_ns : NAN);
+	if (p->kind == PROBLEM_PATHS)
+		json_ku64(j, "slow_group", p->slow_group);
+	else
+		json_knull(j, "slow_group");
 	json_order(j, "edges", p->edges, p->edge_cnt);
 	json_obj_end(j);
 }

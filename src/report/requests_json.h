@@ -22,6 +22,9 @@ void requests_json_edge_key(const struct requests_view *v, const struct edge_key
 void requests_json_explain(const struct requests_view *v, struct json *j);
 void requests_json_diff(const struct requests_view *v, struct json *j);
 
+/* The key "keys" of a type of v->diff. */
+void requests_json_key_changes(const struct requests_view *v, struct json *j, uint32_t type);
+
 /* The key "edges_to_blame". */
 void requests_json_rank(const struct requests_view *v, struct json *j);
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "requests/detach.h"
 #include "requests/graph.h"
 #include "requests/requests.h"
 #include "requests/skew.h"
@@ -23,6 +24,7 @@ struct edge_key;
 struct forest_view;
 struct edge_rank_result;
 struct json;
+struct key_changes;
 struct pen;
 struct points;
 struct requests_diff;
@@ -39,6 +41,7 @@ struct requests_input {
 	struct assembler_stats assembled;
 	struct skew_result clocks;	/* hosts whose times were moved */
 	struct stand_in_stats rooted;
+	struct detach_stats detached;
 	uint64_t trace_cnt;	/* handed on: fewer than assembled after a stop */
 	bool stopped;		/* by the user: a part of it only */
 };
@@ -54,10 +57,12 @@ struct requests_view {
 	/* --trace: */
 	const struct trace *trace;	/* NULL: not asked for */
 	const struct request_explain *explain;
+	uint32_t trace_more_cnt;	/* requests of that trace beside the one shown */
 	const struct forest_view *forest;	/* its way through this; NULL: not asked for */
 	const struct edge_rank_result *rank;
 	/* --diff: r is what is compared with base */
 	const struct requests_diff *diff;
+	const struct key_changes *diff_keys;	/* by type of diff */
 	const struct requests_input *base_in;
 };
 
@@ -92,6 +97,13 @@ void requests_point_words(const struct requests_view *v, uint32_t point, struct 
 void requests_edge_words(const struct requests_view *v, const struct edge_key *k,
 			 unsigned width, struct buf *out);
 
+/* So much more than the first edge must all edges of a tracepoint make to be told instead. */
+#define REQUESTS_OWNER_AHEAD 1.5
+
+/* "in db query", or "while db query runs" of what runs on many edges: where most time goes. */
+void requests_time_words(const struct requests_view *v, const struct request_group *g,
+			 unsigned width, struct buf *out);
+
 /* Whether what runs on many edges together says more than the first edge does. */
 bool requests_by_owner(const struct request_group *g);
 
@@ -108,6 +120,14 @@ void requests_key_words(const struct requests_view *v, const struct request_key 
 			struct buf *out);
 void requests_key_values_words(const struct requests_view *v, const struct request_key *k,
 			       struct buf *out);
+
+/* "tenant acme of api GET /orders" */
+void requests_explain_key_words(const struct requests_view *v, const struct explain_key *k,
+				struct buf *out);
+
+/* "acme", "true", "5..16" of a key's values. */
+void requests_value_words(const struct requests_view *v, uint32_t key,
+			  const struct key_value *x, struct buf *out);
 
 const char *request_problem_kind_name(uint8_t kind);	/* "variance", "slow", "paths" */
 const char *request_level_name(uint8_t level);

@@ -168,8 +168,9 @@ static void put_value(struct page_data *d, const struct key_value *x)
 	struct json *j = d->j;
 
 	json_arr(j);
-	if (x->str) {
-		json_str(j, strtab_str(d->v->strings, x->str));
+	if (x->str || x->truth) {
+		json_str(j, x->str ? strtab_str(d->v->strings, x->str)
+				   : x->low != 0 ? "true" : "false");
 		json_null(j);
 	} else {
 		json_f64(j, x->low);

@@ -17,6 +17,9 @@ enum {
 	COL_VISITS = 38, COL_TAKES = 26, COL_USUALLY = 14,
 };
 
+/* What is to blame for less than a hundredth of what the first is, is not worth a line. */
+static const double TOLD_PART = 0.01;
+
 static struct edge_key key_of(const struct edge_rank_row *row)
 {
 	return (struct edge_key){.from = row->from.point, .to = row->to.point,
@@ -71,7 +74,8 @@ void requests_put_rank(const struct requests_view *v, struct pen *p)
 	pen_right(p, PEN_DIM, p->columns - COL_USUALLY, "usually");
 	pen_right(p, PEN_DIM, p->columns, "its service");
 	pen_nl(p);
-	for (uint32_t i = 0; i < r->row_cnt && i < top; i++)
+	for (uint32_t i = 0; i < r->row_cnt && i < top &&
+			     r->rows[i].score >= TOLD_PART * r->rows[0].score; i++)
 		put_row(v, p, &r->rows[i], i == 0);
 }
 

@@ -342,15 +342,25 @@ static void put_key(const struct requests_view *v, struct pen *p,
 	pen_nl(p);
 }
 
-static void put_keys(const struct requests_view *v, struct pen *p, const struct request_group *g)
+static bool is_explained_by(const struct request_group *g, const struct request_key *k)
+{
+	for (uint32_t i = 0; i < g->key_cnt; i++)
+		if (g->keys[i].explains && g->keys[i].point == k->point && g->keys[i].key == k->key)
+			return true;
+	return false;
+}
+
+/* Those of g; but for those that explain told as well, unless that is NULL. */
+static void put_keys(const struct requests_view *v, struct pen *p, const struct request_group *g,
+		     const struct request_group *told, const char *title)
 {
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < g->key_cnt && shown < KEYS_TOP; i++) {
-		if (!g->keys[i].explains)
+		if (!g->keys[i].explains || (told && is_explained_by(told, &g->keys[i])))
 			continue;
 		if (!shown++) {
-			pen_text(p, PEN_DIM, "  explained by");
+			pen_text(p, PEN_DIM, title);
 			pen_nl(p);
 		}
 		put_key(v, p, g, &g->keys[i]);
@@ -409,6 +419,8 @@ static void group_title(const struct requests_view *v, const struct request_type
 		buf_printf(out, "path %u of %u, %s request%s (%s): ", group + 1, t->group_cnt, n,
 			   g->latency.cnt == 1 ? "" : "s", fmt_share(s, g->type_share));
 	requests_latency_words(&g->latency, out);
+	if (g->failed_cnt)
+		buf_printf(out, "; %s failed", fmt_count(n, g->failed_cnt));
 	if (g->path_cnt > 1)
 		buf_printf(out, "; %u exact paths in one", g->path_cnt);
 	requests_what_words(v, g, out);
@@ -427,7 +439,7 @@ static void put_group(const struct requests_view *v, struct pen *p, const struct
 	pen_nl(p);
 	put_edges(v, p, g, pr && pr->kind == PROBLEM_SLOW);
 	put_owners(v, p, g);
-	put_keys(v, p, g);
+	put_keys(v, p, g, NULL, "  explained by");
 	put_copies(p, g);
 }
 
@@ -466,7 +478,9 @@ static void put_group_row(const struct requests_view *v, struct pen *p, uint32_t
 	pen_right(p, PEN_PLAIN, 43, (snprintf(t, sizeof(t), "%.2f", g->latency.cv), t));
 	pen_right(p, PEN_PLAIN, 53, fmt_share(t, g->variance_share));
 	pen_to(p, 55);
-	if (g->edge_cnt)
+	if (requests_by_owner(g))
+		requests_point_words(v, g->owners[0].point, &name);
+	else if (g->edge_cnt)
 		requests_edge_words(v, &g->edges[g->by_share[0]].key, p->columns - 55, &name);
 	pen_cut(p, g->decided ? PEN_PLAIN : PEN_DIM, p->columns - 55, buf_str(&name));
 	pen_nl(p);
@@ -511,6 +525,8 @@ static void type_head(const struct requests_view *v, const struct request_type *
 
 	buf_printf(&b, "%s request%s, ", fmt_count(n, t->all->latency.cnt),
 		   t->all->latency.cnt == 1 ? "" : "s");
+	if (t->all->failed_cnt)
+		buf_printf(&b, "%s failed, ", fmt_count(n, t->all->failed_cnt));
 	requests_latency_words(&t->all->latency, &b);
 	pen_nl(p);
 	pen_cut(p, PEN_HEAD, p->columns / 2, strtab_str(v->strings, t->name));
@@ -531,6 +547,9 @@ static void put_type(const struct requests_view *v, struct pen *p, uint32_t type
 	type_head(v, t, p);
 	put_levels(t, p);
 	put_groups(v, p, t);
+	/* what decides on the path is the same on all of it */
+	if (g != t->all)
+		put_keys(v, p, t->all, g, "  explained over all paths by");
 	put_group(v, p, t, group, pr);
 	if (drawn)
 		requests_put_waterfall(v, p, c->trace, WATERFALL_ROWS,
@@ -615,6 +634,8 @@ void requests_text(const struct requests_view *v, struct pen *p)
 	pen_wrap(p, PEN_BOLD, 2, 3, buf_str(&b));
 	pen_nl(p);
 	put_notes(v, p);
+	if (v->diff)
+		requests_put_against(v, p);
 	if (v->explain) {
 		requests_put_explain(v, p);
 		return;

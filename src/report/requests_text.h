@@ -26,7 +26,10 @@ void requests_put_waterfall(const struct requests_view *v, struct pen *p,
 			    const struct trace *t, uint32_t max_rows, const char *what);
 
 void requests_put_explain(const struct requests_view *v, struct pen *p);	/* --trace */
+void requests_put_against(const struct requests_view *v, struct pen *p);	/* --diff: GOOD */
 void requests_put_diff(const struct requests_view *v, struct pen *p);		/* --diff */
+/* Which keys go with what changed in a type of v->diff. */
+void requests_put_key_changes(const struct requests_view *v, struct pen *p, uint32_t type);
 /* The edges to blame over all types; nothing where there is but one group. */
 void requests_put_rank(const struct requests_view *v, struct pen *p);
 

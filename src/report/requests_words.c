@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -10,11 +11,16 @@
 #include "report/pen.h"
 #include "report/requests_out.h"
 #include "requests/critical.h"
+#include "requests/samples.h"
 
-enum { VALUES_SHOWN = 5, NAME_MIN = 8 };
+enum {
+	VALUE_WIDTH = 40,
+	NAME_MIN = 8,
+	TAIL_CNT_MIN = 200,	/* of fewer the slowest in a hundred are one */
+};
 
-/* So much more than the first edge must all edges of a tracepoint carry to be told instead. */
-static const double OWNER_AHEAD = 1.5;
+/* So much over the slowest of twenty, the slowest of a hundred are worth a word. */
+static const double TAIL_FAR = 2;
 
 bool requests_type_shown(const struct requests_view *v, uint32_t type)
 {
@@ -174,7 +180,63 @@ bool requests_by_owner(const struct request_group *g)
 {
 	return g->decided && g->owner_cnt && g->owners[0].edge_cnt > 1 &&
 	       g->owners[0].share_low > 0 &&
-	       g->owners[0].share > OWNER_AHEAD * g->edges[g->by_share[0]].share;
+	       g->owners[0].share > REQUESTS_OWNER_AHEAD * g->edges[g->by_share[0]].share;
+}
+
+/* Of equal means by what is more of the variance: owners are in that order. */
+void requests_time_words(const struct requests_view *v, const struct request_group *g,
+			 unsigned width, struct buf *out)
+{
+	const struct request_edge *edge = &g->edges[g->by_time[0]];
+	const struct request_owner *most = NULL;
+
+	for (uint32_t i = 0; i < g->owner_cnt; i++)
+		if (!most || g->owners[i].time_share > most->time_share)
+			most = &g->owners[i];
+	if (most && most->edge_cnt > 1 &&
+	    most->time_share > REQUESTS_OWNER_AHEAD * edge->time_share) {
+		buf_adds(out, "while ");
+		requests_point_words(v, most->point, out);
+		buf_adds(out, " runs");
+	} else {
+		requests_edge_words(v, &edge->key, width, out);
+	}
+}
+
+static bool is_first_rule(const struct request_group *g, uint32_t rule)
+{
+	for (uint32_t i = 0; i < rule; i++)
+		if (g->rules[i].point == g->rules[rule].point)
+			return false;
+	return true;
+}
+
+/* All that is known of how often its paths go through one tracepoint. */
+static void times_words(const struct requests_view *v, const struct request_group *g,
+			uint32_t point, struct buf *out)
+{
+	uint32_t least = 0, most = UINT32_MAX;
+
+	for (uint32_t i = 0; i < g->rule_cnt; i++) {
+		const struct path_rule *r = &g->rules[i];
+
+		if (r->point != point)
+			continue;
+		if (r->holds && r->times > least)
+			least = r->times;
+		if (!r->holds && r->times - 1 < most)
+			most = r->times - 1;
+	}
+	buf_adds(out, most ? "; through " : "; not through ");
+	requests_point_words(v, point, out);
+	if (least > 1 && most == UINT32_MAX)
+		buf_printf(out, " %u times or more", least);
+	else if (least == most && most)
+		buf_printf(out, " %u time%s", most, most == 1 ? "" : "s");
+	else if (least && most < UINT32_MAX)
+		buf_printf(out, " %u to %u times", least, most);
+	else if (most && most < UINT32_MAX)
+		buf_printf(out, " at most %u time%s", most, most == 1 ? "" : "s");
 }
 
 void requests_what_words(const struct requests_view *v, const struct request_group *g,
@@ -184,40 +246,88 @@ void requests_what_words(const struct requests_view *v, const struct request_gro
 		buf_printf(out, "; %s in ", strtab_str(v->strings, g->bins[i].label));
 		requests_point_words(v, g->bins[i].point, out);
 	}
-	for (uint32_t i = 0; i < g->rule_cnt; i++) {
-		const struct path_rule *r = &g->rules[i];
-
-		buf_adds(out, r->holds ? "; through " : "; not through ");
-		requests_point_words(v, r->point, out);
-		if (r->times > 1)
-			buf_printf(out, " %u times or more", r->times);
-	}
+	for (uint32_t i = 0; i < g->rule_cnt; i++)
+		if (is_first_rule(g, i))
+			times_words(v, g, g->rules[i].point, out);
 }
 
-static void first_edge_words(const struct requests_view *v, const struct request_problem *p,
-			     const struct request_group *g, struct buf *out)
+static void where_words(const struct requests_view *v, const struct edge_key *k,
+			struct buf *out)
+{
+	if (!is_inside(k))
+		buf_adds(out, "between ");
+	edge_words(v, k, 0, " and ", out);
+}
+
+/* Where the group takes longer than the others of its type, and by how much: "24.0 ms". */
+static void excess_words(const struct requests_view *v, const struct request_group *g,
+			 const char *before, const char *after, struct buf *out)
+{
+	const struct request_edge *edge = NULL;
+	const struct request_owner *owner = NULL;
+	char t[FMT_MAX];
+
+	for (uint32_t i = 0; i < g->edge_cnt; i++)
+		if (!edge || g->edges[i].excess_ns > edge->excess_ns)
+			edge = &g->edges[i];
+	for (uint32_t i = 0; i < g->owner_cnt; i++)
+		if (!owner || g->owners[i].excess_ns > owner->excess_ns)
+			owner = &g->owners[i];
+	if (!edge || !(edge->excess_ns > 0))
+		return;
+	if (owner && owner->edge_cnt > 1 &&
+	    owner->excess_ns > REQUESTS_OWNER_AHEAD * edge->excess_ns) {
+		buf_printf(out, "%s%s%swhile ", before, fmt_ns(t, (uint64_t)owner->excess_ns),
+			   after);
+		requests_point_words(v, owner->point, out);
+		buf_adds(out, " runs");
+		return;
+	}
+	buf_printf(out, "%s%s%s", before, fmt_ns(t, (uint64_t)edge->excess_ns), after);
+	where_words(v, &edge->key, out);
+}
+
+static void variance_words(const struct requests_view *v, const struct request_problem *p,
+			   const struct request_group *g, struct buf *out)
 {
 	const struct request_edge *e;
 	char t[FMT_MAX];
 
 	if (!p->edge_cnt)
 		return;
-	e = &g->edges[p->edges[0]];
-	if (p->kind == PROBLEM_SLOW)
-		buf_printf(out, ", most of the extra time, %s, lies ",
-			   fmt_ns(t, e->excess_ns > 0 ? (uint64_t)e->excess_ns
-						      : (uint64_t)e->latency.mean_ns));
-	else if (requests_by_owner(g)) {
+	if (requests_by_owner(g)) {
 		buf_printf(out, "; %s of the variance arises while ",
 			   fmt_share(t, g->owners[0].share));
 		requests_point_words(v, g->owners[0].point, out);
 		buf_adds(out, " runs");
 		return;
-	} else
-		buf_printf(out, "; %s of the variance lies ", fmt_share(t, e->share));
-	if (!is_inside(&e->key))
-		buf_adds(out, "between ");
-	edge_words(v, &e->key, 0, " and ", out);
+	}
+	e = &g->edges[p->edges[0]];
+	buf_printf(out, "; %s of the variance lies ", fmt_share(t, e->share));
+	where_words(v, &e->key, out);
+}
+
+static void slow_path_words(const struct requests_view *v, const struct request_problem *p,
+			    const struct request_type *t, struct buf *out)
+{
+	const struct request_group *g = &t->groups[p->slow_group];
+	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+
+	buf_printf(out, "; on path %u %s of the requests take %s, %s more than the others",
+		   p->slow_group + 1, fmt_share(a, g->type_share),
+		   fmt_ns(b, (uint64_t)g->latency.mean_ns), fmt_ns(c, (uint64_t)p->excess_ns));
+	excess_words(v, g, ", ", " of it ", out);
+}
+
+/* "in 9.1 ms to 20 ms", and what a few take where that is far more. */
+static void spread_words(const struct latency *l, struct buf *out)
+{
+	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+
+	buf_printf(out, " in %s to %s", fmt_ns(a, (uint64_t)l->p05_ns),
+		   fmt_ns(b, (uint64_t)l->p95_ns));
+	if (l->cnt >= TAIL_CNT_MIN && l->p99_ns > TAIL_FAR * l->p95_ns)
+		buf_printf(out, ", one in a hundred over %s", fmt_ns(c, (uint64_t)l->p99_ns));
 }
 
 void requests_problem_words(const struct requests_view *v, const struct request_problem *p,
@@ -230,26 +340,26 @@ void requests_problem_words(const struct requests_view *v, const struct request_
 	buf_printf(out, "%s: ", strtab_str(v->strings, t->name));
 	switch (p->kind) {
 	case PROBLEM_VARIANCE:
-		buf_printf(out, "%s requests take %s in %s to %s (CV %.2f)",
-			   fmt_count(a, g->latency.cnt),
-			   g->path_cnt > 1 ? "much the same path" : "the same path",
-			   fmt_ns(b, (uint64_t)g->latency.p05_ns),
-			   fmt_ns(c, (uint64_t)g->latency.p95_ns), g->latency.cv);
+		buf_printf(out, "%s requests take %s", fmt_count(a, g->latency.cnt),
+			   g->path_cnt > 1 ? "much the same path" : "the same path");
+		spread_words(&g->latency, out);
+		buf_printf(out, " (CV %.2f)", g->latency.cv);
+		variance_words(v, p, g, out);
+		if (g->by_outliers)
+			buf_adds(out, " (a few requests make it)");
 		break;
 	case PROBLEM_SLOW:
 		buf_printf(out, "%s requests on one path steadily take %s, %s more than nearly "
 			   "all of the others", fmt_count(a, g->latency.cnt),
 			   fmt_ns(b, (uint64_t)g->latency.p50_ns),
 			   fmt_ns(c, p->excess_ns > 0 ? (uint64_t)p->excess_ns : 0));
+		excess_words(v, g, ", on average ", " more ", out);
 		break;
 	default:
 		buf_printf(out, "which path a request takes decides: %s of the variance is "
-			   "between %u paths", fmt_share(a, t->between_share), t->group_cnt);
-		return;
+			   "between %u paths", fmt_share(a, p->weight), p->path_cnt);
+		slow_path_words(v, p, t, out);
 	}
-	first_edge_words(v, p, g, out);
-	if (p->kind == PROBLEM_VARIANCE && g->by_outliers)
-		buf_adds(out, " (a few requests make it)");
 }
 
 void requests_key_words(const struct requests_view *v, const struct request_key *k,
@@ -271,28 +381,74 @@ static void add_number(struct buf *out, double x)
 	buf_printf(out, fabs(x) < 1e7 && x == floor(x) ? "%.0f" : "%.3g", x);
 }
 
+/* Of a range the begin: the next one begins where it ends. */
+static void add_clock(struct buf *out, double seconds, bool is_range)
+{
+	time_t second = (time_t)seconds;
+	char text[32] = "?";
+	struct tm tm;
+
+	if (fabs(seconds) < 1e12 && gmtime_r(&second, &tm))
+		strftime(text, sizeof(text), "%m-%d %H:%M:%S", &tm);
+	buf_printf(out, "%s%s", is_range ? "from " : "", text);
+}
+
+void requests_value_words(const struct requests_view *v, uint32_t key,
+			  const struct key_value *x, struct buf *out)
+{
+	bool is_time = !strcmp(strtab_str(v->strings, key), SAMPLES_START_KEY);
+
+	if (x->str) {
+		add_cut(out, strtab_str(v->strings, x->str), VALUE_WIDTH);
+	} else if (x->truth) {
+		buf_adds(out, x->low != 0 ? "true" : "false");
+	} else if (is_time) {
+		add_clock(out, x->low, x->high > x->low);
+	} else {
+		add_number(out, x->low);
+		if (x->high > x->low) {
+			buf_adds(out, "..");
+			add_number(out, x->high);
+		}
+	}
+}
+
+void requests_explain_key_words(const struct requests_view *v, const struct explain_key *k,
+				struct buf *out)
+{
+	buf_printf(out, "%s ", strtab_str(v->strings, k->key->key));
+	if (k->has.type == ATTR_STR)
+		add_cut(out, strtab_str(v->strings, (uint32_t)k->has.str), VALUE_WIDTH);
+	else if (k->has.type == ATTR_BOOL)
+		buf_adds(out, k->has.num != 0 ? "true" : "false");
+	else
+		requests_value_words(v, k->key->key,
+				     &(struct key_value){.low = k->has.num, .high = k->has.num},
+				     out);
+	buf_adds(out, " of ");
+	requests_point_words(v, k->key->point, out);
+}
+
 void requests_key_values_words(const struct requests_view *v, const struct request_key *k,
 			       struct buf *out)
 {
+	uint32_t cnt = k->told_cnt;
+	double rest_ns = k->mean_ns * k->cnt;
+	uint64_t rest_cnt = k->cnt;
 	char t[FMT_MAX];
 
-	for (uint32_t i = 0; i < k->value_cnt && i < VALUES_SHOWN; i++) {
-		const struct key_value *x = &k->values[i];
-
+	if (cnt + 1 == k->value_cnt && k->value_cnt == k->distinct_cnt)
+		cnt++;	/* the one other has a name */
+	for (uint32_t i = 0; i < cnt; i++) {
 		buf_adds(out, i ? ", " : "");
-		if (x->str) {
-			add_cut(out, strtab_str(v->strings, x->str), 24);
-		} else {
-			add_number(out, x->low);
-			if (x->high > x->low) {
-				buf_adds(out, "..");
-				add_number(out, x->high);
-			}
-		}
-		buf_printf(out, ": %s", fmt_ns(t, x->mean_ns > 0 ? (uint64_t)x->mean_ns : 0));
+		requests_value_words(v, k->key, &k->values[i], out);
+		buf_printf(out, ": %s", fmt_ns(t, (uint64_t)fmax(k->values[i].mean_ns, 0)));
+		rest_ns -= k->values[i].mean_ns * (double)k->values[i].cnt;
+		rest_cnt -= k->values[i].cnt;
 	}
-	if (k->value_cnt > VALUES_SHOWN)
-		buf_adds(out, ", …");
+	if (rest_cnt)
+		buf_printf(out, ", others: %s",
+			   fmt_ns(t, rest_ns > 0 ? (uint64_t)(rest_ns / (double)rest_cnt) : 0));
 }
 
 const char *request_level_name(uint8_t level)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/cmp.h"
+#include "requests/graph.h"
 #include "requests/requests.h"
 
 #define NORMAL_95 1.959964	/* quantile of the normal distribution */
@@ -91,6 +92,74 @@ static void edges_change(const struct request_group *good, const struct request_
 	}
 	qsort(edges, c->edge_cnt, sizeof(*edges), edges_cmp);
 	c->edges = edges;
+}
+
+static int owners_by_hash(const void *a, const void *b)
+{
+	const struct owner_change *x = a, *y = b;
+
+	CMP(x->hash, y->hash);
+	CMP(x->point, y->point);
+	return 0;
+}
+
+static int owners_cmp(const void *a, const void *b)
+{
+	const struct owner_change *x = a, *y = b;
+
+	CMP(fabs(y->delta_ns), fabs(x->delta_ns));
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+static double times_of(const struct request_group *g, uint32_t point)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < g->edge_cnt; i++)
+		if (g->edges[i].key.to == point && g->edges[i].key.to_kind == NODE_EXIT)
+			cnt += g->edges[i].present_cnt;
+	return (double)cnt / (double)g->latency.cnt;
+}
+
+/* Those of one of the two, each with nothing on the other's side. */
+static uint32_t owners_of(const struct request_group *g, bool is_bad, struct owner_change *ret)
+{
+	for (uint32_t i = 0; i < g->owner_cnt; i++) {
+		const struct request_owner *o = &g->owners[i];
+
+		ret[i] = (struct owner_change){.point = o->point, .hash = o->hash};
+		*(is_bad ? &ret[i].bad_ns : &ret[i].good_ns) = o->mean_ns;
+		*(is_bad ? &ret[i].bad_times : &ret[i].good_times) = times_of(g, o->point);
+	}
+	return g->owner_cnt;
+}
+
+static void owners_change(const struct request_group *good, const struct request_group *bad,
+			  struct type_change *c, struct arena *arena)
+{
+	struct owner_change *o = ARENA_ARRAY(arena, struct owner_change,
+					     good->owner_cnt + bad->owner_cnt + 1);
+	uint32_t cnt = owners_of(good, false, o);
+
+	cnt += owners_of(bad, true, o + cnt);
+	qsort(o, cnt, sizeof(*o), owners_by_hash);
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (!c->owner_cnt || o[c->owner_cnt - 1].point != o[i].point) {
+			o[c->owner_cnt++] = o[i];
+			continue;
+		}
+		o[c->owner_cnt - 1].good_ns += o[i].good_ns;
+		o[c->owner_cnt - 1].bad_ns += o[i].bad_ns;
+		o[c->owner_cnt - 1].good_times += o[i].good_times;
+		o[c->owner_cnt - 1].bad_times += o[i].bad_times;
+	}
+	for (uint32_t i = 0; i < c->owner_cnt; i++) {
+		o[i].delta_ns = o[i].bad_ns - o[i].good_ns;
+		o[i].share = c->delta_ns != 0 ? o[i].delta_ns / c->delta_ns : 0;
+	}
+	qsort(o, c->owner_cnt, sizeof(*o), owners_cmp);
+	c->owners = o;
 }
 
 static int paths_by_hash(const void *a, const void *b)
@@ -181,6 +250,7 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 	change_bounds(c->delta_ns, mean_error2(&good->all->latency) +
 		      mean_error2(&bad->all->latency), &c->low_ns, &c->high_ns);
 	edges_change(good->all, bad->all, c, arena);
+	owners_change(good->all, bad->all, c, arena);
 	paths_change(good, bad, c, arena);
 	split_delta(good, bad, c);
 }

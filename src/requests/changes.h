@@ -26,6 +26,14 @@ struct edge_change {
 	uint64_t hash;			/* as struct request_edge's */
 };
 
+struct owner_change {		/* a tracepoint, all edges in which its spans ran together */
+	uint32_t point;			/* REQUEST_POINT_NONE: what is over a bound */
+	double good_ns, bad_ns;		/* mean per request of the type */
+	double good_times, bad_times;	/* how often such a span ends on the path, on average */
+	double delta_ns, share;		/* as of an edge */
+	uint64_t hash;
+};
+
 struct path_change {
 	uint64_t hash;
 	uint32_t good_group, bad_group;	/* REQUEST_ALL: not there */
@@ -38,6 +46,8 @@ struct type_change {
 	double low_ns, high_ns;
 	const struct edge_change *edges;	/* greatest change first */
 	uint32_t edge_cnt;
+	const struct owner_change *owners;	/* likewise */
+	uint32_t owner_cnt;
 	/*
 	 * delta is the sum of both: of requests that take other paths than
 	 * before, and of paths that take longer than before.

@@ -114,7 +114,7 @@ struct control *control_new(const struct space *space, const struct control_opts
 	defaults_set(&c->opts);
 	c->vars.host_key = strtab_add(strings, "host");
 	c->vars.error_key = strtab_add(strings, "error");
-	c->vars.start_key = strtab_add(strings, "start time (s)");
+	c->vars.start_key = strtab_add(strings, SAMPLES_START_KEY);
 	space_view(space, &c->arena, &c->view);
 	points_grow(c);
 	for (uint32_t i = 0; i < c->view.point_cnt; i++) {

@@ -18,7 +18,9 @@ void copies_release(struct copies *c)
 int copy_cmp(const struct copy *a, const struct copy *b)
 {
 	CMP(a->hash, b->hash);
-	return trace_id_cmp(&a->id, &b->id);
+	CMP(trace_id_cmp(&a->id, &b->id), 0);
+	CMP(a->total_ns, b->total_ns);	/* of one trace there may be several requests */
+	return 0;
 }
 
 static size_t trace_bytes(const struct trace *t)

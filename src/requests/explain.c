@@ -97,11 +97,112 @@ static void explain_edges(const struct acc *acc, const struct path *path, struct
 	ret->edge_cnt = path->edge_cnt;
 }
 
+static int by_path_excess(const void *a, const void *b, void *ctx)
+{
+	const struct request_edge *edges = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	CMP(edges[y].excess_ns, edges[x].excess_ns);
+	CMP(edges[x].hash, edges[y].hash);
+	return 0;
+}
+
+/* Whether it was its path: how long that takes beside the others of its type, and where. */
+static void explain_path(const struct type *type, const struct request_type *t,
+			 struct arena *arena, struct request_explain *ret)
+{
+	const struct request_group *group = &t->groups[ret->group];
+	uint32_t *edges = ARENA_ARRAY(arena, uint32_t, group->edge_cnt + 1);
+	struct others others;
+
+	ret->usual_ns = group->latency.p50_ns;
+	if (!others_of(t, type, ret->group, arena, &others))
+		return;
+	ret->others_ns = tails_quantile_of(others.sets, others.set_cnt, 0.5);
+	for (uint32_t i = 0; i < group->edge_cnt; i++)
+		if (group->edges[i].excess_ns > 0)
+			edges[ret->path_edge_cnt++] = i;
+	qsort_r(edges, ret->path_edge_cnt, sizeof(*edges), by_path_excess, (void *)group->edges);
+	ret->path_edges = edges;
+}
+
+static bool value_has(const struct key_value *v, const struct attr *has)
+{
+	if (has->type == ATTR_STR)
+		return v->str == has->str;
+	return !v->str && v->truth == (has->type == ATTR_BOOL) && v->low <= has->num &&
+	       has->num <= v->high;
+}
+
+static const struct key_value *value_of(const struct request_key *k, const struct attr *has)
+{
+	for (uint32_t i = 0; i < k->value_cnt; i++)
+		if (value_has(&k->values[i], has))
+			return &k->values[i];
+	return NULL;
+}
+
+static bool is_known(const struct explain_key *keys, uint32_t cnt, const struct request_key *k)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		if (keys[i].key->point == k->point && keys[i].key->key == k->key)
+			return true;
+	return false;
+}
+
+static int by_key_excess(const void *a, const void *b)
+{
+	const struct explain_key *x = a, *y = b;
+
+	CMP(y->excess_ns, x->excess_ns);
+	return 0;
+}
+
+/* Only those with a value that others are slow with too: the rest does not explain it. */
+static uint32_t add_keys(struct requests *r, const struct type *type, const struct trace *trace,
+			 const struct request_group *g, bool of_type, struct explain_key *keys,
+			 uint32_t cnt)
+{
+	for (uint32_t i = 0; i < g->key_cnt; i++) {
+		struct explain_key k = {.key = &g->keys[i], .of_type = of_type};
+
+		if (!k.key->explains || is_known(keys, cnt, k.key) ||
+		    !samples_value(trace, &r->vars, r->points, r->strings, type->point,
+				   k.key->point, k.key->key, &k.has))
+			continue;
+		k.value = value_of(k.key, &k.has);
+		if (!k.value)
+			continue;
+		k.excess_ns = k.value->mean_ns - k.key->mean_ns;
+		if (k.excess_ns > 0)
+			keys[cnt++] = k;
+	}
+	return cnt;
+}
+
+static void explain_keys(struct requests *r, const struct type *type, const struct trace *trace,
+			 const struct request_type *t, struct arena *arena,
+			 struct request_explain *ret)
+{
+	const struct request_group *own = ret->group < t->group_cnt ? &t->groups[ret->group] : NULL;
+	struct explain_key *keys = ARENA_ARRAY(arena, struct explain_key,
+					       (own ? own->key_cnt : 0) + t->all->key_cnt + 1);
+
+	if (own)
+		ret->key_cnt = add_keys(r, type, trace, own, false, keys, 0);
+	/* what decides which path it takes is the same on the whole path */
+	ret->key_cnt = add_keys(r, type, trace, t->all, true, keys, ret->key_cnt);
+	qsort(keys, ret->key_cnt, sizeof(*keys), by_key_excess);
+	ret->keys = keys;
+}
+
 int requests_explain(struct requests *r, const struct requests_result *result,
 		     const struct trace *trace, struct arena *arena,
 		     struct request_explain *ret)
 {
-	struct request_explain e = {.type = REQUEST_ALL, .group = REQUEST_ALL};
+	struct request_explain e = {.type = REQUEST_ALL, .group = REQUEST_ALL,
+				    .usual_ns = NAN, .others_ns = NAN};
+	const struct request_type *t;
 	const struct type *type;
 	const struct acc *acc;
 	struct graph graph;
@@ -127,6 +228,10 @@ int requests_explain(struct requests *r, const struct requests_result *result,
 	e.robust_z = robust_z((double)e.total_ns, tails_quantile(&acc->tails, 0.16),
 			      tails_quantile(&acc->tails, 0.5), tails_quantile(&acc->tails, 0.84));
 	explain_edges(acc, &path, arena, &e);
+	t = &result->types[idx];
+	if (e.group < t->group_cnt)
+		explain_path(type, t, arena, &e);
+	explain_keys(r, type, trace, t, arena, &e);
 	*ret = e;
 	return 0;
 }

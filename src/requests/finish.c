@@ -74,6 +74,15 @@ static void fill_bins(const struct requests *r, struct leaf *const *leaves, uint
 	ret->bins = bins;
 }
 
+static uint64_t failed(struct leaf *const *leaves, uint32_t cnt)
+{
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		ret += leaves[i]->failed_cnt;
+	return ret;
+}
+
 static void fill_group(struct making *m, struct type *type, const struct cut_group *cut,
 		       struct request_group *ret)
 {
@@ -90,6 +99,7 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	ret->path_cnt = cut->leaf_cnt;
 	ret->rules = cut->rules;
 	ret->rule_cnt = cut->rule_cnt;
+	ret->failed_cnt = failed(leaves, cut->leaf_cnt);
 	fill_bins(m->r, leaves, cut->leaf_cnt, arena, ret);
 	group_fill(acc, &type->all, m->r, arena, ret);
 	examples_choose(m->r, leaves, cut->leaf_cnt, acc, arena, ret);
@@ -189,6 +199,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	all->hash = type->hash;
 	all->level = CSHAPE_TYPE;
 	all->path_cnt = (uint32_t)type->leaves.cnt;
+	all->failed_cnt = failed(type->leaves.items, all->path_cnt);
 	group_fill(&type->all, &type->all, r, arena, all);
 	examples_choose(r, type->leaves.items, all->path_cnt, &type->all, arena, all);
 	if (all->decided)

@@ -123,21 +123,23 @@ static int by_number(const void *a, const void *b, void *ctx)
 	return 0;
 }
 
-/* Mean and median of the target at the places order[0..cnt). */
-static void fill_value(const double *ns, const uint32_t *order, uint32_t cnt,
-		       struct key_value *v)
+/* Mean and median of the total at the places order[0..cnt), and how far off their ranks are. */
+static void fill_value(const struct test_room *room, const uint32_t *order, uint32_t cnt,
+		       double rank_mean, struct key_value *v)
 {
-	double sorted[SAMPLES_MAX];
+	double sorted[SAMPLES_MAX], off = 0;
 	uint32_t places[SAMPLES_MAX];
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		sorted[i] = ns[order[i]];
+		sorted[i] = room->y[order[i]];
 		places[i] = i;
 		v->mean_ns += sorted[i] / cnt;
+		off += room->yr[order[i]] - rank_mean;
 	}
 	qsort_r(places, cnt, sizeof(*places), by_number, sorted);
 	v->p50_ns = sorted[places[(cnt - 1) / 2]];
 	v->cnt = cnt;
+	v->weight = off * off / cnt;
 }
 
 /* Ranges of about equal counts that do not part equal numbers. */
@@ -146,6 +148,7 @@ static void show_ranges(const struct column *col, struct test_room *room, struct
 {
 	struct key_value *values = ARENA_ARRAY(arena, struct key_value, KEY_RANGES);
 	uint32_t cnt = col->cnt, shown = 0;
+	double all = 0;
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		room->x[i] = col->values[i].num;
@@ -164,62 +167,147 @@ static void show_ranges(const struct column *col, struct test_room *room, struct
 			end++;
 		v->low = room->x[room->order[first]];
 		v->high = room->x[room->order[end - 1]];
-		fill_value(room->y, room->order + first, end - first, v);
+		fill_value(room, room->order + first, end - first, (cnt + 1) / 2.0, v);
+		all += v->weight;
 	}
+	for (uint32_t i = 0; i < shown && all > 0; i++)
+		values[i].weight /= all;
 	key->values = values;
-	key->value_cnt = shown;
+	key->value_cnt = key->told_cnt = shown;
+}
+
+struct rank_sum {		/* of the requests with one value */
+	double sum, square;	/* of their ranks */
+	double weight;		/* part of what lies between values */
+	uint32_t cnt;
+};
+
+/* By a z of the sum of its ranks: one in 370 that do not differ. */
+static const double sure_z = 3;
+
+static const double told_part = 0.9;
+
+static bool differs(const struct rank_sum *v, const struct rank_sum *rest)
+{
+	double n = rest->cnt, mean = rest->sum / n, var = rest->square / n - mean * mean;
+	double off = v->sum - v->cnt * mean;
+
+	if (v->cnt >= rest->cnt)
+		return false;
+	var *= v->cnt * (n - v->cnt) / (n - 1);
+	return off * off > sure_z * sure_z * var;
+}
+
+/*
+ * Of values by weight, how many to tell: until they make up most of what lies between all,
+ * the first in any case, then those that surely differ from what is not told yet.
+ */
+static uint32_t values_told(const struct rank_sum *values, uint32_t cnt, struct rank_sum all)
+{
+	double told = 0;
+	uint32_t ret = 0;
+
+	while (ret < cnt && ret < KEY_VALUES_TOLD && told < told_part &&
+	       (!ret || differs(&values[ret], &all))) {
+		all.sum -= values[ret].sum;
+		all.square -= values[ret].square;
+		all.cnt -= values[ret].cnt;
+		told += values[ret++].weight;
+	}
+	return ret;
 }
 
 struct by_label {
 	const struct column *col;
-	const uint32_t *cnts;
+	const double *weights;	/* by label */
 };
 
-static int by_label_cnt(const void *a, const void *b, void *ctx)
+static int by_label_weight(const void *a, const void *b, void *ctx)
 {
 	const struct by_label *l = ctx;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 
-	CMP(l->cnts[l->col->labels[j]], l->cnts[l->col->labels[i]]);
+	CMP(l->weights[l->col->labels[j]], l->weights[l->col->labels[i]]);
 	CMP(l->col->labels[i], l->col->labels[j]);	/* by the first request that has it */
 	CMP(i, j);
 	return 0;
 }
 
+/*
+ * What part of the variance between values (of ranks, so that one stalled request is
+ * no more than one) each makes, into room->sums; their counts into room->cnts.
+ */
+static void weigh_labels(const struct column *col, struct test_room *room)
+{
+	double all = 0;
+
+	memset(room->cnts, 0, col->distinct_cnt * sizeof(*room->cnts));
+	memset(room->sums, 0, col->distinct_cnt * sizeof(*room->sums));
+	for (uint32_t i = 0; i < col->cnt; i++) {
+		room->cnts[col->labels[i]]++;
+		room->sums[col->labels[i]] += room->yr[i] - (col->cnt + 1) / 2.0;
+		room->order[i] = i;
+	}
+	for (uint32_t v = 0; v < col->distinct_cnt; v++) {
+		room->sums[v] *= room->sums[v] / room->cnts[v];
+		all += room->sums[v];
+	}
+	for (uint32_t v = 0; v < col->distinct_cnt && all > 0; v++)
+		room->sums[v] /= all;
+}
+
+/* Of the requests at the places order[0..cnt). */
+static struct rank_sum sum_ranks(const struct test_room *room, const uint32_t *order,
+				 uint32_t cnt)
+{
+	struct rank_sum ret = {.cnt = cnt};
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		ret.sum += room->yr[order[i]];
+		ret.square += room->yr[order[i]] * room->yr[order[i]];
+	}
+	return ret;
+}
+
 static void show_labels(const struct column *col, struct test_room *room, struct arena *arena,
 			struct request_key *key)
 {
-	struct by_label ctx = {.col = col, .cnts = room->cnts};
+	struct by_label ctx = {.col = col, .weights = room->sums};
 	struct key_value *values = ARENA_ARRAY(arena, struct key_value, KEY_LISTED_MAX);
+	struct rank_sum ranks[KEY_LISTED_MAX], all;
 	uint32_t shown = 0;
 
-	memset(room->cnts, 0, col->distinct_cnt * sizeof(*room->cnts));
-	for (uint32_t i = 0; i < col->cnt; i++) {
-		room->cnts[col->labels[i]]++;
-		room->order[i] = i;
-	}
-	qsort_r(room->order, col->cnt, sizeof(*room->order), by_label_cnt, &ctx);
+	weigh_labels(col, room);
+	qsort_r(room->order, col->cnt, sizeof(*room->order), by_label_weight, &ctx);
 	for (uint32_t i = 0; i < col->cnt && shown < KEY_LISTED_MAX;) {
 		const struct sample_value *value = &col->values[room->order[i]];
+		uint32_t label = col->labels[room->order[i]], cnt = room->cnts[label];
 		struct key_value *v = &values[shown++];
-		uint32_t cnt = room->cnts[col->labels[room->order[i]]];
 
 		if (value->type == ATTR_STR)
 			v->str = (uint32_t)value->str;
 		else
 			v->low = v->high = value->num;
-		fill_value(room->y, room->order + i, cnt, v);
+		v->truth = value->type == ATTR_BOOL;
+		fill_value(room, room->order + i, cnt, (col->cnt + 1) / 2.0, v);
+		v->weight = room->sums[label];
+		ranks[shown - 1] = sum_ranks(room, room->order + i, cnt);
+		ranks[shown - 1].weight = v->weight;
 		i += cnt;
 	}
 	key->values = values;
 	key->value_cnt = shown;
+	all = sum_ranks(room, room->order, col->cnt);
+	key->told_cnt = values_told(ranks, shown, all);
 }
 
-void key_show_values(const struct column *col, const double *total_ns, struct test_room *room,
-		     struct arena *arena, struct request_key *key)
+void key_show_values(const struct column *col, const struct target *total,
+		     struct test_room *room, struct arena *arena, struct request_key *key)
 {
+	load_targets(col, total, room);
+	key->mean_ns = 0;
 	for (uint32_t i = 0; i < col->cnt; i++)
-		room->y[i] = total_ns[col->rows[i]];
+		key->mean_ns += room->y[i] / col->cnt;
 	if (key->kind == KEY_NUMERIC)
 		show_ranges(col, room, arena, key);
 	else

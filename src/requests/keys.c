@@ -16,9 +16,6 @@
 /* Values of which more than every second is new are ids, if texts or great numbers. */
 static const double id_part = 0.5;
 
-/* No count or size of one request in practice: a time, or an id. */
-static const double id_number = 4294967296.0;
-
 /* A key that goes with less than a tenth of the variance does not explain it. */
 static const double strength_min = 0.3;
 
@@ -29,11 +26,7 @@ static const double listed_min = 0.1;
 static const double edge_share_min = 0.1;
 
 struct sheet {			/* a group's sample */
-	VEC(const struct sample *) rows;
-	uint32_t *cell_rows;		/* by variable, then row */
-	struct sample_value *cell_values;
-	uint32_t *ends;			/* by variable: where its cells end */
-	uint32_t var_cnt;
+	struct key_cells cells;
 	double *total_ns, *edge_ns;
 	struct target targets[2];
 	uint32_t target_cnt;
@@ -51,7 +44,9 @@ static int by_hash(const void *a, const void *b)
 	const struct sample *y = *(const struct sample *const *)b;
 
 	CMP(x->hash, y->hash);
-	return trace_id_cmp(&x->id, &y->id);
+	CMP(trace_id_cmp(&x->id, &y->id), 0);
+	CMP(x->total_ns, y->total_ns);
+	return 0;
 }
 
 static double edge_took(const struct sample *s, uint64_t edge)
@@ -64,42 +59,62 @@ static double edge_took(const struct sample *s, uint64_t edge)
 	return took;
 }
 
+static void gather(struct leaf *const *leaves, uint32_t leaf_cnt, struct key_cells *ret)
+{
+	for (uint32_t l = 0; l < leaf_cnt; l++)
+		VEC_FOREACH(&leaves[l]->samples.heap, s)
+			vec_push(&ret->samples, *s);
+	vec_sort(&ret->samples, by_hash);
+	if (ret->samples.cnt > SAMPLES_MAX)
+		ret->samples.cnt = SAMPLES_MAX;
+}
+
 /* By counting: there are many, and they come by row. */
-static void lay_out_cells(struct sheet *s, uint32_t var_cnt)
+void key_cells_make(struct leaf *const *leaves, uint32_t leaf_cnt, uint32_t var_cnt,
+		    struct key_cells *ret)
 {
 	uint32_t all = 0;
 
-	s->var_cnt = var_cnt;
-	s->ends = xcalloc(var_cnt + 1, sizeof(*s->ends));
-	VEC_FOREACH(&s->rows, row)
+	gather(leaves, leaf_cnt, ret);
+	ret->var_cnt = var_cnt;
+	ret->ends = xcalloc(var_cnt + 1, sizeof(*ret->ends));
+	VEC_FOREACH(&ret->samples, row)
 		for (uint32_t v = 0; v < (*row)->value_cnt; v++)
-			s->ends[(*row)->values[v].var + 1]++;
+			ret->ends[(*row)->values[v].var + 1]++;
 	for (uint32_t i = 0; i < var_cnt; i++) {
-		all += s->ends[i + 1];
-		s->ends[i + 1] = all;
+		all += ret->ends[i + 1];
+		ret->ends[i + 1] = all;
 	}
-	s->cell_rows = xmalloc(((size_t)all + 1) * sizeof(*s->cell_rows));
-	s->cell_values = xmalloc(((size_t)all + 1) * sizeof(*s->cell_values));
+	ret->rows = xmalloc(((size_t)all + 1) * sizeof(*ret->rows));
+	ret->values = xmalloc(((size_t)all + 1) * sizeof(*ret->values));
 	/* ends[i] is where those of i begin, until they are put there */
-	for (uint32_t i = 0; i < s->rows.cnt; i++) {
-		const struct sample *row = s->rows.items[i];
+	for (uint32_t i = 0; i < ret->samples.cnt; i++) {
+		const struct sample *row = ret->samples.items[i];
 
 		for (uint32_t v = 0; v < row->value_cnt; v++) {
-			uint32_t at = s->ends[row->values[v].var]++;
+			uint32_t at = ret->ends[row->values[v].var]++;
 
-			s->cell_rows[at] = i;
-			s->cell_values[at] = row->values[v];
+			ret->rows[at] = i;
+			ret->values[at] = row->values[v];
 		}
 	}
 }
 
+void key_cells_release(struct key_cells *cells)
+{
+	vec_release(&cells->samples);
+	free(cells->rows);
+	free(cells->values);
+	free(cells->ends);
+}
+
 static void sheet_target(struct sheet *s, uint32_t edge, const double *ns)
 {
-	CLEANUP_FREE double *ranks = xmalloc((s->rows.cnt + 1) * sizeof(*ranks));
+	CLEANUP_FREE double *ranks = xmalloc((s->cells.samples.cnt + 1) * sizeof(*ranks));
 	struct target *target = &s->targets[s->target_cnt++];
 
-	*target = (struct target){edge, ns, xmalloc((s->rows.cnt + 1) * sizeof(uint32_t))};
-	stats_ranks(ns, (uint32_t)s->rows.cnt, target->order, ranks);
+	*target = (struct target){edge, ns, xmalloc((s->cells.samples.cnt + 1) * sizeof(uint32_t))};
+	stats_ranks(ns, (uint32_t)s->cells.samples.cnt, target->order, ranks);
 }
 
 static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
@@ -109,19 +124,13 @@ static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
 
 	if (group->edge_cnt)
 		edge = &group->edges[group->by_share[0]];
-	for (uint32_t l = 0; l < leaf_cnt; l++)
-		VEC_FOREACH(&leaves[l]->samples.heap, s)
-			vec_push(&ret->rows, *s);
-	vec_sort(&ret->rows, by_hash);
-	if (ret->rows.cnt > SAMPLES_MAX)
-		ret->rows.cnt = SAMPLES_MAX;
-	ret->total_ns = xcalloc(ret->rows.cnt + 1, sizeof(double));
-	ret->edge_ns = xcalloc(ret->rows.cnt + 1, sizeof(double));
-	for (uint32_t i = 0; i < ret->rows.cnt; i++) {
-		ret->total_ns[i] = (double)ret->rows.items[i]->total_ns;
-		ret->edge_ns[i] = edge ? edge_took(ret->rows.items[i], edge->hash) : 0;
+	key_cells_make(leaves, leaf_cnt, var_cnt, &ret->cells);
+	ret->total_ns = xcalloc(ret->cells.samples.cnt + 1, sizeof(double));
+	ret->edge_ns = xcalloc(ret->cells.samples.cnt + 1, sizeof(double));
+	for (uint32_t i = 0; i < ret->cells.samples.cnt; i++) {
+		ret->total_ns[i] = (double)ret->cells.samples.items[i]->total_ns;
+		ret->edge_ns[i] = edge ? edge_took(ret->cells.samples.items[i], edge->hash) : 0;
 	}
-	lay_out_cells(ret, var_cnt);
 	sheet_target(ret, REQUEST_ALL, ret->total_ns);
 	if (edge && edge->share > edge_share_min && group->edge_cnt > 1)
 		sheet_target(ret, group->by_share[0], ret->edge_ns);
@@ -131,10 +140,7 @@ static void sheet_release(struct sheet *s)
 {
 	for (uint32_t i = 0; i < s->target_cnt; i++)
 		free(s->targets[i].order);
-	vec_release(&s->rows);
-	free(s->cell_rows);
-	free(s->cell_values);
-	free(s->ends);
+	key_cells_release(&s->cells);
 	free(s->total_ns);
 	free(s->edge_ns);
 }
@@ -223,7 +229,7 @@ static bool is_id(const struct column *col)
 	if (!has_ids(col))
 		return false;
 	for (uint32_t i = 0; i < col->cnt && col->numeric; i++)
-		if (fabs(col->values[i].num) < id_number ||
+		if (fabs(col->values[i].num) < KEY_ID_NUMBER ||
 		    floor(col->values[i].num) != col->values[i].num)
 			return false;
 	return true;
@@ -264,7 +270,7 @@ static void put_test(struct testing *t, const struct column *col, const struct k
 		*slot = t->tests->items.cnt;
 		old = vec_last(&t->tests->items);
 		if (old->key.p <= t->r->opts.q_max)
-			key_show_values(col, t->sheet->total_ns, t->room, t->arena, &old->key);
+			key_show_values(col, &t->sheet->targets[0], t->room, t->arena, &old->key);
 		return;
 	}
 	old = &t->tests->items.items[*slot - 1];
@@ -272,7 +278,7 @@ static void put_test(struct testing *t, const struct column *col, const struct k
 	if (test_text_cmp(new, old) < 0) {
 		*old = *new;
 		if (old->key.p <= t->r->opts.q_max)
-			key_show_values(col, t->sheet->total_ns, t->room, t->arena, &old->key);
+			key_show_values(col, &t->sheet->targets[0], t->room, t->arena, &old->key);
 	}
 	old->key.alias_cnt = aliases;
 }
@@ -306,8 +312,8 @@ static void test_one(struct testing *t, const struct column *col, uint32_t var,
 static void test_var(struct testing *t, uint32_t var, uint32_t first, uint32_t cnt)
 {
 	struct column col = {.cnt = cnt,
-			     .rows = t->sheet->cell_rows + first,
-			     .values = t->sheet->cell_values + first,
+			     .rows = t->sheet->cells.rows + first,
+			     .values = t->sheet->cells.values + first,
 			     .labels = t->room->col_labels};
 	bool labelled;
 
@@ -321,7 +327,7 @@ static void test_var(struct testing *t, uint32_t var, uint32_t first, uint32_t c
 		return;
 	}
 	col.hash = column_hash(&col);
-	key_test_begin(&col, (uint32_t)t->sheet->rows.cnt, t->room);
+	key_test_begin(&col, (uint32_t)t->sheet->cells.samples.cnt, t->room);
 	/* Numbers that always come together need not rise together. */
 	if (col.numeric)
 		col.ranks_hash = ranks_hash(t->room->xr, cnt);
@@ -343,10 +349,10 @@ void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t le
 
 	vec_push(&tests->groups, group);
 	sheet_make(leaves, leaf_cnt, group, (uint32_t)r->vars.items.cnt, &sheet);
-	for (uint32_t var = 0; var < sheet.var_cnt; var++) {
-		uint32_t first = var ? sheet.ends[var - 1] : 0;
+	for (uint32_t var = 0; var < sheet.cells.var_cnt; var++) {
+		uint32_t first = var ? sheet.cells.ends[var - 1] : 0;
 
-		test_var(&t, var, first, sheet.ends[var] - first);
+		test_var(&t, var, first, sheet.cells.ends[var] - first);
 	}
 	hmap_release(&t.by_values);
 	free(t.room);

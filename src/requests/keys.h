@@ -32,6 +32,7 @@ enum {
 	KEY_VALUES_MAX = 64,	/* texts told apart in a test; rarer ones are one value, "other" */
 	KEY_LISTED_MAX = 12,	/* of a group; values: of a key */
 	KEY_RANGES = 5,		/* that numbers are shown in, by equal counts */
+	KEY_VALUES_TOLD = 5,
 };
 
 struct key_test {

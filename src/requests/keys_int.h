@@ -8,6 +8,22 @@
 #include "requests/keys.h"
 #include "requests/samples.h"
 
+/* No count or size of one request in practice: a time, or an id. */
+#define KEY_ID_NUMBER 4294967296.0
+
+/* What a sample's requests have, by variable. */
+struct key_cells {
+	VEC(const struct sample *) samples;	/* the rows: by hash, SAMPLES_MAX at most */
+	uint32_t *rows;		/* by variable, then row */
+	struct sample_value *values;
+	uint32_t *ends;		/* by variable: where its cells end */
+	uint32_t var_cnt;
+};
+
+void key_cells_make(struct leaf *const *leaves, uint32_t leaf_cnt, uint32_t var_cnt,
+		    struct key_cells *ret);
+void key_cells_release(struct key_cells *cells);
+
 struct column {			/* of the requests that have the variable */
 	uint32_t cnt;
 	const uint32_t *rows;	/* which of the sample, ascending */
@@ -54,8 +70,8 @@ void key_test_number(const struct column *col, const struct target *target,
 void key_test_values(const struct column *col, const struct target *target,
 		     struct test_room *room, struct request_key *key);
 
-/* What the requests with each value, or range of values, took; into arena. */
-void key_show_values(const struct column *col, const double *total_ns, struct test_room *room,
-		     struct arena *arena, struct request_key *key);
+/* What the requests with each value, or range of values, took in all; into arena. */
+void key_show_values(const struct column *col, const struct target *total,
+		     struct test_room *room, struct arena *arena, struct request_key *key);
 
 #endif /* KEYS_INT_H */

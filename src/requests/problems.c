@@ -113,42 +113,44 @@ static void look_at_variance(struct findings *f, const struct request_type *type
 	found(f, type, g, &p);
 }
 
-/* The quantile of those in all that are not in part. */
-static double quantile_of_others(const struct tails *all, const struct tails *part, double q)
+/* A request that soon gave up does not tell how long one takes that does its work. */
+static bool fails_fast(const struct request_type *type, const struct request_group *g)
 {
-	uint64_t cnt = all->cnt - part->cnt, before = 0;
-	uint64_t rank = (uint64_t)ceil(q * (double)cnt);
+	return 2 * g->failed_cnt > g->latency.cnt &&
+	       g->latency.mean_ns < type->all->latency.mean_ns;
+}
 
-	for (size_t i = 0, j = 0; i < all->buckets.cnt; i++) {
-		const struct tails_bucket *b = &all->buckets.items[i];
-		uint64_t left = b->cnt;
-		u128 total = b->total;
+uint64_t others_of(const struct request_type *type, const struct type *from, uint32_t group,
+		   struct arena *arena, struct others *ret)
+{
+	const struct tails **sets = ARENA_ARRAY(arena, const struct tails *, type->group_cnt + 1);
+	uint64_t cnt = 0;
 
-		if (j < part->buckets.cnt && part->buckets.items[j].no == b->no) {
-			left -= part->buckets.items[j].cnt;
-			total -= part->buckets.items[j++].total;
-		}
-		before += left;
-		if (left && before >= rank)
-			return (double)((long double)total / (long double)left);
+	*ret = (struct others){.sets = sets};
+	for (uint32_t i = 0; i < type->group_cnt; i++) {
+		if (i == group || fails_fast(type, &type->groups[i]))
+			continue;
+		sets[ret->set_cnt++] = &from->groups.items[i]->tails;
+		cnt += type->groups[i].latency.cnt;
 	}
-	return INFINITY;
+	return cnt;
 }
 
 static void look_at_slowness(struct findings *f, const struct request_type *type,
 			     const struct type *from, uint32_t type_idx, uint32_t group_idx)
 {
 	const struct request_group *g = &type->groups[group_idx];
-	const struct tails *all = &from->all.tails, *part = &from->groups.items[group_idx]->tails;
 	struct request_problem p = {.kind = PROBLEM_SLOW, .type = type_idx, .group = group_idx};
+	struct others others;
 	double usual, bound;
 
-	if (all->cnt - part->cnt < f->opts->min_cnt)
+	if (type->group_cnt < 2 ||
+	    others_of(type, from, group_idx, f->arena, &others) < f->opts->min_cnt)
 		return;
-	bound = quantile_of_others(all, part, f->opts->slow_pct / 100);
+	bound = tails_quantile_of(others.sets, others.set_cnt, f->opts->slow_pct / 100);
 	if (!(g->latency.p50_ns > bound))
 		return;
-	usual = quantile_of_others(all, part, 0.5);
+	usual = tails_quantile_of(others.sets, others.set_cnt, 0.5);
 	p.weight = g->latency.mean_ns * g->type_share / type->all->latency.mean_ns;
 	p.cost_ns = (double)g->latency.cnt * (g->latency.p50_ns - usual);
 	p.excess_ns = g->latency.p50_ns - bound;
@@ -156,20 +158,65 @@ static void look_at_slowness(struct findings *f, const struct request_type *type
 	found(f, type, g, &p);
 }
 
+/* The groups of a type that tell how long its requests take, and what lies between them. */
+struct paths {
+	uint32_t cnt;
+	double member_cnt, mean_ns, between, within;	/* sums of squares */
+	uint32_t slow;		/* that takes most of the time over the mean; REQUEST_ALL: none */
+};
+
+static struct paths paths_of(const struct request_type *type)
+{
+	struct paths p = {.slow = REQUEST_ALL};
+	double over = 0;
+
+	for (uint32_t i = 0; i < type->group_cnt; i++) {
+		const struct latency *l = &type->groups[i].latency;
+
+		if (fails_fast(type, &type->groups[i]))
+			continue;
+		p.cnt++;
+		p.member_cnt += (double)l->cnt;
+		p.mean_ns += (double)l->cnt * l->mean_ns;
+		p.within += (double)(l->cnt - 1) * l->sd_ns * l->sd_ns;
+	}
+	p.mean_ns /= fmax(p.member_cnt, 1);
+	for (uint32_t i = 0; i < type->group_cnt; i++) {
+		const struct latency *l = &type->groups[i].latency;
+		double d = l->mean_ns - p.mean_ns;
+
+		if (fails_fast(type, &type->groups[i]))
+			continue;
+		p.between += (double)l->cnt * d * d;
+		if ((double)l->cnt * d > over) {
+			over = (double)l->cnt * d;
+			p.slow = i;
+		}
+	}
+	return p;
+}
+
 static void look_at_paths(struct findings *f, const struct request_type *type, uint32_t type_idx)
 {
 	struct request_problem p = {.kind = PROBLEM_PATHS, .type = type_idx, .group = REQUEST_ALL};
-	const struct latency *l = &type->all->latency;
-	double df1 = (double)type->group_cnt - 1, df2 = (double)l->cnt - type->group_cnt;
-	double between = type->between_share;
+	struct paths paths = paths_of(type);
+	double df1 = (double)paths.cnt - 1, df2 = paths.member_cnt - paths.cnt;
+	double all = paths.between + paths.within;
+	const struct latency *slow;
 
-	if (!type->all->decided || !(l->cv > f->opts->cv_min) || df1 < 1 || df2 < 1)
+	if (!type->all->decided || df1 < 1 || df2 < 1 || paths.slow == REQUEST_ALL ||
+	    !(sqrt(all / paths.member_cnt) > f->opts->cv_min * paths.mean_ns))
 		return;
-	if (between < paths_share ||
-	    stats_f_p(between / df1 / ((1 - between) / df2), df1, df2) > paths_p)
+	p.weight = paths.between / all;
+	if (p.weight < paths_share ||
+	    stats_f_p(paths.between / df1 / (paths.within / df2), df1, df2) > paths_p)
 		return;
-	p.weight = between;
-	p.cost_ns = (double)l->cnt * l->sd_ns * sqrt(between);
+	slow = &type->groups[paths.slow].latency;
+	p.path_cnt = paths.cnt;
+	p.slow_group = paths.slow;
+	p.excess_ns = (slow->mean_ns - paths.mean_ns) * paths.member_cnt /
+		      (paths.member_cnt - (double)slow->cnt);
+	p.cost_ns = sqrt(paths.between * paths.member_cnt);
 	blame(f, type->all, weight_of_share, &p);
 	found(f, type, type->all, &p);
 }
@@ -178,8 +225,8 @@ static int by_cost(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
 
-	CMP(x->problem.kind, y->problem.kind);
 	CMP(y->problem.cost_ns, x->problem.cost_ns);
+	CMP(x->problem.kind, y->problem.kind);
 	CMP(x->type_hash, y->type_hash);
 	CMP(x->group_hash, y->group_hash);
 	return 0;

@@ -82,7 +82,7 @@ struct requests *requests_new(const struct requests_opts *opts, struct strtab *s
 	r->sample_limit = UINT64_MAX;
 	r->vars.host_key = strtab_add(strings, "host");
 	r->vars.error_key = strtab_add(strings, "error");
-	r->vars.start_key = strtab_add(strings, "start time (s)");
+	r->vars.start_key = strtab_add(strings, SAMPLES_START_KEY);
 	return r;
 }
 
@@ -192,6 +192,7 @@ void coarsen(struct requests *r, struct type *type)
 		struct leaf *from = *one, *to = leaf_of(type, from->shape);
 
 		acc_merge(&to->acc, &from->acc);
+		to->failed_cnt += from->failed_cnt;
 		r->sample_cnt -= samples_move(&to->samples, &from->samples);
 		copies_move(&to->copies, &from->copies);
 		leaf_free(from);
@@ -266,6 +267,7 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 		path.hashes = leaf->acc.hashes.items;	/* all of its members' */
 	if (graph->bins && !leaf->acc.cnt && type->level == CSHAPE_EXACT)
 		note_bins(r, leaf, trace, cpath, graph);
+	leaf->failed_cnt += !!(trace->spans[graph->root_span].flags & SPANF_ERROR);
 	columns = summed_columns(leaf);
 	if (type->level == CSHAPE_EXACT)
 		acc_add_same(&leaf->acc, &path);

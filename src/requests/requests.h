@@ -65,7 +65,7 @@ struct requests_stats {
 struct requests_result {
 	const struct request_type *types;	/* by requests, most first */
 	uint32_t type_cnt;
-	const struct request_problem *problems;	/* kind by kind, heaviest first */
+	const struct request_problem *problems;	/* worst first */
 	uint32_t problem_cnt;
 	struct requests_stats stats;
 	struct graph_stats graph_stats;	/* what was mended in the traces */
@@ -102,11 +102,25 @@ struct explain_edge {		/* one edge of one request against its group's */
 	double excess_share;	/* of all that is over: what made it slow */
 };
 
+struct explain_key {		/* a value that goes with taking long, and that this request has */
+	const struct request_key *key;	/* of its group, or of all of its type */
+	bool of_type;
+	const struct key_value *value;	/* of the key's */
+	struct attr has;	/* what it has: where the value is a range, it is in it */
+	double excess_ns;	/* mean of those that have the value, less that of all */
+};
+
 struct request_explain {
 	uint32_t type, group;	/* indexes; REQUEST_ALL: nothing like it was seen */
 	int64_t total_ns;
 	double percentile, type_percentile;	/* of the totals of its group, its type */
 	double robust_z;
+	double usual_ns, others_ns;	/* medians: of its group, of its type's others; NAN: none */
+	/* Edges of the group on which it takes longer than the type's others, the most first. */
+	const uint32_t *path_edges;
+	uint32_t path_edge_cnt;
+	const struct explain_key *keys;	/* by excess */
+	uint32_t key_cnt;
 	const struct explain_edge *edges;	/* in order of the path */
 	const uint32_t *by_excess;	/* indexes, what made it slow first */
 	uint32_t edge_cnt;

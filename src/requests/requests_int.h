@@ -36,6 +36,7 @@ struct leaf {
 	uint64_t shape[CSHAPE_CNT];	/* from its type's level on */
 	uint32_t group;			/* of the last answer, REQUEST_ALL: of none */
 	struct path_bins bins;		/* of an exact path, by tracepoint and label */
+	uint64_t failed_cnt;		/* members whose root says so */
 	struct acc acc;
 	struct samples samples;
 	struct copies copies;
@@ -120,7 +121,16 @@ void group_fill(const struct acc *acc, const struct acc *all, const struct reque
 void examples_choose(struct requests *r, struct leaf *const *leaves, uint32_t cnt,
 		     const struct acc *acc, struct arena *arena, struct request_group *ret);
 
-/* problems.c */
+/* problems.c: what a group is held against, but for requests that failed soon. */
+struct others {
+	const struct tails *const *sets;
+	uint32_t set_cnt;
+};
+
+/* Returns how many requests they are; in arena. */
+uint64_t others_of(const struct request_type *type, const struct type *from, uint32_t group,
+		   struct arena *arena, struct others *ret);
+
 void problems_find(const struct requests *r, struct requests_result *result,
 		   struct arena *arena);
 

@@ -64,9 +64,11 @@ enum key_kind { KEY_NUMERIC, KEY_CATEGORICAL };
 
 struct key_value {		/* requests by value (or by range of values) */
 	uint32_t str;		/* categorical: string id; 0: see low and high */
+	bool truth;		/* false or true, low says which */
 	double low, high;	/* numeric: smallest and greatest value in it */
 	uint64_t cnt;
 	double mean_ns, p50_ns;
+	double weight;		/* of what lies between values, by ranks; adds to 1 over all */
 };
 
 struct request_key {
@@ -81,8 +83,11 @@ struct request_key {
 	double p, q;		/* q: Benjamini-Hochberg over all tests of the result */
 	bool explains;		/* q <= q_max, and strong enough to matter */
 	uint32_t alias_cnt;	/* more keys with the very same values, not listed */
+	double mean_ns;		/* of all sampled requests that have it */
+	/* Ranges in their order; else by weight, of many values those that make the difference. */
 	const struct key_value *values;
 	uint32_t value_cnt;
+	uint32_t told_cnt;	/* of them, from the first on, that surely differ from the rest */
 };
 
 struct request_copy {		/* a member, whole */
@@ -110,6 +115,7 @@ struct request_group {
 	bool by_outliers;	/* under 4: a few requests make the variance, not the path */
 	double trimmed_cv;	/* without the slowest 1 % (at least one) */
 	double type_share;	/* of the type's requests */
+	uint64_t failed_cnt;	/* requests whose root says that they failed */
 	double variance_share;	/* of the type's variance: within this group, see also between */
 	struct latency latency;
 	const struct request_edge *edges;	/* in order of the path */
@@ -157,7 +163,10 @@ struct request_problem {
 	uint32_t type, group;	/* indexes; REQUEST_ALL: the type as a whole */
 	double weight;		/* share of the type's variance; SLOW: of its time */
 	double cost_ns;		/* what they are ordered by: requests times how far off they are */
-	double excess_ns;	/* SLOW: median over the rest's slow_pct percentile */
+	/* SLOW: median over the rest's slow_pct percentile; PATHS: slow_group's mean over theirs */
+	double excess_ns;
+	uint32_t path_cnt;	/* PATHS: groups, without those of requests that failed soon */
+	uint32_t slow_group;	/* PATHS: that takes most of the time over the mean */
 	const uint32_t *edges;	/* the group's, first to blame first */
 	uint32_t edge_cnt;
 };

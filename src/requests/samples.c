@@ -25,7 +25,9 @@ void samples_release(struct samples *s)
 static int sample_cmp(const struct sample *a, const struct sample *b)
 {
 	CMP(a->hash, b->hash);
-	return trace_id_cmp(&a->id, &b->id);
+	CMP(trace_id_cmp(&a->id, &b->id), 0);
+	CMP(a->total_ns, b->total_ns);	/* of one trace there may be several requests */
+	return 0;
 }
 
 static void sift_down(struct samples *s, size_t i)
@@ -113,13 +115,18 @@ struct values {
 	uint32_t cnt;
 };
 
+/* Ends do not lie before begins that far: what wraps is not a length anyway. */
+static int64_t length_ns(const struct span *span)
+{
+	return (int64_t)((uint64_t)span->end_ns - (uint64_t)span->begin_ns);
+}
+
 /* Puts the value down, unless a longer span had the variable. */
 static void note(struct key_vars *vars, struct values *values, const struct span *span,
 		 uint32_t point, const struct attr *attr)
 {
 	struct key_var *v = var_of_quick(vars, point, attr->key);
-	/* ends do not lie before begins that far: what wraps is not a length anyway */
-	int64_t ns = (int64_t)((uint64_t)span->end_ns - (uint64_t)span->begin_ns);
+	int64_t ns = length_ns(span);
 	bool again = v && v->seen_no == vars->request_no;
 
 	if (!v || (!again && values->cnt >= SAMPLE_VALUES_MAX)) {
@@ -141,18 +148,25 @@ static void note(struct key_vars *vars, struct values *values, const struct span
 		values->items[v->seen_idx].num = attr->num;
 }
 
+static double first_begin_s(const struct trace *trace)
+{
+	int64_t first_ns = INT64_MAX;
+
+	for (uint32_t i = 0; i < trace->span_cnt; i++)
+		if (trace->spans[i].begin_ns < first_ns)
+			first_ns = trace->spans[i].begin_ns;
+	return (double)first_ns / 1e9;
+}
+
 /* So that getting slower in time is told as any other key is. */
 static void note_start(struct key_vars *vars, const struct trace *trace, uint32_t point,
 		       struct values *ret)
 {
-	struct span first = {.begin_ns = INT64_MAX};
-	struct attr start = {.key = vars->start_key, .type = ATTR_NUM};
+	const struct span whole = {.begin_ns = 0};
+	struct attr start = {.key = vars->start_key, .type = ATTR_NUM,
+			     .num = first_begin_s(trace)};
 
-	for (uint32_t i = 0; i < trace->span_cnt; i++)
-		if (trace->spans[i].begin_ns < first.begin_ns)
-			first.begin_ns = trace->spans[i].begin_ns;
-	start.num = (double)first.begin_ns / 1e9;
-	note(vars, ret, &first, point, &start);
+	note(vars, ret, &whole, point, &start);
 }
 
 static void collect(struct key_vars *vars, const struct trace *trace, struct points *points,
@@ -199,6 +213,54 @@ uint32_t samples_add(struct samples *s, const struct trace *trace, const struct 
 			       .edge_cnt = path->edge_cnt,
 			       .value_cnt = values.cnt};
 	return (uint32_t)heap_put(s, new);
+}
+
+/* What collect notes of one span first; false: it has none such. */
+static bool span_value(const struct trace *trace, const struct key_vars *vars,
+		       const struct span *span, uint32_t key, struct attr *ret)
+{
+	if (key == vars->host_key && span->host) {
+		*ret = (struct attr){.key = key, .type = ATTR_STR, .str = span->host};
+		return true;
+	}
+	if (key == vars->error_key) {
+		*ret = (struct attr){.key = key, .type = ATTR_BOOL,
+				     .num = span->flags & SPANF_ERROR ? 1 : 0};
+		return true;
+	}
+	for (uint32_t a = 0; a < span->attr_cnt; a++) {
+		*ret = trace->attrs[span->attr_idx + a];
+		if (ret->key == key)
+			return true;
+	}
+	return false;
+}
+
+bool samples_value(const struct trace *trace, const struct key_vars *vars, struct points *points,
+		   const struct strtab *strings, uint32_t type_point, uint32_t point,
+		   uint32_t key, struct attr *ret)
+{
+	const struct span *best = NULL;
+	int64_t best_ns = 0;
+	struct attr has;
+
+	if (point == type_point && key == vars->start_key) {
+		*ret = (struct attr){.key = key, .type = ATTR_NUM, .num = first_begin_s(trace)};
+		return true;
+	}
+	for (uint32_t i = 0; i < trace->span_cnt; i++) {
+		const struct span *s = &trace->spans[i];
+		int64_t ns = length_ns(s);
+
+		if (points_add(points, strings, s->service, s->name) != point ||
+		    (best && (ns < best_ns || (ns == best_ns && s->id >= best->id))) ||
+		    !span_value(trace, vars, s, key, &has))
+			continue;
+		best = s;
+		best_ns = ns;
+		*ret = has;
+	}
+	return best;
 }
 
 uint32_t samples_drop(struct samples *s, uint64_t limit)

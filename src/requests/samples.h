@@ -23,6 +23,9 @@
 struct points;
 struct path;
 
+/* What the start of a request is called among the keys. */
+#define SAMPLES_START_KEY "start time (s)"
+
 enum {
 	SAMPLES_MAX = 1024,	/* a correlation of 0.1 then has p = 0.001 */
 	SAMPLES_ALL_MAX = 1 << 16,	/* over all sets; above, half of the hashes are given up */
@@ -85,6 +88,14 @@ bool samples_want(const struct samples *s, const struct path *path);
 /* If wanted; the path's edges must be named.  Returns how many more there are now: 0 or 1. */
 uint32_t samples_add(struct samples *s, const struct trace *trace, const struct path *path,
 		     struct key_vars *vars, struct points *points, const struct strtab *strings);
+
+/*
+ * The value of a variable that samples_add would put down of the trace; type_point is the
+ * tracepoint of its type.  False: it has none.
+ */
+bool samples_value(const struct trace *trace, const struct key_vars *vars, struct points *points,
+		   const struct strtab *strings, uint32_t type_point, uint32_t point,
+		   uint32_t key, struct attr *ret);
 
 /* Gives up those over limit; returns how many. */
 uint32_t samples_drop(struct samples *s, uint64_t limit);

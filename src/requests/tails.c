@@ -283,6 +283,35 @@ double tails_quantile(const struct tails *t, double q)
 	return 0;
 }
 
+double tails_quantile_of(const struct tails *const *sets, uint32_t cnt, double q)
+{
+	CLEANUP_FREE size_t *at = xcalloc(cnt + 1, sizeof(*at));
+	uint64_t all = 0, before = 0, rank;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		all += sets[i]->cnt;
+	rank = rank_of(q, all);
+	while (before < all) {
+		uint32_t no = UINT32_MAX;
+		u128 total = 0;
+		uint64_t members = 0;
+
+		for (uint32_t i = 0; i < cnt; i++)
+			if (at[i] < sets[i]->buckets.cnt && sets[i]->buckets.items[at[i]].no < no)
+				no = sets[i]->buckets.items[at[i]].no;
+		for (uint32_t i = 0; i < cnt; i++) {
+			if (at[i] == sets[i]->buckets.cnt || sets[i]->buckets.items[at[i]].no != no)
+				continue;
+			members += sets[i]->buckets.items[at[i]].cnt;
+			total += sets[i]->buckets.items[at[i]++].total;
+		}
+		before += members;
+		if (before >= rank)
+			return (double)((long double)total / (long double)members);
+	}
+	return INFINITY;
+}
+
 double tails_rank(const struct tails *t, uint64_t ns)
 {
 	uint32_t no = bucket_of(ns, TAILS_BITS);

@@ -70,6 +70,9 @@ void tails_move(struct tails *t, uint32_t col, uint32_t to);
 void tails_sort(struct tails *t);
 
 double tails_quantile(const struct tails *t, double q);
+
+/* Of several together; INFINITY where there are no members. */
+double tails_quantile_of(const struct tails *const *sets, uint32_t cnt, double q);
 double tails_rank(const struct tails *t, uint64_t ns);
 
 /*

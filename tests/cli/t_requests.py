@@ -249,6 +249,130 @@ def test_requests_explains_one():
         assert "longer than" in text and "█" in text
 
 
+class Steps(Shop):
+    """Requests of steps one after the other: (service, name, ms, kind, tags, steps below)."""
+
+    def __init__(self, make, cnt=200, seed=1):
+        self.make = make
+        super().__init__(cnt, seed)
+
+    def steps(self, trace, spans, parent, at, steps):
+        for service, name, ms, kind, tags, below in steps:
+            number = len(spans) + 1
+            spans.append(self.span(trace, number, parent, service, name, at, at + ms * 1000,
+                                   **dict(tags, **{"span.kind": kind})))
+            if tags.get("error"):
+                spans[-1]["tags"][-2 if spans[-1]["tags"][-1]["key"] == "span.kind" else -1].update(
+                    type="bool", value=True)
+            self.steps(trace, spans, number, at + 10, below)
+            at += ms * 1000 + 10
+        return spans
+
+    def trace(self, number):
+        trace = "%016x" % (number + 1)
+        return {"traceID": trace,
+                "processes": {p: {"serviceName": s, "tags": []} for s, p in SERVICES.items()},
+                "spans": self.steps(trace, [], 0, number * 1e6, [self.make(self.random)])}
+
+
+def tenants(slow_ms):
+    def make(r):
+        tenant = r.choice("abcd")
+        ms = r.uniform(5, 7) + (slow_ms if tenant == "c" else 0)
+        return ("web", "GET /a", ms + 1, "server", {"tenant": tenant},
+                [("db", "query", ms, "client", {}, [])])
+    return make
+
+
+def test_requests_diff_names_the_key():
+    with Files() as f:
+        good = f.write("good.json", Steps(tenants(0), seed=1).traces)
+        bad = f.write("bad.json", Steps(tenants(20), seed=2).traces)
+        data = requests_json("--diff", good, bad)
+        check_schema(data)
+        keys = data["diff"][0]["keys"]
+        assert [(k["key"], k["kind"]) for k in keys] == [("tenant", "slower")], keys
+        assert keys[0]["values"][0]["value"] == "c", keys[0]
+        text = requests("--diff", good, bad)
+        assert re.search(r"tenant of web GET /a: c: [67]\.\d* ms → 2[67]\.\d ms; others: ", text), text
+
+
+def test_requests_explains_one_by_its_keys_and_its_path():
+    def cached(r):
+        hit = r.random() < 0.6
+        below = [] if hit else [("db", "query", r.uniform(20, 22), "client", {}, [])]
+        return ("web", "GET /a", 1 + sum(b[2] for b in below), "server",
+                {"cache": "hit" if hit else "miss"}, below)
+    with Files() as f:
+        path = f.write("a.json", Steps(cached).traces)
+        with open(path, encoding="utf-8") as data:
+            slow = next(t for t in json.load(data)["data"] if len(t["spans"]) > 1)
+        data = requests_json(path, "--trace", slow["traceID"])
+        check_schema(data)
+        one = data["trace"]
+        assert one["usual_ns"] > 20e6 and one["others_ns"] < 2e6, one
+        assert [(k["key"], k["of_type"]) for k in one["keys"]] == [("cache", True)], one["keys"]
+        group = data["types"][0]["groups"][one["group"]]
+        assert group["edges"][one["path_edges"][0]]["words"] == "in db query", one["path_edges"]
+        text = requests(path, "--trace", slow["traceID"])
+        assert re.search(r"usually take 2\d\.\d ms, on the others 1\.00 ms", text), text
+        assert "cache miss of web GET /a" in text, text
+
+
+def test_requests_that_fail_soon_make_no_others_slow():
+    def failing(r):
+        if r.random() < 0.3:
+            return ("web", "GET /a", 1.0 + r.uniform(0, 0.05), "server", {"error": "true"}, [])
+        ms = r.uniform(20, 21)
+        return ("web", "GET /a", ms + 1, "server", {}, [("db", "query", ms, "client", {}, [])])
+    with Files() as f:
+        path = f.write("a.json", Steps(failing).traces)
+        data = requests_json(path)
+        check_schema(data)
+        assert not data["problems"], [p["words"] for p in data["problems"]]
+        failed = sum(g["failed"] for g in data["types"][0]["groups"])
+        assert 40 < failed == data["types"][0]["all"]["failed"] < 80, failed
+        assert "%d failed" % failed in requests(path)
+
+
+def test_requests_diff_tells_what_is_called_more_often():
+    def calls(often):
+        def make(r):
+            cnt = r.randint(10, 20) if often else 1
+            ms = [r.uniform(0.9, 1.1) for _ in range(cnt)]
+            return ("web", "GET /a", sum(ms) + 2, "server", {},
+                    [("db", "query", x, "client", {}, []) for x in ms])
+        return make
+    with Files() as f:
+        good = f.write("good.json", Steps(calls(False), seed=1).traces)
+        bad = f.write("bad.json", Steps(calls(True), seed=2).traces)
+        first = requests_json("--diff", good, bad)["diff"][0]["owners"][0]
+        assert first["tracepoint"] == "db query" and first["good_times"] == 1, first
+        assert 13 < first["bad_times"] < 17 and first["share"] > 0.9, first
+        assert re.search(r"db query, 1\.0 → 1\d\.\d times", requests("--diff", good, bad))
+
+
+def test_requests_that_messages_begin_are_requests():
+    def queued(r):
+        return ("web", "POST /a", 3, "server", {}, [
+            ("web", "publish", 1, "producer", {}, [
+                ("db", "process", 30 + r.uniform(0, 20), "consumer", {}, [
+                    ("db", "query", 20 + r.uniform(0, 5), "client", {}, [])])])])
+    with Files() as f:
+        shop = Steps(queued)
+        path = f.write("a.json", shop.traces)
+        data = requests_json(path)
+        assert sorted(t["name"] for t in data["types"]) == ["db: process", "web: POST /a"]
+        assert all(t["requests"] == 200 for t in data["types"]), data["types"]
+        assert data["input"]["requests"] == 400
+        assert {"what": "detached_requests", "count": 200,
+                "words": "requests that messages of others began"} in data["input"]["notes"]
+        one = shop.traces[5]["traceID"]
+        assert requests_json(path, "--trace", one)["trace"]["type"] == "web: POST /a"
+        assert requests_json(path, "--trace", one, "--type", "db")["trace"]["type"] == "db: process"
+        assert "1 more request of this trace" in requests(path, "--trace", one)
+
+
 def test_requests_folded_holds_all_time():
     with Files() as f:
         shop = Shop()

@@ -3,7 +3,8 @@
  * The bytes are spans of up to eight requests: wild times, parents that are
  * not there or in rings, values of all types.  Whatever comes, the answer does
  * not depend on the order of the requests, shares add to 1, each request can
- * be explained, and its path is the same with and without its graph.
+ * be explained, and its path is the same with and without its graph, also those
+ * of what its messages began.
  */
 #include "fuzz.h"
 
@@ -16,6 +17,7 @@
 #include "base/vec.h"
 #include "model/points.h"
 #include "requests/critical.h"
+#include "requests/detach.h"
 #include "requests/graph.h"
 #include "requests/quick.h"
 #include "requests/requests.h"
@@ -118,6 +120,13 @@ static void check_path(struct world *w, const struct trace *trace)
 	       memcmp(path.steps, quick.steps, path.step_cnt * sizeof(*path.steps)) != 0);
 }
 
+static int check_part(void *ctx, const struct trace *part)
+{
+	BUG_ON(!part->span_cnt);
+	check_path(ctx, part);
+	return 0;
+}
+
 /* Clocks from all copies of all requests; a span is moved as a whole or stands at an end. */
 static void run_clocks(struct world *w)
 {
@@ -181,11 +190,13 @@ static double run(struct world *w, bool backward)
 		}
 	}
 	for (uint32_t i = 0; i < TRACES; i++) {
+		struct detach_stats detached = {0};
 		struct request_explain e;
 		struct trace t = trace_of(w, i, 0);
 
 		requests_explain(r, result, &t, &w->arena, &e);
 		check_path(w, &t);
+		BUG_ON(detach_each(&t, &w->arena, &detached, check_part, w) != 0);
 	}
 	requests_free(r);
 	return sum;
