@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
@@ -22,11 +23,12 @@
 #include "collect/source.h"
 #include "store/capture.h"
 
+#define DURATION_NS (10 * NS_PER_SEC)
 #define FILES_MAX 100 /* of --keep-going: a trigger may fire each minute all night */
 
 struct record_opts {
 	struct select_opts select;
-	struct window_opts window;
+	uint64_t duration_ns; /* 0: not given */
 	struct input_opts input;
 	const char *output;
 	bool force;
@@ -56,12 +58,20 @@ static void source_close(struct source **src)
 	source_free(*src);
 }
 
+/* 0: until somebody ends it. */
+static uint64_t duration_ns(const struct record_opts *o)
+{
+	if (o->calls.calls)
+		return o->calls.after_ns ? o->calls.after_ns : o->duration_ns;
+	return o->duration_ns ? o->duration_ns : DURATION_NS;
+}
+
 static int open_source(const struct record_opts *o, struct record_calls *calls,
 		       const char *cmdline, struct source **ret_src, struct err *err)
 {
 	struct watch_opts watch = {
 		.select = &o->select,
-		.duration_ns = o->calls.calls ? o->calls.after_ns : o->window.duration_ns,
+		.duration_ns = duration_ns(o),
 		.cmdline = cmdline,
 		.stacks = !o->no_stacks,
 	};
@@ -98,13 +108,11 @@ static int record(const struct record_opts *o, struct record_calls *calls, const
 	CLEANUP(source_close) struct source *src = NULL;
 	struct watching w = {.verb = o->input.path ? NULL : "recording",
 			     .ctrl_c = "end and complete the file",
-			     .duration_ns = o->window.duration_ns};
+			     .duration_ns = duration_ns(o)};
 	int code = capture_create(path, &opts, &cap, err);
 
-	if (o->calls.calls) {
-		w.duration_ns = o->calls.after_ns;
+	if (o->calls.calls)
 		w.ctrl_c = "freeze the window and write it";
-	}
 	if (code < 0)
 		return code;
 	watching_cmdline(&cmdline);
@@ -156,7 +164,9 @@ static int record_run(struct cli *cli, int argc, char **argv)
 
 static const struct opt record_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct record_opts, select),
-	OPT_GROUP(window_opt_table, struct record_opts, window),
+	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
+	 .help = "how long to watch: 500ms, 2m; 10s, with --calls until Ctrl-C",
+	 .min = 10 * NS_PER_MS, OPT_AT(struct record_opts, duration_ns)},
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
 	 .help = "write the capture here; - is standard output",
 	 OPT_AT(struct record_opts, output)},

@@ -115,10 +115,11 @@ const struct opt calls_opt_table[] = {
 	 .help = "with --calls: how far back to keep them", .def = "5m", .min = NS_PER_SEC,
 	 .max = FLIGHT_WINDOW_MAX_NS, OPT_AT(struct calls_opts, window_ns)},
 	{.type = OPT_STRING, .long_name = "memory", .metavar = "SIZE",
-	 .help = "with --calls: memory for them; 1/32 of the machine's, at most 256M",
+	 .help = "with --calls: memory for them, by powers of two (default 1/32 of the "
+		 "machine's, up to 256M)",
 	 OPT_AT(struct calls_opts, memory)},
 	{.type = OPT_DURATION, .long_name = "after", .metavar = "TIME",
-	 .help = "with --calls: freeze after this; without it at Ctrl-C or SIGUSR1",
+	 .help = "with --calls: freeze after this, as -d; without at Ctrl-C or SIGUSR1",
 	 .min = 10 * NS_PER_MS, OPT_AT(struct calls_opts, after_ns)},
 	{.type = OPT_DURATION, .long_name = "then", .metavar = "TIME",
 	 .help = "with --calls: watch waits for so long after the freeze; 0 not", .def = "3s",
