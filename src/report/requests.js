@@ -38,14 +38,15 @@ function unpack(d) {
 	};
 	const copy = ([i, percentile]) => ({ trace: d.traces[i][0], total_ns: d.traces[i][1], percentile,
 		drawn: d.traces[i][2] !== null, waterfall: () => waterfall(d.traces[i][1], d.traces[i][2]) });
+	const key = ([name, p, said, e, aliases, list]) => ({ key: text(name), tracepoint: words(p), words: text(said), edge: e, aliases,
+		values: list.map(([low, high, requests, mean_ns]) => ({ low, high, requests, mean_ns })) });
 	const group = g => Object.assign(g, { latency: latency(g.latency), edges: g.edges.map(edge), key_edges: g.key_edges.map(edge),
 		owners: g.owners.map(([p, edges, mean_ns, time_share, variance_share, variance_share_low, variance_share_high]) => ({
 			tracepoint: words(p), edges, mean_ns, time_share, variance_share, variance_share_low, variance_share_high })),
 		bins: g.bins.map(text), rules: g.rules.map(([p, times, holds]) => ({ tracepoint: words(p), times, holds })),
-		keys: g.keys.map(([key, p, said, e, aliases, list]) => ({ key: text(key), tracepoint: words(p), words: text(said), edge: e, aliases,
-			values: list.map(([low, high, requests, mean_ns]) => ({ low, high, requests, mean_ns })) })),
+		keys: g.keys.map(key),
 		slow: copy(g.slow), typical: copy(g.typical), fast: copy(g.fast) });
-	d.types.forEach(t => { t.latency = latency(t.latency); t.groups.forEach(group); });
+	d.types.forEach(t => { t.latency = latency(t.latency); t.keys = t.keys.map(key); t.groups.forEach(group); });
 	return d;
 }
 
@@ -160,14 +161,17 @@ function waterfall(w, seen) {
 	return box;
 }
 
+const sure = c => c.in !== 'both' || c.low_ns > 0 || c.high_ns < 0;
+
 /* ---- edges and keys ---- */
 
+const again = e => e.occurrence === 65535 ? ' (all)' : e.occurrence ? ' #' + (e.occurrence + 1) : '';
 const edgeName = e => {
 	if (!e.from || !e.to) return el('span', 'path', e.words || 'other');
 	const end = p => (p.service + ' ' + p.name).trim() + (p.kind === 'end' ? ' end' : '');
 	if (e.from.kind === 'begin' && e.to.kind === 'end' && e.from.name === e.to.name && e.from.service === e.to.service)
-		return el('span', 'path', 'in ' + (e.from.service + ' ' + e.from.name).trim());
-	return el('span', 'path', end(e.from), ' ', el('span', 'to', end(e.to)), e.occurrence ? ' #' + (e.occurrence + 1) : '');
+		return el('span', 'path', 'in ' + (e.from.service + ' ' + e.from.name).trim() + again(e));
+	return el('span', 'path', end(e.from), ' ', el('span', 'to', end(e.to)), again(e));
 };
 
 /* The share of variance as a bar from zero, with its bounds as a whisker. */
@@ -224,8 +228,8 @@ function values(k) {
 		el('span', 'break', x.high === null ? x.low : x.low === x.high ? String(x.low) : x.low + ' to ' + x.high),
 		barBox(x.mean_ns / top), el('span', 'soft', ns(x.mean_ns) + ', ' + plural(x.requests, 'request'))]));
 }
-function keys(g) {
-	return g.keys.length ? [el('h3', '', 'Explained by'), g.keys.map(k => el('div', '',
+function keys(g, title) {
+	return g.keys.length ? [el('h3', '', title), g.keys.map(k => el('div', '',
 		el('p', 'small break', el('b', '', k.key), k.tracepoint ? ' of ' + k.tracepoint : '',
 			k.edge < 0 ? ' with the whole time' : [' with ', edgeName(g.key_edges.find(e => e.index === k.edge))], ': ' + k.words,
 			k.aliases ? ', the same as ' + plural(k.aliases, 'more key') : ''), values(k)))] : [];
@@ -236,6 +240,8 @@ function keys(g) {
 function latencyText(l) {
 	return 'p50 ' + ns(l.p50_ns) + ', p95 ' + ns(l.p95_ns) + ', p99 ' + ns(l.p99_ns) + ', CV ' + l.cv.toFixed(2);
 }
+
+const failedText = x => x.failed ? ', ' + count(x.failed) + ' failed' : '';
 
 function waterfalls(g) {
 	const all = [['slow', 'Slow'], ['typical', 'Typical'], ['fast', 'Fast']].filter(([k]) => g[k].drawn);
@@ -262,7 +268,7 @@ function owners(g) {
 }
 
 function groupBody(g) {
-	return [el('h3', '', 'Where the time and the variance are'), edges(g), owners(g), keys(g), waterfalls(g)];
+	return [el('h3', '', 'Where the time and the variance are'), edges(g), owners(g), keys(g, 'Explained by'), waterfalls(g)];
 }
 
 const tagOf = { variance: ['bad', 'unsteady'], slow: ['bad', 'steadily slow'], paths: ['doubt', 'paths differ'] };
@@ -270,10 +276,10 @@ const tagOf = { variance: ['bad', 'unsteady'], slow: ['bad', 'steadily slow'], p
 function group(t, g, i, problems) {
 	const box = el('details', 'group');
 	box.append(el('summary', '', el('b', '', 'Path ' + (i + 1)), el('span', '', plural(g.latency.requests, 'request') + ' (' +
-		percent(g.type_share) + ')'), el('span', 'soft', latencyText(g.latency)),
+		percent(g.type_share) + ')' + failedText(g)), el('span', 'soft', latencyText(g.latency)),
 	g.bins.map(b => el('span', 'tag', b)),
-	g.rules.map(r => el('span', 'tag', (r.holds ? 'through ' : 'not through ') + (r.tracepoint || 'other') +
-		(r.times > 1 ? ' ' + r.times + ' times' : ''))),
+	g.rules.map(r => el('span', 'tag', (r.holds || r.times > 1 ? 'through ' : 'not through ') + (r.tracepoint || 'other') +
+		(r.times < 2 ? '' : r.holds ? ' ' + r.times + ' times or more' : ' at most ' + (r.times - 1) + ' times'))),
 	problems.map(p => el('span', 'tag ' + tagOf[p.kind][0], tagOf[p.kind][1])),
 	g.decided ? null : el('span', 'tag', 'too few to say'),
 	g.paths > 1 ? el('span', 'tag', plural(g.paths, 'exact path')) : null,
@@ -300,12 +306,12 @@ function type(t, i) {
 	const problems = D.problems.filter(p => p.type === i);
 	const box = el('details', 'type'), list = el('div', '');
 	box.append(el('summary', '', el('h2', '', t.name), problems.length ? el('span', 'tag bad', plural(problems.length, 'problem')) : null,
-		el('span', 'soft small', plural(t.requests, 'request') + ', ' + latencyText(t.latency))));
+		el('span', 'soft small', plural(t.requests, 'request') + failedText(t) + ', ' + latencyText(t.latency))));
 	const fill = () => {
 		if (box.dataset.full) return;
 		box.dataset.full = '1';
 		add(box, [el('p', 'small soft', percent(t.between_share) + ' of the variance is between paths, ' +
-			percent(t.within_share) + ' within them.'), levels(t), el('h3', '', 'Paths')]);
+			percent(t.within_share) + ' within them.'), levels(t), keys(t, 'Explained over all paths by'), el('h3', '', 'Paths')]);
 		const groups = t.groups.map((g, n) => group(t, g, n, problems.filter(p => p.group === n)));
 		const first = problems.find(p => p.group !== null);
 		some(list, groups, GROUPS_AT_ONCE, 'paths');
@@ -338,9 +344,9 @@ function jump(p) {
 
 function blame() {
 	if (!D.edges_to_blame.length || (D.types.reduce((n, t) => n + t.groups.length, 0) < 2 && !D.diff)) return;
-	const box = el('div', '');
+	const box = el('div', ''), told = D.edges_to_blame.filter(e => e.score >= 0.01 * D.edges_to_blame[0].score);
 	page.append(el('section', '', el('h2', '', 'Edges to blame, over all request types'), el('p', 'soft small', D.diff ?
-		'Against the good requests.' : 'Against what is usual for each.'), some(box, D.edges_to_blame.map(e =>
+		'Against the good requests.' : 'Against what is usual for each.'), some(box, told.map(e =>
 		el('div', 'edge-row', edgeName(e), el('span', 'small', plural(e.visits, 'visit') + ', service × ' +
 			e.service_ratio.toFixed(1)), el('span', 'num', ns(e.mean_ns)), el('span', 'num soft', ns(e.usual_ns)))),
 	EDGES_AT_ONCE, 'edges')));
@@ -360,20 +366,23 @@ function hero() {
 		D.problems.length && !D.diff ? [el('p', 'summary', jump(first)), el('ul', 'small', D.problems.slice(1, 6).map(p =>
 			el('li', '', jump(p)))), D.problems.length > 6 ? el('p', 'soft small', plural(D.problems.length - 6, 'more problem') +
 			' below') : null] :
-			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length)) : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
+			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length && sure(c))) : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
 		facts));
 }
 
 function changeWords(c) {
-	return c ? c.type + ': the mean changed by ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ', of which ' + percent(c.edges[0].share) +
-		' is ' + (c.edges[0].words.startsWith('in ') ? '' : 'between ') + c.edges[0].words : '';
+	if (!c) return 'Of no request type the mean has surely changed.';
+	if (byOwner(c)) return c.type + ': the mean changed by ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ', of which ' +
+		percent(c.owners[0].share) + ' while ' + c.owners[0].tracepoint + ' runs';
+	return c.type + ': the mean changed by ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ', of which ' + percent(c.edges[0].share) +
+		' is ' + (c.edges[0].words.startsWith('in ') ? '' : 'between ') + c.edges[0].words;
 }
 
 function deltas(rows, first, second) {
 	const box = el('div', ''), lo = Math.min(0, ...rows.map(r => r.share)), hi = Math.max(0.01, ...rows.map(r => r.share));
 	box.append(el('div', 'edge-row head', el('span', 'path', 'Between'), el('span', '', 'share of the difference'),
 		el('span', 'num', first), el('span', 'num', second)));
-	return some(box, rows.map(r => el('div', 'edge-row', edgeName(r.edge), el('div', '', shareBar(r.share, null, null, lo, hi),
+	return some(box, rows.map(r => el('div', 'edge-row', r.edge ? edgeName(r.edge) : el('span', 'path', r.name), el('div', '', shareBar(r.share, null, null, lo, hi),
 		el('span', 'small', (r.more > 0 ? '+' : '') + ns(r.more) + (r.share ? ', ' + percent(r.share) : ''))),
 	el('span', 'num', r.first), el('span', 'num', r.second))), EDGES_AT_ONCE, 'edges');
 }
@@ -406,18 +415,43 @@ function oneTrace() {
 		el('p', '', (x.type || '') + ' took ' + ns(x.total_ns) + (x.type_percentile === null ? '' : ': longer than ' +
 			x.type_percentile.toFixed(0) + ' % of its type') + (x.group === null ? '' : ', and than ' +
 			x.percentile.toFixed(0) + ' % on its path (path ' + (x.group + 1) + ')')),
+		x.others_ns === null ? null : el('p', '', 'On its path requests usually take ' + ns(x.usual_ns) + ', on the others ' +
+			ns(x.others_ns) + '.'),
 		deltas(x.by_excess.map(i => x.edges[i]).map(e => ({ edge: e, share: e.excess_share || 0, more: e.excess_ns || 0,
 			first: ns(e.took_ns), second: e.edge === null ? '–' : ns(e.took_ns - e.excess_ns) })), 'took', 'usually'),
+		keyWords(x.keys.map(k => ({ key: k.key, tracepoint: k.tracepoint, words: k.value + '; with it ' + ns(k.mean_ns) +
+			' on average, ' + ns(k.excess_ns) + ' more than all' })), 'Has what slow requests have'),
 		x.waterfall ? waterfall(x.waterfall, seen) : null));
 	if (x.search) page.append(el('section', '', way(x.search, x.search_points)));
 }
 
+/* What is called more often changed no edge by much. */
+function byOwner(c) {
+	return c.owners.length && Math.abs(c.owners[0].delta_ns) > 1.5 * Math.abs(c.edges[0].delta_ns);
+}
+
+function ownerDeltas(c) {
+	if (!byOwner(c)) return null;
+	return [el('h3', '', 'Running meanwhile: all edges of a tracepoint together'), deltas(c.owners.map(o => ({ name: o.tracepoint +
+		(Math.abs(o.bad_times - o.good_times) < 0.05 ? '' : ', ' + o.good_times.toFixed(1) + ' → ' + o.bad_times.toFixed(1) + ' times'),
+	share: o.share, more: o.delta_ns, first: ns(o.good_ns), second: ns(o.bad_ns) })), 'good', 'bad')];
+}
+
+function keyWords(list, title) {
+	return list.length ? [el('h3', '', title), el('ul', 'small', list.map(k => el('li', 'break', el('b', '', k.key), ' of ' +
+		k.tracepoint + ': ' + k.words)))] : null;
+}
+
 function differences() {
-	for (const c of D.diff)
+	const changed = D.diff.filter(sure), same = D.diff.length - changed.length;
+	if (D.against) page.append(el('section', '', el('p', 'small soft break', 'Against ' + D.against),
+		same ? el('p', 'small', plural(same, 'request type') + (same === 1 ? ' has' : ' have') + ' not surely changed.') : null));
+	for (const c of D.diff.length > 2 ? changed : D.diff)
 		page.append(el('section', '', el('h2', '', c.type, ' ', c.in === 'both' ? null : el('span', 'tag', c.in === 'bad' ? 'new' : 'gone')),
 			c.in === 'both' ? [el('p', '', 'The mean is ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ' (' + ns(c.low_ns) +
-				' to ' + ns(c.high_ns) + ').'), deltas(c.edges.map(e => ({ edge: e, share: e.share, more: e.delta_ns,
-				first: ns(e.good_ns), second: ns(e.bad_ns) })), 'good', 'bad')] : null));
+				' to ' + ns(c.high_ns) + ').'), ownerDeltas(c), deltas(c.edges.map(e => ({ edge: e, share: e.share, more: e.delta_ns,
+				first: ns(e.good_ns), second: ns(e.bad_ns) })), 'good', 'bad'),
+			keyWords(c.keys, 'Explained by')] : null));
 }
 
 function foot() {

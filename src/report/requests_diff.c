@@ -18,6 +18,7 @@ enum {
 	OWNERS_TOP = 3,
 	PATHS_TOP = 4,
 	TYPES_TOP = 6,
+	SAME_TOP = 2,		/* types that are shown though they have not changed */
 	KEYS_TOP = 3,
 	ROWS_TEXT = 40,
 	ROWS_JSON = 400,
@@ -93,13 +94,20 @@ static void put_figures(struct pen *p, double good_ns, double bad_ns, double del
 	pen_nl(p);
 }
 
+/* Called more often, it took longer on many edges, and on none of them much. */
+static bool is_by_owner(const struct type_change *c)
+{
+	return c->owner_cnt && c->edge_cnt &&
+	       fabs(c->owners[0].delta_ns) > REQUESTS_OWNER_AHEAD * fabs(c->edges[0].delta_ns);
+}
+
 /* Those that surely changed by what is worth a line, the first in any case. */
 static void put_edge_changes(const struct requests_view *v, struct pen *p,
 			     const struct type_change *c)
 {
-	uint32_t top = v->top ? (uint32_t)v->top : EDGES_TOP, shown = 0;
+	uint32_t top = v->top ? (uint32_t)v->top : is_by_owner(c) ? OWNERS_TOP : EDGES_TOP;
+	uint32_t shown = 0;
 
-	heads(p, "good", "bad");
 	for (uint32_t i = 0; i < c->edge_cnt && shown < top; i++) {
 		const struct edge_change *e = &c->edges[i];
 
@@ -116,27 +124,20 @@ static void put_edge_changes(const struct requests_view *v, struct pen *p,
 	}
 }
 
-/* Called more often, it took longer on many edges, and on none of them much. */
-static bool is_by_owner(const struct type_change *c)
-{
-	return c->owner_cnt && c->edge_cnt &&
-	       fabs(c->owners[0].delta_ns) > REQUESTS_OWNER_AHEAD * fabs(c->edges[0].delta_ns);
-}
-
 static void put_owner_changes(const struct requests_view *v, struct pen *p,
 			      const struct type_change *c)
 {
 	if (!is_by_owner(c))
 		return;
-	pen_text(p, PEN_DIM, "    on all edges on which it ran");
-	pen_nl(p);
 	for (uint32_t i = 0; i < c->owner_cnt && i < OWNERS_TOP; i++) {
 		CLEANUP(buf_release) struct buf name = {0};
 		const struct owner_change *o = &c->owners[i];
 
 		if (i && fabs(o->delta_ns) < TOLD_PART * fabs(c->delta_ns))
 			break;
+		buf_adds(&name, "while ");
 		requests_point_words(v, o->point, &name);
+		buf_adds(&name, " runs");
 		if (fabs(o->bad_times - o->good_times) >= 0.05)
 			buf_printf(&name, ", %.1f → %.1f times", o->good_times, o->bad_times);
 		pen_to(p, 4);
@@ -218,12 +219,13 @@ static void put_type_change(const struct requests_view *v, struct pen *p, uint32
 	char t[FMT_MAX], u[FMT_MAX], n[FMT_MAX], m[FMT_MAX];
 	char d[FMT_MAX], low[FMT_MAX], high[FMT_MAX];
 
-	buf_printf(&b, "the mean was %s (%s requests) and is %s (%s requests): %s, "
+	buf_printf(&b, "the mean was %s (%s request%s) and is %s (%s request%s): %s, "
 		   "with 95 %% certainty %s to %s",
 		   fmt_ns(u, (uint64_t)good->all->latency.mean_ns),
-		   fmt_count(m, good->all->latency.cnt),
+		   fmt_count(m, good->all->latency.cnt), good->all->latency.cnt == 1 ? "" : "s",
 		   fmt_ns(t, (uint64_t)bad->all->latency.mean_ns),
-		   fmt_count(n, bad->all->latency.cnt), signed_ns(d, c->delta_ns),
+		   fmt_count(n, bad->all->latency.cnt), bad->all->latency.cnt == 1 ? "" : "s",
+		   signed_ns(d, c->delta_ns),
 		   signed_ns(low, c->low_ns), signed_ns(high, c->high_ns));
 	requests_put_head(p, strtab_str(v->strings, bad->name), "");
 	put_failed(p, good->all, bad->all);
@@ -233,8 +235,9 @@ static void put_type_change(const struct requests_view *v, struct pen *p, uint32
 		return;
 	}
 	put_why(p, c);
-	put_edge_changes(v, p, c);
+	heads(p, "good", "bad");
 	put_owner_changes(v, p, c);
+	put_edge_changes(v, p, c);
 	for (uint32_t i = 0; i < c->path_cnt && i < PATHS_TOP; i++)
 		if (fabs(c->paths[i].bad_share - c->paths[i].good_share) >= 0.05)
 			put_path_change(v, p, c, &c->paths[i]);
@@ -272,7 +275,8 @@ void requests_put_diff(const struct requests_view *v, struct pen *p)
 	for (uint32_t i = 0; i < v->diff->type_cnt; i++) {
 		if (!is_shown(v, i))
 			continue;
-		if (changed && !v->type_shown && !has_changed(&v->diff->types[i]))
+		if ((changed || v->diff->type_cnt > SAME_TOP) && !v->type_shown &&
+		    !has_changed(&v->diff->types[i]))
 			same++;
 		else if (shown++ < TYPES_TOP)
 			put_change(v, p, i);
@@ -281,12 +285,13 @@ void requests_put_diff(const struct requests_view *v, struct pen *p)
 		pen_fmt(p, PEN_DIM, "… %u more types: see --type or --json", shown - TYPES_TOP);
 		pen_nl(p);
 	}
-	if (same) {
-		pen_nl(p);
-		pen_fmt(p, PEN_DIM, "%u more type%s not surely changed: see --type or --json",
-			same, same == 1 ? " has" : "s have");
-		pen_nl(p);
-	}
+	if (!same)
+		return;
+	pen_nl(p);
+	pen_fmt(p, changed ? PEN_DIM : PEN_GOOD,
+		"%u %stype%s not surely changed: see --type or --json", same,
+		changed ? "more " : "", same == 1 ? " has" : "s have");
+	pen_nl(p);
 }
 
 void requests_put_against(const struct requests_view *v, struct pen *p)
@@ -468,13 +473,16 @@ static void json_explain_key(const struct requests_view *v, struct json *j,
 {
 	CLEANUP(buf_release) struct buf words = {0};
 	CLEANUP(buf_release) struct buf where = {0};
+	CLEANUP(buf_release) struct buf value = {0};
 
 	requests_explain_key_words(v, k, &words);
+	requests_explain_value_words(v, k, &value);
 	requests_point_words(v, k->key->point, &where);
 	json_obj(j);
 	json_kstr(j, "key", strtab_str(v->strings, k->key->key));
 	json_kstr(j, "tracepoint", buf_str(&where));
 	json_kstr(j, "words", buf_str(&words));
+	json_kstr(j, "value", buf_str(&value));
 	json_kbool(j, "of_type", k->of_type);
 	json_ku64(j, "requests", k->value->cnt);
 	number(j, "mean_ns", k->value->mean_ns, 0);
@@ -652,10 +660,15 @@ static void json_type_change(const struct requests_view *v, struct json *j, uint
 
 void requests_json_diff(const struct requests_view *v, struct json *j)
 {
+	CLEANUP(buf_release) struct buf against = {0};
+
 	if (!v->diff) {
+		json_knull(j, "against");
 		json_knull(j, "diff");
 		return;
 	}
+	requests_input_words(v->base_in, &against);
+	json_kstr(j, "against", buf_str(&against));
 	json_karr(j, "diff");
 	for (uint32_t i = 0; i < v->diff->type_cnt; i++) {
 		const struct type_change *c = &v->diff->types[i];

@@ -87,6 +87,9 @@ static void notes_analysis(struct list *l, const struct requests_stats *s)
 	note(l, "pathless_traces", "requests without a path", s->bad_cnt);
 	note(l, "type_over_traces", "requests of types over the bound", s->type_over_cnt);
 	note(l, "clipped_times", "times over the bound", s->clipped_cnt);
+	note(l, "united_edges",
+	     "edges of paths too long put together with others between the same tracepoints",
+	     s->united_edge_cnt);
 	note(l, "folded_edges", "edges folded into \"other\"", s->folded_edge_cnt);
 	note(l, "merged_types", "types having more paths than are told apart", s->merged_cnt);
 	note(l, "id_keys", "keys left out: nearly each request has its own value", s->id_key_cnt);

@@ -121,7 +121,9 @@ void requests_key_words(const struct requests_view *v, const struct request_key 
 void requests_key_values_words(const struct requests_view *v, const struct request_key *k,
 			       struct buf *out);
 
-/* "tenant acme of api GET /orders" */
+/* "acme"; "tenant acme of api GET /orders" */
+void requests_explain_value_words(const struct requests_view *v, const struct explain_key *k,
+				  struct buf *out);
 void requests_explain_key_words(const struct requests_view *v, const struct explain_key *k,
 				struct buf *out);
 

@@ -229,12 +229,18 @@ static void put_common(struct page_data *d, const struct request_group *g)
 	json_arr_end(j);
 }
 
+/* Of one trace there may be several: what its messages began. */
+static bool same_request(const struct request_copy *a, const struct request_copy *b)
+{
+	return trace_id_cmp(&a->id, &b->id) == 0 && a->total_ns == b->total_ns;
+}
+
 static void put_copy(struct page_data *d, const char *key, const struct request_copy *c,
 		     bool drawn)
 {
 	size_t at = 0;
 
-	while (at < d->traces.cnt && trace_id_cmp(&d->traces.items[at].copy->id, &c->id))
+	while (at < d->traces.cnt && !same_request(d->traces.items[at].copy, c))
 		at++;
 	if (at == d->traces.cnt)
 		vec_push(&d->traces, ((struct example){.copy = c}));
@@ -256,6 +262,7 @@ static void put_group(struct page_data *d, const struct request_group *g, bool d
 	json_kbool(j, "decided", g->decided);
 	json_key(j, "type_share");
 	put_share(j, g->type_share);
+	json_ku64(j, "failed", g->failed_cnt);
 	json_key(j, "variance_share");
 	put_share(j, g->variance_share);
 	put_latency(j, &g->latency);
@@ -299,6 +306,19 @@ static void put_levels(struct json *j, const struct request_type *t)
 	json_arr_end(j);
 }
 
+/* Of one path they are its own; with edges of the type as a whole, which is not drawn. */
+static void put_type_keys(struct page_data *d, const struct request_type *t)
+{
+	json_karr(d->j, "keys");
+	for (uint32_t i = 0; t->group_cnt > 1 && i < keys_drawn(t->all); i++) {
+		struct request_key key = t->all->keys[i];
+
+		key.edge = REQUEST_ALL;
+		put_key(d, &key);
+	}
+	json_arr_end(d->j);
+}
+
 static void put_type(struct page_data *d, uint32_t type)
 {
 	const struct request_type *t = &d->v->r->types[type];
@@ -312,7 +332,9 @@ static void put_type(struct page_data *d, uint32_t type)
 	put_share(j, t->between_share);
 	json_key(j, "within_share");
 	put_share(j, t->within_share);
+	json_ku64(j, "failed", t->all->failed_cnt);
 	put_levels(j, t);
+	put_type_keys(d, t);
 	json_karr(j, "groups");
 	for (uint32_t i = 0; i < t->group_cnt; i++)
 		put_group(d, &t->groups[i], type < DRAWN_TYPES &&

@@ -147,7 +147,9 @@ static void edge_words(const struct requests_view *v, const struct edge_key *k, 
 	char again[16] = "";
 	unsigned taken, from_width, to_width;
 
-	if (k->occurrence)
+	if (k->occurrence == EDGE_ALL)
+		snprintf(again, sizeof(again), " (all)");
+	else if (k->occurrence)
 		snprintf(again, sizeof(again), " #%u", k->occurrence + 1u);
 	taken = pen_width(between) + pen_width(again);
 	if (is_inside(k)) {
@@ -413,18 +415,22 @@ void requests_value_words(const struct requests_view *v, uint32_t key,
 	}
 }
 
+void requests_explain_value_words(const struct requests_view *v, const struct explain_key *k,
+				  struct buf *out)
+{
+	struct key_value value = {.low = k->has.num, .high = k->has.num};
+
+	if (k->has.type == ATTR_STR)
+		value = (struct key_value){.str = (uint32_t)k->has.str};
+	value.truth = k->has.type == ATTR_BOOL;
+	requests_value_words(v, k->key->key, &value, out);
+}
+
 void requests_explain_key_words(const struct requests_view *v, const struct explain_key *k,
 				struct buf *out)
 {
 	buf_printf(out, "%s ", strtab_str(v->strings, k->key->key));
-	if (k->has.type == ATTR_STR)
-		add_cut(out, strtab_str(v->strings, (uint32_t)k->has.str), VALUE_WIDTH);
-	else if (k->has.type == ATTR_BOOL)
-		buf_adds(out, k->has.num != 0 ? "true" : "false");
-	else
-		requests_value_words(v, k->key->key,
-				     &(struct key_value){.low = k->has.num, .high = k->has.num},
-				     out);
+	requests_explain_value_words(v, k, out);
 	buf_adds(out, " of ");
 	requests_point_words(v, k->key->point, out);
 }

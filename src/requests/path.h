@@ -14,8 +14,12 @@ struct arena;
 struct cpath;
 struct points;
 
+/*
+ * Of a path of more than PATH_EDGES_MAX edges those between the same tracepoints are one
+ * (EDGE_ALL); where these are still more, what is over is added up in the last, "other".
+ */
 enum {
-	PATH_EDGES_MAX = 1024,	/* what is over is added up in the last one, "other" */
+	PATH_EDGES_MAX = 1024,
 };
 
 struct path {
@@ -27,6 +31,8 @@ struct path {
 	const uint64_t *hashes;		/* of keys, the same in every run */
 	uint32_t edge_cnt;
 	uint32_t type_point;	/* the tracepoint its type is named by; filled in by requests.c */
+	const uint32_t *firsts;	/* of a path that long: by edge, the step of the first; or NULL */
+	uint32_t united_cnt;	/* edges that are one with an earlier one */
 	uint32_t folded_cnt;	/* edges in "other" */
 	bool clipped;		/* durations were out of bounds */
 };

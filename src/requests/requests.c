@@ -259,6 +259,7 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 	path.type_point = type->point;
 	r->stats.clipped_cnt += path.clipped;
 	r->stats.folded_edge_cnt += path.folded_cnt;
+	r->stats.united_edge_cnt += path.united_cnt;
 	sampled = !r->opts.no_keys && path.id_hash <= r->sample_limit &&
 		  samples_want(&leaf->samples, &path);
 	if (!leaf->acc.cnt || type->level != CSHAPE_EXACT)

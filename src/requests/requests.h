@@ -54,6 +54,7 @@ struct requests_stats {
 	uint64_t type_over_cnt;	/* traces of types over REQUEST_TYPES_MAX */
 	uint64_t clipped_cnt;	/* durations over MOMENTS_NS_MAX or under 0 */
 	uint64_t folded_edge_cnt;	/* edges folded into "other" */
+	uint64_t united_edge_cnt;	/* edges of paths too long, one with others of their kind */
 	uint64_t merged_cnt;	/* types whose exact paths are too many to be told apart */
 	uint64_t id_key_cnt;	/* keys that are ids: nearly each request its own value */
 	uint64_t uncopied_cnt;	/* of what is kept to be drawn, too big to keep whole */

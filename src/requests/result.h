@@ -14,13 +14,14 @@
 enum {
 	REQUEST_POINT_NONE = 0x7fffffff,	/* "other": edges over a bound, folded */
 	REQUEST_ALL = 0x7fffffff,	/* in place of a group's or edge's number: the whole */
+	EDGE_ALL = UINT16_MAX,
 };
 
 struct edge_key {		/* what makes edges of two paths the same edge */
 	uint32_t from, to;	/* tracepoints, REQUEST_POINT_NONE for "other" */
 	uint32_t owner;		/* tracepoint of the span that ran meanwhile */
 	uint8_t from_kind, to_kind;	/* enum node_kind */
-	uint16_t occurrence;	/* 0: the first such edge of the path */
+	uint16_t occurrence;	/* 0: the first such edge of the path; EDGE_ALL: all together */
 };
 
 struct latency {

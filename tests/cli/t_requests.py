@@ -349,7 +349,7 @@ def test_requests_diff_tells_what_is_called_more_often():
         first = requests_json("--diff", good, bad)["diff"][0]["owners"][0]
         assert first["tracepoint"] == "db query" and first["good_times"] == 1, first
         assert 13 < first["bad_times"] < 17 and first["share"] > 0.9, first
-        assert re.search(r"db query, 1\.0 → 1\d\.\d times", requests("--diff", good, bad))
+        assert re.search(r"while db query runs, 1\.0 → 1\d\.\d times", requests("--diff", good, bad))
 
 
 def test_requests_that_messages_begin_are_requests():

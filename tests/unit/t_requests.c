@@ -435,3 +435,42 @@ TEST(requests_of_nothing)
 	arena_release(&arena);
 	req_release(&m);
 }
+
+/* Told apart up to a bound; over it a call that is made again is one edge with the others. */
+TEST(requests_of_long_paths)
+{
+	struct req_maker m = {.random = 1};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	const struct request_group *g;
+	double sum = 0;
+
+	for (uint64_t i = 1; i <= 30; i++) {
+		uint64_t root;
+
+		req_begin(&m, i);
+		root = req_span(&m, 0, "front", "GET /all", 0, 2000000);
+		for (int64_t call = 0; call < 700; call++)
+			req_span(&m, root, "db", call % 2 ? "query" : "count", 1000 * call + 10,
+				 1000 * call + 10 + (call % 2 ? 400 + (int64_t)i : 100));
+		requests_add(r, req_trace(&m));
+	}
+	result = requests_finish(r, &arena);
+	g = &result->types[0].groups[0];
+	EQ_U(result->stats.folded_edge_cnt, 0);
+	/* begin to the first, in either, from either to the other, from the last to the end */
+	EQ_U(g->edge_cnt, 6);
+	EQ_U(result->stats.united_edge_cnt, 30 * (2 * 700 + 1 - 6));
+	for (uint32_t i = 0; i < g->edge_cnt; i++) {
+		EQ_U(g->edges[i].key.occurrence, EDGE_ALL);
+		EQ_U(g->edges[i].present_cnt, 30);
+		sum += g->edges[i].latency.mean_ns;
+	}
+	OK(near(sum, g->latency.mean_ns, 1));
+	OK(near(edge_of(&m, g, "db")->latency.mean_ns, 350 * 100e3, 1) ||
+	   near(edge_of(&m, g, "db")->latency.mean_ns, 350 * 415.5e3, 1));
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
