@@ -161,7 +161,7 @@ function waterfall(w, seen) {
 	return box;
 }
 
-const sure = c => c.in !== 'both' || c.low_ns > 0 || c.high_ns < 0;
+const sure = c => c.in !== 'both' || c.mean_changed || c.edges_changed || c.spread_changed;
 
 /* ---- edges and keys ---- */
 
@@ -344,7 +344,9 @@ function jump(p) {
 
 function blame() {
 	if (!D.edges_to_blame.length || (D.types.reduce((n, t) => n + t.groups.length, 0) < 2 && !D.diff)) return;
-	const box = el('div', ''), told = D.edges_to_blame.filter(e => e.score >= 0.01 * D.edges_to_blame[0].score);
+	const box = el('div', ''), told = D.edges_to_blame.filter(e => e.score >= 0.01 * D.edges_to_blame[0].score &&
+		e.more_low_ns >= 0.01 * e.usual_ns);
+	if (!told.length) return;
 	page.append(el('section', '', el('h2', '', 'Edges to blame, over all request types'), el('p', 'soft small', D.diff ?
 		'Against the good requests.' : 'Against what is usual for each.'), some(box, told.map(e =>
 		el('div', 'edge-row', edgeName(e), el('span', 'small', plural(e.visits, 'visit') + ', service × ' +
@@ -371,7 +373,9 @@ function hero() {
 }
 
 function changeWords(c) {
-	if (!c) return 'Of no request type the mean has surely changed.';
+	if (!c) return 'No request type has surely changed.';
+	if (!c.mean_changed) return c.type + ': the mean has not surely changed' + (c.spread_changed ? ', how much they vary has' :
+		', edges have that add up to nothing');
 	if (byOwner(c)) return c.type + ': the mean changed by ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ', of which ' +
 		percent(c.owners[0].share) + ' while ' + c.owners[0].tracepoint + ' runs';
 	return c.type + ': the mean changed by ' + (c.delta_ns > 0 ? '+' : '') + ns(c.delta_ns) + ', of which ' + percent(c.edges[0].share) +

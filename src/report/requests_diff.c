@@ -12,6 +12,7 @@
 #include "report/requests_text.h"
 #include "report/waterfall.h"
 #include "requests/changes.h"
+#include "requests/key_changes.h"
 
 enum {
 	EDGES_TOP = 8,
@@ -105,17 +106,20 @@ static bool is_by_owner(const struct type_change *c)
 static void put_edge_changes(const struct requests_view *v, struct pen *p,
 			     const struct type_change *c)
 {
+	double least_ns = c->edge_cnt ? TOLD_PART * fmax(fabs(c->delta_ns),
+							 fabs(c->edges[0].delta_ns)) : 0;
 	uint32_t top = v->top ? (uint32_t)v->top : is_by_owner(c) ? OWNERS_TOP : EDGES_TOP;
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < c->edge_cnt && shown < top; i++) {
 		const struct edge_change *e = &c->edges[i];
 
-		if (i && (!is_sure(e) || fabs(e->delta_ns) < TOLD_PART * fabs(c->delta_ns)))
+		if (i && (!is_sure(e) || fabs(e->delta_ns) < least_ns))
 			continue;
 		edge_cell(v, p, &e->key, p->columns - COL_GOOD - 5,
 			  !is_sure(e) ? PEN_DIM : shown++ ? PEN_PLAIN : PEN_BOLD);
-		put_figures(p, e->good_ns, e->bad_ns, e->delta_ns, e->share, is_sure(e));
+		put_figures(p, e->good_ns, e->bad_ns, e->delta_ns,
+			    c->mean_changed ? e->share : NAN, is_sure(e));
 	}
 	if (shown < c->edge_cnt) {
 		pen_fmt(p, PEN_DIM, "    … %u more edges that changed less, or not surely",
@@ -206,8 +210,35 @@ static void put_failed(struct pen *p, const struct request_group *good,
 
 static bool has_changed(const struct type_change *c)
 {
-	return c->good_type == REQUEST_ALL || c->bad_type == REQUEST_ALL || c->low_ns > 0 ||
-	       c->high_ns < 0;
+	return c->good_type == REQUEST_ALL || c->bad_type == REQUEST_ALL || c->mean_changed ||
+	       c->edges_changed || c->spread_changed;
+}
+
+/* What the mean does not tell. */
+static void put_spread(const struct requests_view *v, struct pen *p, const struct type_change *c)
+{
+	const struct request_group *good = v->diff->good->types[c->good_type].all;
+	const struct request_group *bad = v->diff->bad->types[c->bad_type].all;
+	const struct latency *g = &good->latency, *l = &bad->latency;
+	CLEANUP(buf_release) struct buf b = {0};
+	char t[FMT_MAX], u[FMT_MAX];
+
+	buf_printf(&b, "p50 %s → %s", fmt_ns(t, (uint64_t)g->p50_ns),
+		   fmt_ns(u, (uint64_t)l->p50_ns));
+	buf_printf(&b, ", p95 %s → %s", fmt_ns(t, (uint64_t)g->p95_ns),
+		   fmt_ns(u, (uint64_t)l->p95_ns));
+	buf_printf(&b, ", p99 %s → %s, CV %.2f → %.2f", fmt_ns(t, (uint64_t)g->p99_ns),
+		   fmt_ns(u, (uint64_t)l->p99_ns), g->cv, l->cv);
+	if (c->mean_changed) {
+		requests_put_line(p, PEN_PLAIN, buf_str(&b));
+		return;
+	}
+	buf_adds(&b, ": the mean has not surely changed");
+	if (c->spread_changed) {
+		buf_adds(&b, ", how much they vary has");
+		requests_variance_words(v, bad, &b);
+	}
+	requests_put_line(p, c->spread_changed ? PEN_BOLD : PEN_DIM, buf_str(&b));
 }
 
 static void put_type_change(const struct requests_view *v, struct pen *p, uint32_t type)
@@ -230,10 +261,9 @@ static void put_type_change(const struct requests_view *v, struct pen *p, uint32
 	requests_put_head(p, strtab_str(v->strings, bad->name), "");
 	put_failed(p, good->all, bad->all);
 	requests_put_line(p, PEN_BOLD, buf_str(&b));
-	if (!has_changed(c)) {
-		requests_put_line(p, PEN_DIM, "that is no sure change");
+	put_spread(v, p, c);
+	if (!has_changed(c))
 		return;
-	}
 	put_why(p, c);
 	heads(p, "good", "bad");
 	put_owner_changes(v, p, c);
@@ -242,6 +272,9 @@ static void put_type_change(const struct requests_view *v, struct pen *p, uint32
 		if (fabs(c->paths[i].bad_share - c->paths[i].good_share) >= 0.05)
 			put_path_change(v, p, c, &c->paths[i]);
 	requests_put_key_changes(v, p, type);
+	if (!v->diff_keys[type].cnt)
+		requests_put_keys(v, p, bad->all, good->all,
+				  "  explained, among the bad requests alone, by");
 }
 
 static bool is_shown(const struct requests_view *v, uint32_t type)
@@ -635,6 +668,9 @@ static void json_type_change(const struct requests_view *v, struct json *j, uint
 	json_kstr(j, "in", c->good_type == REQUEST_ALL ? "bad"
 			   : c->bad_type == REQUEST_ALL ? "good" : "both");
 	number(j, "delta_ns", c->delta_ns, 0);
+	json_kbool(j, "mean_changed", c->mean_changed);
+	json_kbool(j, "edges_changed", c->edges_changed);
+	json_kbool(j, "spread_changed", c->spread_changed);
 	number(j, "other_paths_ns", c->other_paths_ns, 0);
 	number(j, "same_paths_ns", c->same_paths_ns, 0);
 	number(j, "low_ns", c->low_ns, 0);

@@ -17,7 +17,7 @@ enum {
 	COL_VISITS = 38, COL_TAKES = 26, COL_USUALLY = 14,
 };
 
-/* What is to blame for less than a hundredth of what the first is, is not worth a line. */
+/* Of what the first is to blame for, and of what is usual: less is not worth a line. */
 static const double TOLD_PART = 0.01;
 
 static struct edge_key key_of(const struct edge_rank_row *row)
@@ -57,12 +57,23 @@ static uint32_t group_cnt(const struct requests_result *r)
 	return cnt;
 }
 
+/* How many of them, the first ones, are to blame for what is worth a line. */
+static uint32_t told_cnt(const struct edge_rank_result *r)
+{
+	uint32_t cnt = 0;
+
+	while (r && cnt < r->row_cnt && r->rows[cnt].score >= TOLD_PART * r->rows[0].score &&
+	       r->rows[cnt].more_low_ns >= TOLD_PART * r->rows[cnt].usual_ns)
+		cnt++;
+	return cnt;
+}
+
 void requests_put_rank(const struct requests_view *v, struct pen *p)
 {
 	const struct edge_rank_result *r = v->rank;
-	uint32_t top = v->top ? (uint32_t)v->top : RANK_TOP;
+	uint32_t top = v->top ? (uint32_t)v->top : RANK_TOP, cnt = told_cnt(r);
 
-	if (!r || !r->row_cnt || (!v->diff && group_cnt(v->r) < 2))
+	if (!cnt || (!v->diff && group_cnt(v->r) < 2))
 		return;
 	requests_put_head(p, "EDGES TO BLAME",
 			  v->diff ? "over all request types, against the good requests"
@@ -74,8 +85,7 @@ void requests_put_rank(const struct requests_view *v, struct pen *p)
 	pen_right(p, PEN_DIM, p->columns - COL_USUALLY, "usually");
 	pen_right(p, PEN_DIM, p->columns, "its service");
 	pen_nl(p);
-	for (uint32_t i = 0; i < r->row_cnt && i < top &&
-			     r->rows[i].score >= TOLD_PART * r->rows[0].score; i++)
+	for (uint32_t i = 0; i < cnt && i < top; i++)
 		put_row(v, p, &r->rows[i], i == 0);
 }
 

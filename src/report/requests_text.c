@@ -350,9 +350,9 @@ static bool is_explained_by(const struct request_group *g, const struct request_
 	return false;
 }
 
-/* Those of g; but for those that explain told as well, unless that is NULL. */
-static void put_keys(const struct requests_view *v, struct pen *p, const struct request_group *g,
-		     const struct request_group *told, const char *title)
+void requests_put_keys(const struct requests_view *v, struct pen *p,
+		       const struct request_group *g, const struct request_group *told,
+		       const char *title)
 {
 	uint32_t shown = 0;
 
@@ -439,7 +439,7 @@ static void put_group(const struct requests_view *v, struct pen *p, const struct
 	pen_nl(p);
 	put_edges(v, p, g, pr && pr->kind == PROBLEM_SLOW);
 	put_owners(v, p, g);
-	put_keys(v, p, g, NULL, "  explained by");
+	requests_put_keys(v, p, g, NULL, "  explained by");
 	put_copies(p, g);
 }
 
@@ -549,7 +549,7 @@ static void put_type(const struct requests_view *v, struct pen *p, uint32_t type
 	put_groups(v, p, t);
 	/* what decides on the path is the same on all of it */
 	if (g != t->all)
-		put_keys(v, p, t->all, g, "  explained over all paths by");
+		requests_put_keys(v, p, t->all, g, "  explained over all paths by");
 	put_group(v, p, t, group, pr);
 	if (drawn)
 		requests_put_waterfall(v, p, c->trace, WATERFALL_ROWS,

@@ -28,6 +28,10 @@ void requests_put_waterfall(const struct requests_view *v, struct pen *p,
 void requests_put_explain(const struct requests_view *v, struct pen *p);	/* --trace */
 void requests_put_against(const struct requests_view *v, struct pen *p);	/* --diff: GOOD */
 void requests_put_diff(const struct requests_view *v, struct pen *p);		/* --diff */
+/* The keys of g that explain; but for those that explain told as well, unless that is NULL. */
+void requests_put_keys(const struct requests_view *v, struct pen *p,
+		       const struct request_group *g, const struct request_group *told,
+		       const char *title);
 /* Which keys go with what changed in a type of v->diff. */
 void requests_put_key_changes(const struct requests_view *v, struct pen *p, uint32_t type);
 /* The edges to blame over all types; nothing where there is but one group. */

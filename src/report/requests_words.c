@@ -289,13 +289,14 @@ static void excess_words(const struct requests_view *v, const struct request_gro
 	where_words(v, &edge->key, out);
 }
 
-static void variance_words(const struct requests_view *v, const struct request_problem *p,
-			   const struct request_group *g, struct buf *out)
+/* Of the group's variance: that of the tracepoint, or the edge, which has most of it. */
+void requests_variance_words(const struct requests_view *v, const struct request_group *g,
+			     struct buf *out)
 {
 	const struct request_edge *e;
 	char t[FMT_MAX];
 
-	if (!p->edge_cnt)
+	if (!g->edge_cnt)
 		return;
 	if (requests_by_owner(g)) {
 		buf_printf(out, "; %s of the variance arises while ",
@@ -304,7 +305,7 @@ static void variance_words(const struct requests_view *v, const struct request_p
 		buf_adds(out, " runs");
 		return;
 	}
-	e = &g->edges[p->edges[0]];
+	e = &g->edges[g->by_share[0]];
 	buf_printf(out, "; %s of the variance lies ", fmt_share(t, e->share));
 	where_words(v, &e->key, out);
 }
@@ -346,7 +347,7 @@ void requests_problem_words(const struct requests_view *v, const struct request_
 			   g->path_cnt > 1 ? "much the same path" : "the same path");
 		spread_words(&g->latency, out);
 		buf_printf(out, " (CV %.2f)", g->latency.cv);
-		variance_words(v, p, g, out);
+		requests_variance_words(v, g, out);
 		if (g->by_outliers)
 			buf_adds(out, " (a few requests make it)");
 		break;

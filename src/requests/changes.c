@@ -11,6 +11,15 @@
 
 #define NORMAL_95 1.959964	/* quantile of the normal distribution */
 
+/*
+ * Of a hundred edges five are over the bounds at 95 % by chance, and none over twice these:
+ * one that is, and makes a twentieth of what requests took, has changed.
+ */
+static const double edge_far = 2, edge_part = 0.05;
+
+/* Spread: by half as much again, at a z of three. */
+static const double spread_ratio = 1.5, spread_z = 3;
+
 struct side {		/* an edge of one of the two */
 	const struct request_edge *edge;
 	bool is_bad;
@@ -237,6 +246,29 @@ static uint32_t type_find(const struct requests_result *r, uint64_t hash)
 	return REQUEST_ALL;
 }
 
+static bool edges_have_changed(const struct type_change *c, double good_ns)
+{
+	for (uint32_t i = 0; i < c->edge_cnt; i++) {
+		const struct edge_change *e = &c->edges[i];
+		double half = (e->high_ns - e->low_ns) / 2;
+
+		if (fabs(e->delta_ns) > edge_far * half && fabs(e->delta_ns) > edge_part * good_ns)
+			return true;
+	}
+	return false;
+}
+
+/* The error of the log of a standard deviation is half of one over the root of the members. */
+static bool spread_has_changed(const struct request_group *good, const struct request_group *bad)
+{
+	double ratio = bad->latency.sd_ns / good->latency.sd_ns;
+	double error = sqrt(1 / good->effective_cnt + 1 / bad->effective_cnt) / 2;
+
+	return good->decided && bad->decided && good->latency.sd_ns > 0 &&
+	       bad->latency.sd_ns > 0 && fabs(log(ratio)) > log(spread_ratio) &&
+	       fabs(log(ratio)) > spread_z * error;
+}
+
 static void type_change(const struct requests_diff *d, struct type_change *c,
 			struct arena *arena)
 {
@@ -251,6 +283,9 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 		      mean_error2(&bad->all->latency), &c->low_ns, &c->high_ns);
 	edges_change(good->all, bad->all, c, arena);
 	owners_change(good->all, bad->all, c, arena);
+	c->mean_changed = c->low_ns > 0 || c->high_ns < 0;
+	c->edges_changed = edges_have_changed(c, good->all->latency.mean_ns);
+	c->spread_changed = spread_has_changed(good->all, bad->all);
 	paths_change(good, bad, c, arena);
 	split_delta(good, bad, c);
 }

@@ -10,6 +10,7 @@
  * counts as 0: so their changes add up to the change of the mean, whether
  * requests became slower on the same path or take another one.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "requests/result.h"
@@ -44,6 +45,9 @@ struct type_change {
 	uint32_t good_type, bad_type;	/* REQUEST_ALL: not there */
 	double delta_ns;		/* of the mean; 0 when the type is only in one */
 	double low_ns, high_ns;
+	bool mean_changed;		/* surely: 0 is not between the bounds */
+	bool edges_changed;		/* surely and by much, though they may add up to nothing */
+	bool spread_changed;		/* they surely vary more, or less, than before */
 	const struct edge_change *edges;	/* greatest change first */
 	uint32_t edge_cnt;
 	const struct owner_change *owners;	/* likewise */

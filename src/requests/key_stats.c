@@ -7,6 +7,10 @@
 #include "requests/keys_int.h"
 #include "requests/stats.h"
 
+/* What "among the slowest" is; of fewer requests with a value it says nothing. */
+static const double slowest_part = 0.05;
+enum { RARE_CNT_MIN = 3 };
+
 void key_test_begin(const struct column *col, uint32_t row_cnt, struct test_room *room)
 {
 	memset(room->places, 0, row_cnt * sizeof(*room->places));
@@ -93,11 +97,57 @@ static double eta_squared(const double *y, uint32_t cnt, uint32_t label_cnt,
 	return all > 0 ? fmin(between / all, 1) : 0;
 }
 
+/*
+ * Among many values each is rare, and one that is slow is lost among those that are
+ * folded.  So where there are more than are told apart, they are also looked at one by
+ * one: is it among the slowest far more often than its share?
+ */
+struct rare {
+	uint32_t label;		/* the one that chance makes least likely */
+	double p;		/* of that, among all that were looked at; 1: none */
+};
+
+static struct rare rare_find(const struct column *col, struct test_room *room)
+{
+	uint32_t slowest = (uint32_t)ceil(slowest_part * col->cnt), tried = 0;
+	struct rare r = {.p = 1};
+
+	memset(room->cnts, 0, col->distinct_cnt * sizeof(*room->cnts));
+	memset(room->order, 0, col->distinct_cnt * sizeof(*room->order));
+	for (uint32_t i = 0; i < col->cnt; i++) {
+		room->cnts[col->labels[i]]++;
+		room->order[col->labels[i]] += room->yr[i] > col->cnt - slowest;
+	}
+	for (uint32_t v = 0; v < col->distinct_cnt; v++) {
+		double p;
+
+		if (room->cnts[v] < RARE_CNT_MIN)
+			continue;
+		tried++;
+		p = stats_hyper_p(col->cnt, slowest, room->cnts[v], room->order[v]);
+		if (p < r.p) {
+			r.p = p;
+			r.label = v;
+		}
+	}
+	r.p = fmin(1, r.p * tried);
+	return r;
+}
+
+static void set_eta2(const struct column *col, uint32_t labels, struct test_room *room,
+		     struct request_key *key)
+{
+	key->eta2 = eta_squared(room->y, col->cnt, labels, room);
+	key->strength = sqrt(fmax(0, 1 - (1 - key->eta2) * (col->cnt - 1) /
+					     ((double)col->cnt - labels)));
+}
+
 void key_test_values(const struct column *col, const struct target *target,
 		     struct test_room *room, struct request_key *key)
 {
 	uint32_t labels;
 	double df1, df2, ranks;
+	struct rare rare;
 
 	load_targets(col, target, room);
 	labels = fold_labels(col, room);
@@ -108,9 +158,17 @@ void key_test_values(const struct column *col, const struct target *target,
 	if (df1 < 1 || df2 < 1)
 		return;
 	ranks = eta_squared(room->yr, col->cnt, labels, room);
-	key->eta2 = eta_squared(room->y, col->cnt, labels, room);
 	key->p = stats_f_p(ranks / df1 / ((1 - ranks) / df2), df1, df2);
-	key->strength = sqrt(fmax(0, 1 - (1 - key->eta2) * (col->cnt - 1) / df2));
+	set_eta2(col, labels, room, key);
+	if (col->distinct_cnt < KEY_VALUES_MAX)
+		return;
+	rare = rare_find(col, room);
+	if (rare.p < key->p) {
+		for (uint32_t i = 0; i < col->cnt; i++)
+			room->labels[i] = col->labels[i] == rare.label;
+		set_eta2(col, 2, room, key);
+	}
+	key->p = fmin(1, 2 * fmin(key->p, rare.p));	/* two were made */
 }
 
 static int by_number(const void *a, const void *b, void *ctx)

@@ -106,6 +106,22 @@ double stats_r_p(double r, uint32_t cnt)
 	return stats_t_p(r * sqrt(df / ((1 - r) * (1 + r))), df);
 }
 
+static double log_choose(double n, double k)
+{
+	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+double stats_hyper_p(uint32_t all, uint32_t good, uint32_t cnt, uint32_t hits)
+{
+	uint32_t most = cnt < good ? cnt : good;
+	double p = 0, whole = log_choose(all, cnt);
+
+	for (uint32_t k = hits; k <= most; k++)
+		if (cnt - k <= all - good)
+			p += exp(log_choose(good, k) + log_choose(all - good, cnt - k) - whole);
+	return p < 1 ? p : 1;
+}
+
 static int by_value(const void *a, const void *b, void *ctx)
 {
 	const double *x = ctx;

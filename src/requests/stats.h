@@ -23,6 +23,9 @@ double stats_f_p(double f, double df1, double df2);
 /* Of a correlation of cnt pairs (Pearson, and near enough Spearman): by t; 1 under 4 pairs. */
 double stats_r_p(double r, uint32_t cnt);
 
+/* Chance that of cnt drawn out of all, of which good are good, hits or more are. */
+double stats_hyper_p(uint32_t all, uint32_t good, uint32_t cnt, uint32_t hits);
+
 /*
  * False discovery rates (Benjamini and Hochberg): ret_q[i] is the smallest
  * rate at which test i would still be called a discovery among all cnt.

@@ -98,3 +98,50 @@ TEST(changes_see_no_new_paths_where_there_are_none)
 	arena_release(&arena);
 	req_release(&m);
 }
+
+/* Two services that change places, and one that varies: the mean is as it was. */
+TEST(changes_that_the_mean_does_not_tell)
+{
+	static const struct {
+		int64_t a, b, jitter;
+		bool edges, spread;
+	} rows[] = {{5000, 20000, 500, false, false}, {20000, 5000, 500, true, false},
+		    {5000, 20000, 10000, false, true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct req_maker m = {.random = 9};
+		struct requests *sets[2];
+		struct arena arena = {0};
+		const struct requests_result *results[2];
+		const struct type_change *c;
+
+		ROW(i);
+		for (int bad = 0; bad < 2; bad++) {
+			int64_t a = rows[bad ? i : 0].a, b = rows[bad ? i : 0].b;
+			int64_t jitter = rows[bad ? i : 0].jitter;
+
+			sets[bad] = requests_new(NULL, &m.strings, &m.points);
+			for (uint64_t id = 1; id <= 400; id++) {
+				int64_t d = (id % 2 ? 1 : -1) * jitter;
+				uint64_t root;
+
+				req_begin(&m, id + 1000 * (uint64_t)bad);
+				root = req_span(&m, 0, "front", "GET /", 0, a + b + d + 300);
+				req_span(&m, root, "a", "run", 100, 100 + a);
+				req_span(&m, root, "b", "run", 200 + a, 200 + a + b + d);
+				requests_add(sets[bad], req_trace(&m));
+			}
+		}
+		requests_pair(sets[0], sets[1]);
+		for (int bad = 0; bad < 2; bad++)
+			results[bad] = requests_finish(sets[bad], &arena);
+		c = &requests_diff(results[0], results[1], &arena)->types[0];
+		OK(!c->mean_changed);
+		EQ_U(c->edges_changed, rows[i].edges);
+		EQ_U(c->spread_changed, rows[i].spread);
+		for (int bad = 0; bad < 2; bad++)
+			requests_free(sets[bad]);
+		arena_release(&arena);
+		req_release(&m);
+	}
+}

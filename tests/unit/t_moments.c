@@ -244,3 +244,13 @@ TEST(stats_ranks_and_false_discoveries)
 	OK(near(q[0], 0.04 * 4 / 3, 1e-12) && near(q[3], 0.5, 1e-12));
 	stats_fdr(p, 0, q);
 }
+
+/* Of a deck of 52: four aces in a hand of five, and the like. */
+TEST(stats_draws_without_putting_back)
+{
+	OK(fabs(stats_hyper_p(52, 4, 5, 0) - 1) < 1e-12);
+	OK(fabs(stats_hyper_p(52, 4, 5, 1) - 0.341158) < 1e-6);
+	OK(fabs(stats_hyper_p(52, 4, 5, 4) - 48.0 / 2598960) < 1e-12);
+	EQ_U(stats_hyper_p(52, 4, 5, 5) > 0, 0);
+	OK(fabs(stats_hyper_p(10, 8, 5, 3) - 1) < 1e-12);	/* two at most are not good */
+}

@@ -474,3 +474,36 @@ TEST(requests_of_long_paths)
 	arena_release(&arena);
 	req_release(&m);
 }
+
+/* One of 150 tenants, in as small a part of the requests. */
+TEST(requests_keys_of_rare_values)
+{
+	struct req_maker m = {.random = 5};
+	struct requests *r = requests_new(NULL, &m.strings, &m.points);
+	struct arena arena = {0};
+	const struct requests_result *result;
+	const struct request_key *key;
+
+	for (uint64_t i = 1; i <= 1000; i++) {
+		int64_t tenant = req_random(&m, 150);
+		char name[24];
+
+		req_begin(&m, i);
+		req_span(&m, 0, "front", "GET /a", 0,
+			 5000 + req_random(&m, 1000) + (tenant == 77 ? 40000 : 0));
+		snprintf(name, sizeof(name), "t%" PRId64, tenant);
+		req_str(&m, "tenant", name);
+		snprintf(name, sizeof(name), "c%" PRId64, req_random(&m, 150));
+		req_str(&m, "colour", name);
+		requests_add(r, req_trace(&m));
+	}
+	result = requests_finish(r, &arena);
+	key = key_of(&m, &result->types[0].groups[0], "tenant");
+	OK(key && key->explains && key->strength > 0.8);
+	EQ_U(key->told_cnt, 1);
+	EQ_S(strtab_str(&m.strings, key->values[0].str), "t77");
+	OK(!key_of(&m, &result->types[0].groups[0], "colour"));
+	requests_free(r);
+	arena_release(&arena);
+	req_release(&m);
+}
