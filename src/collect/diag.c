@@ -74,6 +74,17 @@ int diag_open(uint32_t tgid)
 	return job.result;
 }
 
+/*
+ * Less than a segment lies there unsent though there is room for it, and
+ * something is on its way: Nagle's algorithm keeps it back until the other end
+ * has acknowledged that.
+ */
+static bool is_held_back(const struct tcp_info *t)
+{
+	return t->tcpi_notsent_bytes && t->tcpi_notsent_bytes < t->tcpi_snd_mss &&
+	       t->tcpi_unacked && t->tcpi_unacked < t->tcpi_snd_cwnd;
+}
+
 static void take_tcp_info(struct diag_sock *s, const void *data, size_t len)
 {
 	struct tcp_info info = {0};
@@ -85,6 +96,7 @@ static void take_tcp_info(struct diag_sock *s, const void *data, size_t len)
 	s->received_bytes = info.tcpi_bytes_received;
 	s->acked_bytes = info.tcpi_bytes_acked;
 	s->sent_segs = info.tcpi_data_segs_out;
+	s->held_back = is_held_back(&info);
 }
 
 static bool inet_sock(const struct nlmsghdr *nlh, struct diag_sock *s)

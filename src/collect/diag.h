@@ -35,6 +35,7 @@ struct diag_sock {
 	uint32_t sent_ago_ms, recv_ago_ms;
 	uint64_t received_bytes, acked_bytes;
 	uint32_t sent_segs;	     /* with data */
+	bool held_back;		     /* see is_held_back */
 	char path[DIAG_PATH_LEN + 1];/* unix; "@name" for abstract ones */
 };
 

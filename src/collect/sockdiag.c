@@ -173,6 +173,7 @@ static int take_conn(void *ctx, const struct diag_sock *sock)
 	add_u32(&ev->unsent_bytes, sock->wqueue);
 	if (!sock->has_info)
 		return 0;
+	ev->held_conns += sock->held_back;
 	ev->stale_conns += sock->rqueue > 0 && sock->received_bytes &&
 			   sock->recv_ago_ms > (clock_mono_ns() - s->first_mono_ns) / NS_PER_MS;
 	/*

@@ -266,7 +266,7 @@ struct ev_conn {		/* snapshot of connections, grouped, at start and end */
 	uint32_t oldest_owe_ms, oldest_await_ms;
 	uint32_t peer_tgid, peer_comm;
 	uint32_t stale_conns;	/* of unread_conns: nothing has come since the first snapshot */
-	uint32_t pad2;
+	uint32_t held_conns;	/* of unsent_conns: the end of what was written is kept back */
 };
 
 enum event_loss {

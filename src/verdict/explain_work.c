@@ -238,7 +238,7 @@ static void unsent_lines(struct court *k, struct finding *f)
 		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
 
 		if (p == NO_IDX || !k->m->procs[p].target || c->role != ROLE_SERVER ||
-		    !c->unsent_conns)
+		    c->unsent_bytes < 1024)
 			continue;
 		say(k, f, "at the end %u KiB of answers lay in the send buffers of %u "
 			  "connections, not yet taken", c->unsent_bytes >> 10, c->unsent_conns);
@@ -303,6 +303,23 @@ static void client_lines(struct court *k, struct finding *f)
 	}
 	unsent_lines(k, f);
 	refute(k, f, "clients on another host and network see the same delay");
+}
+
+/* Two small writes for one answer: the second waits for the first's acknowledgement. */
+static void held_words(struct court *k, struct finding *f)
+{
+	double held = held_conns(k, NULL);
+	double sending = k->cand[FIND_CLIENTS].ns / k->window_ns;
+
+	if (held < 1 || 2 * held < sending)
+		return;
+	f->summary = "The ends of its answers are kept back until the clients acknowledge what "
+		     "came before, which they delay by 40 ms and more: it writes an answer in "
+		     "pieces and does not set TCP_NODELAY.";
+	say(k, f, "on %.0f connections a piece smaller than a segment lay unsent both when the "
+		  "watch began and when it ended, though there was room (Nagle's algorithm)", held);
+	refute(k, f, "requests take as long with TCP_NODELAY set, or with each answer written "
+		     "at once");
 }
 
 const struct cgroup *memory_full(const struct court *k)
@@ -388,6 +405,7 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 			"The server is not held up: it waits for its clients to send or to read.";
 		f->resource = arena_printf(k->arena, "clients of %s", served_at(k));
 		f->res_kind = "socket";
+		held_words(k, f);
 		client_lines(k, f);
 		break;
 	case FIND_UNKNOWN:

@@ -61,6 +61,11 @@ void weigh_queue(struct court *k);
 void weigh_cpu(struct court *k);
 void weigh_loop(struct court *k);
 void weigh_clients(struct court *k);
+/*
+ * Connections to with, NULL those of clients, that had the end of a message kept back at
+ * both ends of the watch.
+ */
+double held_conns(const struct court *k, const struct end *with);
 
 static inline double percent(double part, double of)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Servers whose threads take turns, ask others or hand work on: what each wait is for. */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "judged.h"
 #include "unit.h"
@@ -241,6 +242,70 @@ TEST(verdict_clients_do_not_read)
 			synth_irq_wait(s, t, WAIT_SOCKET, 180 + t, 1, 985, 985, WAKER_NET);
 		judge(&j, s);
 		EQ_S(finding_name(j.v->findings[0].cls), many ? "clients" : "healthy");
+		judged_release(&j);
+	}
+}
+
+/* Each answer in two small pieces, the second kept back until a client acknowledges the first. */
+TEST(verdict_answers_kept_back)
+{
+	for (int held = 0; held < 2; held++) {
+		struct synth *s = pool_world(2, 20);
+		struct judged j;
+
+		for (int end = 0; end < 2; end++) {
+			struct ev_conn *c = synth_event(s, EV_CONN, sizeof(*c), end ? 1000 : 0);
+
+			c->tgid = 20;
+			c->lport = 80;
+			c->role = ROLE_SERVER;
+			c->conns = 8;
+			c->unsent_conns = 7;
+			c->unsent_bytes = 900;
+			c->held_conns = held ? 7 - end : 0;
+		}
+		for (uint32_t t = 20; t < 22; t++)
+			synth_irq_wait(s, t, WAIT_SOCKET, 180 + t, 1, 985, 985, WAKER_NET);
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), held ? "clients" : "healthy");
+		EQ_U(strstr(j.v->findings[0].summary, "TCP_NODELAY") != NULL, held);
+		judged_release(&j);
+	}
+}
+
+/* The same of what is asked: the peer has it late, and answers at once. */
+TEST(verdict_questions_kept_back)
+{
+	static const uint8_t addr[4] = { 10, 0, 0, 1 };
+
+	for (int held = 0; held < 2; held++) {
+		struct synth *s = pool_world(2, 1900);
+		struct judged j;
+		bool said = false;
+
+		memcpy(synth_end(s, 20, ROLE_CLIENT, 9000, 20, 1900)->raddr, addr, 4);
+		for (int end = 0; end < 2; end++) {
+			struct ev_conn *c = synth_event(s, EV_CONN, sizeof(*c), end ? 1000 : 0);
+
+			c->tgid = 20;
+			c->rport = 9000;
+			c->family = AF_INET;
+			memcpy(c->raddr, addr, 4);
+			c->role = ROLE_CLIENT;
+			c->conns = c->unsent_conns = 2;
+			c->held_conns = held ? 2 : 0;
+		}
+		synth_sock(s, 9, ROLE_CLIENT, 0x0a000001, 9000)->tgid = 20;
+		for (int i = 0; i < 10; i++) {
+			for (uint32_t t = 20; t < 22; t++)
+				open_one(synth_irq_wait(s, t, WAIT_SOCKET, 9, i * 100 + 1,
+							i * 100 + 96, i * 100 + 96, WAKER_NET));
+		}
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), "external");
+		for (size_t i = 0; i < j.v->findings[0].evidence_cnt; i++)
+			said |= strstr(j.v->findings[0].evidence[i], "Nagle") != NULL;
+		EQ_U(said, held);
 		judged_release(&j);
 	}
 }
