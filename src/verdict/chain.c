@@ -369,7 +369,9 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 		step_thread(k, f, last, f->share);
 	}
 	s = &f->chain[f->chain_len - 1];
-	s->doing = ending(k, top);
+	s->doing = c->cls == FIND_MEMORY && top->kind != CAUSE_MEMORY ?
+			   "computes to free memory before it gets some (direct reclaim)" :
+			   ending(k, top);
 	ending_does(s, top);
 	step_res(k, s, top->res);
 	s->cnt = top->cnt;

@@ -349,6 +349,15 @@ static void memory_limit_lines(struct court *k, struct finding *f)
 	}
 }
 
+static void reclaim_line(struct court *k, struct finding *f, const struct cause *c)
+{
+	double share = c ? reclaim_share(k->m, c->thread) : 0;
+
+	if (share >= 0.01)
+		say(k, f, "%s: %.0f %% of the time that it ran went into freeing memory first "
+			  "(direct reclaim)", thread_label(k, c->thread), 100 * share);
+}
+
 /* System calls tell how long each took, not what for or who ended it. */
 static void unwatched_words(struct court *k, struct finding *f)
 {
@@ -387,6 +396,7 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		say(k, f, "host: %llu major faults, %llu pages swapped in, %llu out",
 		    (unsigned long long)k->m->host.maj_flt, (unsigned long long)k->m->host.swap_in,
 		    (unsigned long long)k->m->host.swap_out);
+		reclaim_line(k, f, t);
 		refute(k, f, "the working set fits: the faults stop when the cache is warm");
 		break;
 	case FIND_TIMER:

@@ -262,14 +262,35 @@ static void carriers_choose(struct court *k)
 	}
 }
 
+double reclaim_share(const struct model *m, uint32_t thread)
+{
+	const struct thread *t = thread != NO_IDX ? &m->threads[thread] : NULL;
+	double asleep, on_cpu, ns;
+
+	if (!t || !t->reclaim_ns)
+		return 0;
+	/* sleeps meanwhile are waits of their own */
+	asleep = (double)t->ns[ST_WAIT + WAIT_RECLAIM];
+	on_cpu = (double)t->ns[ST_RUN] + t->ns[ST_RUNQ];
+	ns = (double)t->reclaim_ns - asleep;
+	return ns <= 0 || on_cpu <= 0 ? 0 : ns < on_cpu ? ns / on_cpu : 1;
+}
+
 void weigh_causes(struct court *k)
 {
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
+		unsigned cls;
+		double reclaim;
 
 		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
 			continue;
-		cand_add(k, finding_of(k, c, peer_of(k, c)), c, c->ns);
+		/* who computes to free memory does no work of its own */
+		cls = finding_of(k, c, peer_of(k, c));
+		reclaim = cls == FIND_CPU_OWN ? reclaim_share(k->m, c->thread) : 0;
+		if (reclaim > 0)
+			cand_add(k, FIND_MEMORY, c, reclaim * c->ns);
+		cand_add(k, cls, c, (1 - reclaim) * c->ns);
 		k->demand_ns += c->ns;
 	}
 	carriers_choose(k);

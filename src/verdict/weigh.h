@@ -52,6 +52,8 @@ void court_init(struct court *k, const struct model *m, const struct waits_resul
 void weigh_causes(struct court *k);
 bool thread_is_target(const struct model *m, uint32_t thread);
 uint32_t end_of_res(const struct model *m, uint32_t res);
+/* Of the time that a thread ran or wanted to, how much it was in direct reclaim: 0..1. */
+double reclaim_share(const struct model *m, uint32_t thread);
 /* The finding that a cause speaks for by itself. */
 unsigned finding_of_cause(const struct court *k, const struct cause *c);
 
