@@ -136,6 +136,8 @@ static const char *ending(const struct court *k, const struct cause *c)
 		return "is idle";
 	case CAUSE_CHILD:
 		return "waits for a child process";
+	case CAUSE_STOPPED:
+		return "is stopped by a signal or a debugger";
 	default:
 		break;
 	}
@@ -157,6 +159,7 @@ static void ending_does(struct step *s, const struct cause *c)
 		[CAUSE_TIMER] = 1 << WAIT_TIMER,
 		[CAUSE_KLOCK] = 1 << WAIT_KLOCK,
 		[CAUSE_CHILD] = 1 << WAIT_CHILD,
+		[CAUSE_STOPPED] = 1 << WAIT_STOPPED,
 	};
 
 	switch (c->kind) {

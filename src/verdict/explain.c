@@ -533,6 +533,9 @@ void explain(struct court *k, struct finding *f, const struct cand *c)
 	case FIND_LOOP_BLOCKED:
 		explain_loop(k, f, c);
 		break;
+	case FIND_STOPPED:
+		stopped_explain(k, f);
+		break;
 	default:
 		explain_rest(k, f, c);
 		break;

@@ -410,7 +410,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	weigh_cpu(&k);
 	weigh_unasked(&k);
 	for (unsigned i = 0; i < FIND_CNT; i++) {
-		if (i != FIND_DEADLOCK && i != FIND_STOPPED)
+		if (i != FIND_DEADLOCK)
 			order[cnt++] = &k.cand[i];
 	}
 	qsort(order, cnt, sizeof(*order), by_ns);

@@ -159,17 +159,30 @@ static unsigned lock_finding(const struct court *k, uint32_t lock)
 	return FIND_LOCK_CONVOY;
 }
 
-/* Ends that say why whatever lock lies on the way: the lock is then a link of the chain. */
-static unsigned finding_of(const struct court *k, const struct cause *c, uint32_t peer)
+/*
+ * Ends that say why whatever lock or peer lies on the way: it is then a link of the
+ * chain.  FIND_CNT for others.
+ */
+static unsigned finding_of_end(const struct court *k, const struct cause *c)
 {
 	switch (c->kind) {
 	case CAUSE_RUNQ_OTHER:
 		return FIND_CPU_NEIGHBOUR;
 	case CAUSE_RUNQ_QUOTA:
 		return FIND_CPU_QUOTA;
+	case CAUSE_STOPPED:
+		return thread_is_target(k->m, c->thread) ? FIND_STOPPED : FIND_CNT;
 	default:
-		break;
+		return FIND_CNT;
 	}
+}
+
+static unsigned finding_of(const struct court *k, const struct cause *c, uint32_t peer)
+{
+	unsigned end = finding_of_end(k, c);
+
+	if (end != FIND_CNT)
+		return end;
 	/*
 	 * The wait for one's turn is the limit's, whatever those do who have
 	 * theirs; but no limit is to blame where they wait for a disk or for

@@ -107,6 +107,8 @@ void hung_explain(struct court *k, struct verdict *v);
 
 /* stopped.c: true when the targets were stopped most of the time, told as the first finding */
 bool stopped_add(struct court *k, struct verdict *v);
+/* The same where requests were open meanwhile, but not most of the time. */
+void stopped_explain(struct court *k, struct finding *f);
 
 /* compare.c */
 void compare(struct court *k, const struct model *base, const struct waits_result *bw,

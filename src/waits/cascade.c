@@ -169,7 +169,7 @@ static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 	case WAIT_KIDLE:
 		return CAUSE_IDLE;
 	case WAIT_STOPPED:
-		return CAUSE_OTHER;
+		return CAUSE_STOPPED;
 	case WAIT_SOCKET:
 		if (w->op == WAIT_OP_ACCEPT)
 			return CAUSE_IDLE;

@@ -159,6 +159,7 @@ const char *cause_name(unsigned kind)
 		[CAUSE_IDLE] = "idle",		 [CAUSE_KLOCK] = "kernel-lock",
 		[CAUSE_QUEUE] = "queue",	 [CAUSE_CYCLE] = "cycle",
 		[CAUSE_CHILD] = "child",	 [CAUSE_OTHER] = "other",
+		[CAUSE_STOPPED] = "stopped",
 	};
 
 	return kind < CAUSE_CNT ? names[kind] : "unseen";

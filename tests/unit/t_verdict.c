@@ -246,6 +246,56 @@ TEST(verdict_of_a_circle_without_a_lock)
 	judged_release(&j);
 }
 
+/* All it computes for is to free memory; a little of it would be no hold-up. */
+TEST(verdict_direct_reclaim_is_no_load)
+{
+	for (int much = 0; much < 2; much++) {
+		struct synth *s = synth_new(1000);
+		struct ev_thread *t;
+		struct judged j;
+
+		synth_thread(s, 20, 20, "srv");
+		synth_irq_wait(s, 20, WAIT_TIMER, 0, 990, 995, 995, WAKER_TIMER);
+		t = synth_snap(s, 20);
+		t->run_ns = 995000000;
+		t->wait_ns[WAIT_TIMER] = 5000000;
+		t->reclaim_ns = much ? 900000000 : 50000000;
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), much ? "memory" : "cpu-own");
+		judged_release(&j);
+	}
+}
+
+/* Stopped a third of the time, with a request open: by whom, though most of its life it is not. */
+TEST(verdict_stopped_by_turns)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, 20, 20, "srv");
+	synth_task(s, 60, 60, "limiter", 0);
+	synth_sock(s, 8, ROLE_SERVER, 0x7f000001, 80);
+	for (int i = 0; i < 10; i++) {
+		struct ev_wait *w = synth_wait(s, 20, WAIT_STOPPED, 0, i * 100 + 1, i * 100 + 36,
+					       i * 100 + 36, 60);
+		struct ev_turn *t = synth_event(s, EV_TURN, sizeof(*t), i * 100 + 37);
+
+		w->own_open = w->proc_open = 1;
+		t->res = 8;
+		t->role = ROLE_SERVER;
+		t->h.tid = t->first_tid = 20;
+		synth_irq_wait(s, 20, WAIT_SOCKET, 8, i * 100 + 38, i * 100 + 98, i * 100 + 98,
+			       WAKER_NET);
+	}
+	synth_end(s, 20, ROLE_SERVER, 80, 10, 360);
+	synth_proc(s, 20)->open_ns = 360000000;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "stopped");
+	EQ_S(j.v->findings[0].culprit.comm, "limiter");
+	HAS(j.v->findings[0].summary, "10 times a second");
+	judged_release(&j);
+}
+
 TEST(verdict_tells_what_is_stopped)
 {
 	struct judged j;
