@@ -190,7 +190,7 @@ struct kstack { uint32_t id; const char *frames; /* "fn;fn;...", innermost first
 struct sock { struct ev_sock e; uint32_t res; };
 struct listen {
 	struct ev_listen e; /* largest backlog */
-	double backlog_avg; /* over the snapshots */
+	double backlog_avg; uint32_t backlog_min; /* over the snapshots; min 0 of just one */
 };
 
 struct model {

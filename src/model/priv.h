@@ -167,6 +167,7 @@ struct model_priv {
 	TABLE(struct ev_member) members;
 	TABLE(struct ev_listen) listens;
 	struct hmap listen_sum, listen_seen; /* by key of listens: backlogs, snapshots */
+	struct hmap listen_min; /* ... smallest backlog */
 	TABLE(struct ev_host) hosts;
 	VEC(struct ev_turn) turns;
 	VEC(struct ev_conn) conns_first, conns_last;

@@ -334,13 +334,15 @@ static int cmp_listen(const void *pa, const void *pb)
 	return 0;
 }
 
-static double listen_avg(const struct model *m, const struct ev_listen *e)
+static void listen_sums(const struct model *m, struct listen *l)
 {
-	uint64_t key = tables_listen_key(e), sum = 0, cnt = 0;
+	uint64_t key = tables_listen_key(&l->e), sum = 0, cnt = 0, least = 0;
 
 	hmap_get(&m->priv->listen_sum, key, &sum);
 	hmap_get(&m->priv->listen_seen, key, &cnt);
-	return cnt ? (double)sum / cnt : 0;
+	hmap_get(&m->priv->listen_min, key, &least);
+	l->backlog_avg = cnt ? (double)sum / cnt : 0;
+	l->backlog_min = cnt > 1 ? (uint32_t)least : 0;
 }
 
 static void publish_files(struct model *m)
@@ -374,7 +376,7 @@ static void publish_files(struct model *m)
 	m->listens = PUB_ARRAY(p, struct listen, m->listen_cnt);
 	for (size_t i = 0; i < m->listen_cnt; i++) {
 		m->listens[i].e = p->listens.rows.items[i].last;
-		m->listens[i].backlog_avg = listen_avg(m, &m->listens[i].e);
+		listen_sums(m, &m->listens[i]);
 	}
 	SORT(m->listens, m->listen_cnt, cmp_listen);
 }

@@ -121,12 +121,14 @@ static bool put_listen(struct model *m, const struct event_hdr *ev)
 {
 	struct model_priv *p = m->priv;
 	struct ev_listen e;
-	uint64_t key, at;
+	uint64_t key, at, *least;
 
 	EV_LOAD(ev, &e);
 	key = tables_listen_key(&e);
 	*hmap_slot(&p->listen_sum, key) += e.backlog;
-	++*hmap_slot(&p->listen_seen, key);
+	least = hmap_slot(&p->listen_min, key);
+	if (!(*hmap_slot(&p->listen_seen, key))++ || e.backlog < *least)
+		*least = e.backlog;
 	if (hmap_get(&p->listens.idx, key, &at) &&
 	    p->listens.rows.items[at].last.backlog > e.backlog)
 		e.backlog = p->listens.rows.items[at].last.backlog; /* the largest seen */
@@ -272,6 +274,7 @@ void tables_release(struct model_priv *p)
 {
 	hmap_release(&p->listen_sum);
 	hmap_release(&p->listen_seen);
+	hmap_release(&p->listen_min);
 	TABLE_RELEASE(&p->ends);
 	TABLE_RELEASE(&p->culprits);
 	TABLE_RELEASE(&p->disks);

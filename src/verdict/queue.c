@@ -180,9 +180,40 @@ static unsigned pool_kept_by(const struct court *k, uint32_t group, double *ret_
 	return best * 2 > all ? cls : FIND_WORKERS;
 }
 
-/* With all workers busy any line counts; else only one that is half the room there is. */
+/* Of its life: who rests as long as that has the time to take what lies there. */
+#define REST_MIN 0.5
+
+/* Of all CPUs; with less to spare who wants to take may not get one. */
+#define REST_HOST_IDLE 0.10
+
+/* None of the threads that connections or requests come in through is busy, nor held back. */
+static bool takers_rest(const struct court *k)
+{
+	uint32_t cnt = 0;
+
+	if (k->host_idle < REST_HOST_IDLE)
+		return false;
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct thread *th = &k->m->threads[t];
+		const struct wthread *w = &k->w->threads[t];
+
+		if (!th->tracked || !thread_is_target(k->m, t) ||
+		    (w->role != ROLE_T_ENTRY && w->role != ROLE_T_LOOP && w->role != ROLE_T_ACCEPT))
+			continue;
+		cnt++;
+		if ((double)w->idle_ns < REST_MIN * (double)(th->end_ns - th->begin_ns))
+			return false;
+	}
+	return cnt > 0;
+}
+
+/*
+ * With all workers busy any line counts, and one that is never empty while they all
+ * rest: they do not take it.  Else only one that is half the room there is.
+ */
 static double backlog_ns(const struct court *k, bool all_busy)
 {
+	bool rest = takers_rest(k);
 	double ns = 0;
 
 	for (size_t i = 0; i < k->m->listen_cnt; i++) {
@@ -191,7 +222,8 @@ static double backlog_ns(const struct court *k, bool all_busy)
 
 		if (p == NO_IDX || !k->m->procs[p].target || l->backlog_avg < QUEUE_MIN)
 			continue;
-		if (all_busy || l->backlog_avg >= BACKLOG_FULL * l->e.backlog_max ||
+		if (all_busy || (rest && l->backlog_min >= QUEUE_MIN) ||
+		    l->backlog_avg >= BACKLOG_FULL * l->e.backlog_max ||
 		    k->m->host.listen_overflows)
 			ns += l->backlog_avg * k->window_ns;
 	}
