@@ -191,6 +191,15 @@ void causes_scale(struct causes *c, double factor)
 		c->run_ns[i] *= factor;
 }
 
+void causes_stretch(struct causes *c, double factor)
+{
+	if (factor <= 1)
+		return;
+	VEC_FOREACH(&c->sums, s)
+		s->cnt = (uint64_t)((double)s->cnt * factor + 0.5);
+	causes_scale(c, factor);
+}
+
 static void by_wait_merge(struct causes *into, const struct causes *from)
 {
 	if (!from->wait_ns)

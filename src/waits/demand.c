@@ -173,9 +173,10 @@ static uint32_t res_of_end(const struct model *m, const struct end *n)
 	return NO_IDX;
 }
 
-static double end_out(const struct end *n)
+/* While waits are known. */
+static double end_out(const struct demand *d, const struct end *n)
 {
-	return (double)n->service_ns + n->open_sum_ns;
+	return ((double)n->service_ns + n->open_sum_ns) * d->e->r->part;
 }
 
 /* Requests of the loops that are open at others. */
@@ -186,7 +187,7 @@ static double lay_out(struct demand *d, double limit)
 
 	for (size_t i = 0; i < m->end_cnt; i++) {
 		if (m->ends[i].proc == d->proc && m->ends[i].role == ROLE_CLIENT)
-			all += end_out(&m->ends[i]);
+			all += end_out(d, &m->ends[i]);
 	}
 	ours = all > d->entry_out_ns ? all - d->entry_out_ns : 0;
 	if (ours <= 0)
@@ -199,7 +200,7 @@ static double lay_out(struct demand *d, double limit)
 
 		if (n->proc == d->proc && n->role == ROLE_CLIENT)
 			causes_add(d->all, CAUSE_EXTERNAL, NO_IDX, res_of_end(m, n), &at,
-				   end_out(n) * factor);
+				   end_out(d, n) * factor);
 	}
 	return all * factor;
 }
@@ -214,7 +215,7 @@ static void lay_queue(struct demand *d, double ns)
 
 static void lay_home(struct demand *d)
 {
-	double open = d->e->m->procs[d->proc].open_ns;
+	double open = d->e->m->procs[d->proc].open_ns * d->e->r->part;
 	double left = d->home_ns, work = causes_total(d->work), part;
 
 	/* the count is taken when the loop goes to sleep; others answer while it does */
@@ -258,7 +259,8 @@ static double loops_busy(const struct demand *d)
 static void lay_unread(struct demand *d)
 {
 	const struct proc *p = &d->e->m->procs[d->proc];
-	double unread = p->unread_ns, busy = causes_total(d->busy), between, at_loop;
+	double open = p->open_ns * d->e->r->part, unread = p->unread_ns * d->e->r->part;
+	double busy = causes_total(d->busy), between, at_loop;
 
 	if (d->loop_cnt && busy > 0) {
 		/*
@@ -278,7 +280,7 @@ static void lay_unread(struct demand *d)
 	 * What these threads did with no request open was on the way to the
 	 * next one, or the clean-up of the last: counted already.
 	 */
-	between = d->entry_ns > p->open_ns ? d->entry_ns - p->open_ns : 0;
+	between = d->entry_ns > open ? d->entry_ns - open : 0;
 	if (unread > between)
 		lay_queue(d, unread - between);
 }
@@ -335,6 +337,8 @@ void demand_lay(struct engine *e)
 		else if (!requests || m->procs[p].peer)
 			lives_lay(e, p, all);
 	}
+	/* what it was while waits are known stands for the whole window */
+	causes_stretch(all, 1 / e->r->part);
 	causes_finish(all, e);
 	for (size_t i = 0; i < e->r->cause_cnt; i++) {
 		const struct cause *c = &e->r->causes[i];

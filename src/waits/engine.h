@@ -65,6 +65,8 @@ void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 /* Demand at, that wait idx held up; where the engine tells demand by wait. */
 void causes_lay(struct causes *c, uint32_t wait, const struct place *at, double ns);
 void causes_scale(struct causes *c, double factor);
+/* The same with the counts of intervals, by a factor over 1. */
+void causes_stretch(struct causes *c, double factor);
 void causes_merge(struct causes *into, const struct causes *from);
 double causes_total(const struct causes *c);
 /* Sorted into the arena. */

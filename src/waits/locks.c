@@ -60,14 +60,49 @@ static struct lock *lock_new(struct waits_result *r, uint32_t res, unsigned cls)
 	return l;
 }
 
+/*
+ * The two words that a condition variable uses by turns (see places_find) are
+ * one lock where the same threads wait for both: who comes in by the one may
+ * let go by the other.  Writes to first, by res idx, the one that stands for it.
+ */
+static void words_join(const struct engine *e, uint32_t *first)
+{
+	const struct model *m = e->m;
+	uint32_t *both = xcalloc(m->res_cnt + 1, sizeof(*both));
+	struct hmap seen = { 0 };
+
+	BUG_ON(!both);
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		uint64_t *words, bit;
+
+		if (w->res == NO_IDX || w->cls != WAIT_FUTEX || m->res[w->res].kind != RES_FUTEX)
+			continue;
+		bit = e->place[w->res] == w->res ? 1 : 2;
+		words = hmap_slot(&seen, (uint64_t)w->thread << 32 | e->place[w->res]);
+		both[e->place[w->res]] += *words != 3 && (*words | bit) == 3;
+		*words |= bit;
+	}
+	for (uint32_t r = 0; r < m->res_cnt; r++) {
+		uint32_t p = e->place[r], least = m->res[r].waiter_cnt;
+
+		least = least < m->res[p].waiter_cnt ? least : m->res[p].waiter_cnt;
+		first[r] = both[p] && both[p] * 2 >= least ? p : r;
+	}
+	hmap_release(&seen);
+	free(both);
+}
+
 void locks_find(struct engine *e)
 {
 	const struct model *m = e->m;
 	uint32_t *owners = xcalloc(m->res_cnt + 1, sizeof(*owners));
 	uint32_t *pis = xcalloc(m->res_cnt + 1, sizeof(*pis));
 	uint32_t *idx = xmalloc((m->res_cnt + 1) * sizeof(*idx));
+	uint32_t *first = xmalloc((m->res_cnt + 1) * sizeof(*first));
 
-	BUG_ON(!owners || !pis || !idx);
+	BUG_ON(!owners || !pis || !idx || !first);
+	words_join(e, first);
 	memset(idx, 0xff, (m->res_cnt + 1) * sizeof(*idx));
 	/* one for each resource; of the virtual ones one a class and process; a crowd a process */
 	e->r->locks = ARENA_ARRAY(e->arena, struct lock,
@@ -88,12 +123,15 @@ void locks_find(struct engine *e)
 			continue;
 		cls = res_is_lock(&m->res[w->res], owners[w->res], pis[w->res]) ||
 				      w->cls == WAIT_FLOCK ? LOCK_LOCK : LOCK_HANDOFF;
-		if (idx[w->res] == NO_IDX) {
+		if (idx[first[w->res]] == NO_IDX) {
 			lock_new(e->r, w->res, cls);
-			idx[w->res] = e->r->lock_cnt - 1;
+			idx[first[w->res]] = e->r->lock_cnt - 1;
 		}
-		e->wait_lock[i] = idx[w->res];
+		e->wait_lock[i] = idx[first[w->res]];
+		if (cls == LOCK_LOCK)
+			e->r->locks[e->wait_lock[i]].cls = cls;
 	}
+	free(first);
 	free(owners);
 	free(pis);
 	free(idx);

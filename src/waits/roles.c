@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/bug.h"
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -27,6 +29,11 @@ static bool is_lock_wait(const struct engine *e, const struct wait *w)
 	uint32_t l = e->wait_lock[w - e->m->waits];
 
 	return l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK;
+}
+
+static bool res_is_server(const struct model *m, uint32_t res)
+{
+	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
 }
 
 /*
@@ -58,6 +65,117 @@ static uint32_t place_of(const struct engine *e, uint32_t res)
 	return res == NO_IDX ? NO_IDX : e->place[res];
 }
 
+/*
+ * A lock under which threads take turns at taking work.  Who waits for it has no
+ * request; behind it he goes straight to one, and not to sleep until one comes;
+ * none lay there for him; and he waits for it once a request, not for each piece
+ * of an answer that has begun.  Most must do so: some find nothing, or are lost.
+ */
+#define GATE_SHARE 0.5
+#define GATE_PER_TURN 1.5
+
+struct gate {			/* by lock idx; what was waited for it with no request open */
+	double ns, led_ns;	/* in all, and where the thread did not go to sleep for work next */
+	double cnt, turns, unread_ns; /* turns, unread_ns: of the processes of its waiters */
+};
+
+static bool is_unasked_lock_wait(const struct engine *e, const struct wait *w)
+{
+	return is_lock_wait(e, w) && e->tinfo[w->thread].reads && !wait_open(e, w);
+}
+
+static void gates_add(const struct engine *e, uint32_t t, struct gate *gates)
+{
+	const struct thread *th = &e->m->threads[t];
+	const struct wait *last = NULL;
+
+	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
+		const struct wait *w = &e->m->waits[i];
+		bool gate = is_unasked_lock_wait(e, w);
+
+		if (w->flags & WAITF_PREEMPTED)
+			continue;
+		if (last && (gate || wait_open(e, w) || !class_hands_work(w->cls)))
+			gates[e->wait_lock[last - e->m->waits]].led_ns +=
+				(double)(last->end_ns - last->off_ns);
+		last = gate ? w : NULL;
+		if (!gate)
+			continue;
+		gates[e->wait_lock[i]].ns += (double)(w->end_ns - w->off_ns);
+		gates[e->wait_lock[i]].cnt++;
+	}
+}
+
+/* The lock that most of t's waits without a request are for, NO_IDX none. */
+static uint32_t gate_of(const struct engine *e, uint32_t t)
+{
+	const struct thread *th = &e->m->threads[t];
+	struct hmap by_lock = { 0 };
+	uint64_t best = 0, *sum;
+	uint32_t gate = NO_IDX;
+
+	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
+		const struct wait *w = &e->m->waits[i];
+
+		if (!is_unasked_lock_wait(e, w))
+			continue;
+		sum = hmap_slot(&by_lock, e->wait_lock[i]);
+		*sum += w->end_ns - w->off_ns;
+		if (*sum > best) {
+			best = *sum;
+			gate = e->wait_lock[i];
+		}
+	}
+	hmap_release(&by_lock);
+	return gate;
+}
+
+static double turns_of(const struct model *m, uint32_t proc)
+{
+	double turns = 0;
+
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		if (m->ends[i].proc == proc && m->ends[i].role == ROLE_SERVER)
+			turns += m->ends[i].turns;
+	}
+	return turns;
+}
+
+static void gates_find(struct engine *e)
+{
+	const struct model *m = e->m;
+	struct gate *gates = xcalloc(e->r->lock_cnt + 1, sizeof(*gates));
+	uint32_t *of_proc = xmalloc((m->proc_cnt + 1) * sizeof(*of_proc));
+
+	BUG_ON(!gates || !of_proc);
+	memset(of_proc, 0xff, (m->proc_cnt + 1) * sizeof(*of_proc));
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		uint32_t p = m->threads[t].proc, gate = gate_of(e, t);
+
+		gates_add(e, t, gates);
+		if (gate == NO_IDX || p == NO_IDX || of_proc[p] == gate)
+			continue;
+		of_proc[p] = gate;
+		gates[gate].turns += e->r->part * turns_of(m, p);
+		gates[gate].unread_ns += e->r->part * m->procs[p].unread_ns;
+	}
+	for (size_t l = 0; l < e->r->lock_cnt; l++) {
+		const struct gate *g = &gates[l];
+
+		e->r->locks[l].gate = g->led_ns > 0 && g->led_ns >= GATE_SHARE * g->ns &&
+				      g->cnt <= GATE_PER_TURN * g->turns &&
+				      g->unread_ns < GATE_SHARE * g->ns;
+	}
+	free(gates);
+	free(of_proc);
+}
+
+/* In line for work, with none of its own. */
+static bool is_gate_wait(const struct engine *e, const struct wait *w)
+{
+	return is_unasked_lock_wait(e, w) && e->r->locks[e->wait_lock[w - e->m->waits]].gate;
+}
+
 /* Whoever has something to write is not idle, answered or not: who logs to a pipe, say. */
 static bool waits_for_room(const struct wait *w)
 {
@@ -73,7 +191,7 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 		return (t->flags & TASKF_KTHREAD) != 0 && w->cls == WAIT_KIDLE;
 	if (w->cls == WAIT_KIDLE || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT))
 		return true;
-	if (is_lock_wait(e, w) || waits_for_room(w))
+	if ((is_lock_wait(e, w) && !is_gate_wait(e, w)) || waits_for_room(w))
 		return false;
 	if (ti->reads)
 		return !wait_open(e, w) && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);
@@ -94,11 +212,6 @@ static void mark_reader(struct engine *e, uint32_t t)
 {
 	if (t != NO_IDX)
 		e->tinfo[t].reads = true;
-}
-
-static bool res_is_server(const struct model *m, uint32_t res)
-{
-	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
 }
 
 /* Counts the reads of a thread from server sockets, and those from the one it reads most. */
@@ -402,6 +515,20 @@ static void workers_tell(struct engine *e)
 	hmap_release(&by_home);
 }
 
+/* Its waits are known from some time on: that stands for all of its life. */
+static void sums_stretch(struct engine *e, uint32_t t)
+{
+	const struct thread *th = &e->m->threads[t];
+	struct wthread *wt = &e->r->threads[t];
+	double by;
+
+	if (th->begin_ns >= e->from_ns || th->end_ns <= e->from_ns)
+		return;
+	by = (double)(th->end_ns - th->begin_ns) / (double)(th->end_ns - e->from_ns);
+	wt->idle_ns *= by;
+	wt->blocked_ns *= by;
+}
+
 static void threads_sum(struct engine *e)
 {
 	const struct model *m = e->m;
@@ -420,6 +547,8 @@ static void threads_sum(struct engine *e)
 			wt->blocked_ns += ns;
 		}
 	}
+	for (uint32_t t = 0; t < m->thread_cnt; t++)
+		sums_stretch(e, t);
 }
 
 static bool alike(const struct model *m, uint32_t a, uint32_t b)
@@ -451,6 +580,7 @@ static void loops_doubt(struct engine *e)
 void roles_assign(struct engine *e)
 {
 	readers_mark(e);
+	gates_find(e);
 	homes_choose(e);
 	open_waits_sum(e);
 	for (uint32_t t = 0; t < e->m->thread_cnt; t++)

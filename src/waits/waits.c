@@ -50,6 +50,8 @@ static void cut_to_window(struct engine *e)
 	const struct model *m = e->m;
 
 	e->from_ns = m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns : m->begin_ns;
+	e->r->part = m->end_ns > e->from_ns ? (double)(m->end_ns - e->from_ns) /
+					      (double)(m->end_ns - m->begin_ns) : 1;
 }
 
 static void debts_find(struct engine *e)

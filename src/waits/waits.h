@@ -94,6 +94,7 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint32_t res_cnt;
 	uint8_t cls;	    /* enum lock_class */
 	uint8_t virt;	    /* 1: told from who wakes whom, not from one futex */
+	uint8_t gate;	    /* 1: threads without a request take turns under it at taking one */
 	uint8_t presumed;   /* 1: nobody let go of it; the holder is told by who stopped first */
 	uint32_t waiter_cnt, holder_cnt; /* distinct threads */
 	uint32_t holder;    /* thread idx that held it longest, NO_IDX */
@@ -161,6 +162,7 @@ struct waits_result {
 	struct wreq *reqs; size_t req_cnt;   /* by demand_ns */
 	struct wreq total;		/* of the targets together; proc NO_IDX */
 	struct wcycle *cycles; size_t cycle_cnt;
+	double part; /* of the window that waits are known of; demand is stretched to all of it */
 	uint64_t visits, cut_cnt;	/* interval visits, cascades cut by a bound */
 	uint64_t folded_cnt; /* causes over the bound on combinations: time kept, path not */
 	/*

@@ -116,6 +116,114 @@ TEST(waits_turns_at_accepting_hold_nobody_up)
 }
 
 /*
+ * At saturation nobody has to wait for work under the lock: who gets it reads a
+ * request at once, and works on it a while.  To stand in that line is to be idle.
+ * Not where he sleeps for one next, since he is done with the last; not where one
+ * lay there meanwhile; not where he waits for each piece of an answer.
+ */
+enum { BEHIND, BEFORE, UNREAD, PIECES };
+
+static struct synth *gate_world(int kind)
+{
+	struct synth *s = synth_new(1000);
+	struct ev_proc *p;
+
+	synth_res(s, 7, RES_FUTEX, "accept lock");
+	for (uint32_t t = 20; t < 20 + CLIENTS; t++) {
+		synth_thread(s, t, 20, "worker");
+		synth_sock(s, 180 + t, ROLE_SERVER, 0x7f000001, 80);
+		for (int i = 0; i < 10; i++) {
+			struct ev_turn *k = synth_event(s, EV_TURN, sizeof(*k), i * 100 + 99);
+
+			k->res = 180 + t;
+			k->role = ROLE_SERVER;
+			k->h.tid = k->first_tid = t;
+			synth_wait(s, t, WAIT_FUTEX, 7, i * 100 + 1, i * 100 + 58, i * 100 + 58,
+				   20 + (t - 19) % CLIENTS);
+			if (kind == BEFORE)
+				synth_irq_wait(s, t, WAIT_SOCKET, 180 + t, i * 100 + 59,
+					       i * 100 + 60, i * 100 + 60, WAKER_NET);
+			open_one(synth_irq_wait(s, t, WAIT_TIMER, 0, i * 100 + 61, i * 100 + 97,
+						i * 100 + 97, WAKER_TIMER));
+		}
+	}
+	synth_end(s, 20, ROLE_SERVER, 80, kind == PIECES ? CLIENTS : 10 * CLIENTS, 1600);
+	p = synth_proc(s, 20);
+	p->open_ns = 1600000000;
+	p->unread_ns = kind == UNREAD ? 2200000000 : 0;
+	return s;
+}
+
+TEST(waits_in_line_for_work_are_idle)
+{
+	for (int kind = BEHIND; kind <= PIECES; kind++) {
+		double lock = 0;
+		struct judged j;
+
+		ROW(kind);
+		judge(&j, gate_world(kind));
+		EQ_U(j.w->locks[0].gate, kind == BEHIND);
+		for (size_t i = 0; i < j.w->cause_cnt; i++)
+			lock += j.w->causes[i].lock != NO_IDX ? (double)j.w->causes[i].ns : 0;
+		EQ_U(lock > 0, kind != BEHIND);
+		EQ_S(finding_name(j.v->findings[0].cls), kind == BEHIND ? "timer" : "lock-held");
+		judged_release(&j);
+	}
+}
+
+/* A condition variable has two words: who comes in by the one goes out by the other. */
+TEST(waits_words_of_a_condition_are_one_lock)
+{
+	for (int apart = 0; apart < 2; apart++) { /* the same, but other threads on each word */
+		struct synth *s = synth_new(1000);
+		struct judged j;
+
+		for (uint32_t t = 20; t < 24; t++)
+			synth_thread(s, t, 20, "worker");
+		synth_res(s, 7, RES_FUTEX, "word 0")->ino = 0x1000;
+		synth_res(s, 8, RES_FUTEX, "word 1")->ino = 0x1004;
+		for (int i = 0; i < 90; i++) {
+			uint32_t t = apart ? 20 + i / 2 % 2 + 2 * (i % 2) : 20 + i % 4;
+			uint32_t holder = apart ? 20 + (i / 2 + 1) % 2 + 2 * (i % 2) :
+						  20 + (i + 3) % 4;
+
+			synth_wait(s, t, WAIT_FUTEX, apart ? 7 + i % 2 : 7 + i / 4 % 2, i * 11 + 1,
+				   i * 11 + 11, i * 11 + 11, holder);
+		}
+		judge(&j, s);
+		EQ_U(j.w->lock_cnt, 1 + apart);
+		for (size_t i = 0; i < j.w->lock_cnt; i++) {
+			EQ_U(j.w->locks[i].cls, LOCK_LOCK);
+			OK(apart || j.w->locks[i].holders_avg < 1.2);
+		}
+		judged_release(&j);
+	}
+}
+
+/* Connections always lie there, or only now and then, beside threads that rest. */
+TEST(verdict_connections_that_idle_threads_do_not_take)
+{
+	for (int always = 0; always < 2; always++) {
+		struct synth *s = pool_world(2, 20);
+		struct judged j;
+
+		for (uint32_t t = 20; t < 22; t++)
+			synth_irq_wait(s, t, WAIT_SOCKET, 180 + t, 1, 985, 985, WAKER_NET);
+		for (int at = 0; at < 1000; at += 300) {
+			struct ev_listen *l = synth_event(s, EV_LISTEN, sizeof(*l), at);
+
+			l->tgid = 20;
+			l->lport = 80;
+			l->backlog = always || at ? 8 : 0;
+			l->backlog_max = 511;
+		}
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), always ? "conn-limit" : "healthy");
+		judged_release(&j);
+	}
+}
+
+/*
  * The answers are out, but the line for the log is not: the pipe is full.  The
  * logger is a child that reads and sleeps by turns.
  */
