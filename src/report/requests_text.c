@@ -39,8 +39,9 @@ void requests_put_head(struct pen *p, const char *title, const char *more)
 {
 	pen_nl(p);
 	pen_text(p, PEN_HEAD, title);
-	pen_text(p, PEN_DIM, "  ");
-	if (p->columns > p->col)
+	if (*more)
+		pen_text(p, PEN_DIM, "  ");
+	if (*more && p->columns > p->col)
 		pen_cut(p, PEN_DIM, p->columns - p->col, more);
 	pen_nl(p);
 }

@@ -122,7 +122,6 @@ static void check_path(struct world *w, const struct trace *trace)
 
 static int check_part(void *ctx, const struct trace *part)
 {
-	BUG_ON(!part->span_cnt);
 	check_path(ctx, part);
 	return 0;
 }
