@@ -15,6 +15,8 @@
 #include "functions/blame.h"
 #include "functions/hangs.h"
 #include "functions/held.h"
+#include "functions/homes.h"
+#include "functions/learn.h"
 #include "functions/outside.h"
 #include "functions/rank.h"
 #include "functions/sig.h"
@@ -32,6 +34,7 @@ enum {
 struct analysis {
 	struct functions_result *r;
 	struct arena *arena;
+	struct homes homes;
 	struct profile p, good;
 	struct judge judge;
 	struct blame blame;
@@ -127,14 +130,18 @@ static int cmp_dev(const void *pa, const void *pb)
 }
 
 static struct unit_dev dev_report(const struct analysis *a, const struct vectors *v,
-				  const struct judged *j, const struct deviation *d)
+				  const struct judged *j, const struct deviation *d,
+				  const struct call *last)
 {
 	const struct feature *f = &v->at[d->dim];
+	uint64_t mean_ns = f->cnt ? f->ns / f->cnt : 0;
 
+	if (d->kind == DEV_NEVER)
+		mean_ns = last->dur_ns;
 	return (struct unit_dev){
 		.nr = d->dim == DIM_OWN ? NR_OWN : a->p.dims.nr_of[d->dim], .kind = d->kind,
 		.cnt = f->cnt, .usual_cnt = (float)d->usual_cnt,
-		.mean_ns = f->cnt ? f->ns / f->cnt : 0, .usual_ns = (uint64_t)d->usual_ns,
+		.mean_ns = mean_ns, .usual_ns = (uint64_t)d->usual_ns,
 		.harm_ns = (uint64_t)(d->harm_ns * j->weight)};
 }
 
@@ -154,7 +161,8 @@ static void unit_report(struct analysis *a, uint32_t unit, struct vectors *v, st
 		.begin_ns = unit_begin_ns(a->p.m, u), .end_ns = unit_end_ns(a->p.m, u),
 		.harm_ns = (uint64_t)j->harm_ns, .waits_for = NO_IDX};
 	for (uint32_t i = 0; i < j->dev_cnt && i < UNIT_DEVS; i++)
-		to->devs[to->dev_cnt++] = dev_report(a, v, j, &j->devs[i]);
+		to->devs[to->dev_cnt++] = dev_report(a, v, j, &j->devs[i],
+						     &a->p.m->calls->calls[u->first + u->cnt - 1]);
 	if (j->reasons & UNIT_STUCK)
 		to->waits_for = hangs_waits_for(a->p.m, to->thread);
 }
@@ -176,6 +184,7 @@ static int cmp_report(const void *pa, const void *pb)
 {
 	const struct unit_report *a = pa, *b = pb;
 
+	CMP(a->reasons & UNIT_RESTS, b->reasons & UNIT_RESTS);
 	CMP(b->harm_ns, a->harm_ns);
 	CMP(a->thread, b->thread);
 	CMP(a->begin_ns, b->begin_ns);
@@ -357,6 +366,26 @@ static void sigs_fit(struct analysis *a, const struct sigs *sigs)
 		a->r->total_fn_cnt = sigs->fn_cnt;
 }
 
+/* The profiles of the window and of the good one, if any. */
+static void profiles_make(struct analysis *a, const struct sigs *sigs,
+			  const struct functions_opts *o, const struct appfns *fns)
+{
+	struct profile_opts opts = {fns, &a->homes, o->units};
+	uint32_t name_cnt;
+	const char **names = model_call_names(a->r->m, a->arena, &name_cnt);
+
+	if (fns && o->held)
+		homes_of_held(&a->homes, o->held, fns);
+	else if (!fns && sigs)
+		homes_of_sigs(&a->homes, sigs, sig_bind(sigs, names, name_cnt, a->arena));
+	profile_make(&a->p, a->r->m, &opts, a->arena);
+	if (!o->good || !o->good->calls->cnt)
+		return;
+	opts = (struct profile_opts){.rule = o->units,
+				     .fns = fns ? appfns_make(o->good, a->arena) : NULL};
+	profile_make(&a->good, o->good, &opts, a->arena);
+}
+
 static void run(struct analysis *a, const struct sigs *sigs, const struct functions_opts *o)
 {
 	const struct model *m = a->r->m;
@@ -364,12 +393,9 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 								     : NULL;
 	bool good = o->good && o->good->calls->cnt;
 
-	profile_make(&a->p, m, fns, o->units, a->arena);
-	if (good)
-		profile_make(&a->good, o->good, fns ? appfns_make(o->good, a->arena) : NULL,
-			     o->units, a->arena);
+	profiles_make(a, sigs, o, fns);
 	judge_make(&a->judge, &a->p, good ? &a->good : NULL, sigs, a->arena);
-	hangs_weigh(&a->judge);
+	hangs_weigh(&a->judge, &a->homes);
 	blame_init(&a->blame, &a->judge, a->arena);
 	blame_units(&a->blame);
 	hangs_find(&a->blame, &a->hangs, a->arena);
@@ -389,6 +415,7 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	blame_release(&a->blame);
 	judge_release(&a->judge);
 	profile_release(&a->p);
+	homes_release(&a->homes);
 	if (good)
 		profile_release(&a->good);
 }

@@ -10,13 +10,11 @@
  * between two waits for work.  Units that make the same calls are compared
  * with each other (cluster.h, outliers.h): one that makes more of a call than
  * the others, or slower ones, is abnormal, and the time that this cost is its
- * harm.  Harm is laid on the functions that made the calls, told by the
- * calls' stacks or else by signatures, and functions that carry the harm but
- * not the rest of the work come first (rank.h).
+ * harm.  Harm is laid on the functions that made the calls, told by stacks or
+ * signatures; those that carry it but not the other work come first (rank.h).
  *
- * All is in nanoseconds of threads' time, so that a result can be added up
- * and checked.  The same model gives the same result, whatever the order of
- * its events.  Memory is linear in the calls: see mem_bytes.
+ * All is in nanoseconds of threads' time and can be added up.  The order of the
+ * events decides nothing.  Memory is linear in the calls: see mem_bytes.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +61,7 @@ enum unit_reason {
 	UNIT_LONG_KIND = 1 << 3,/* all of its kind take far longer than the usual kind */
 	UNIT_BASELINE = 1 << 4,	/* compared with the good capture, or the signatures' baseline */
 	UNIT_STUCK = 1 << 5,	/* holds a call that did not return, or spins */
+	UNIT_RESTS = 1 << 6,	/* but most likely for want of work */
 };
 
 enum { UNIT_DEVS = 3, FN_EVIDENCE_MAX = 6, FN_UNITS_MAX = 5, FN_PATH_MAX = 12 };
@@ -73,7 +72,7 @@ struct unit_dev {
 	uint8_t pad;
 	uint32_t cnt;		/* calls in the unit */
 	float usual_cnt;	/* in the middle of its like */
-	uint64_t mean_ns, usual_ns; /* of one call; of DEV_OWN: between two */
+	uint64_t mean_ns, usual_ns; /* of one call; DEV_OWN: between two, DEV_NEVER: its age */
 	uint64_t harm_ns;	/* what it cost */
 };
 #define NR_OWN UINT16_MAX

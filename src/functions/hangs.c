@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "functions/appfn.h"
+#include "functions/homes.h"
 #include "model/calls.h"
 #include "model/stack.h"
 
@@ -15,11 +16,12 @@
  * looks the same: these are to come first only where nothing else was found.
  * Like others that wait for work at the same place.
  */
-#define WEIGHT_IDLE 0.002
+#define WEIGHT_IDLE RESTS_WEIGHT
 /* In a condition variable, and did nothing else: a pool's spare thread, or one never woken. */
 #define WEIGHT_COND 0.01
 /* A read or a futex all window long, and nothing known of it. */
 #define WEIGHT_DOUBT 0.05
+/* Either way it only rests where requests are known to wait, and none does there. */
 
 /* Not making calls for so long is a spin, when the thread never did so before. */
 #define SPIN_MIN_NS UINT64_C(200000000)
@@ -112,13 +114,15 @@ static enum wait_api api_of_wait(const struct model *m, uint32_t thread)
 	return w->owner_tid ? API_LOCK : API_COND;
 }
 
-static double weight_of(const struct judge *j, const struct call *c)
+static double weight_of(const struct judge *j, const struct homes *homes,
+			const struct call *c)
 {
 	const struct profile *p = j->p;
 	unsigned dim = p->dims.of_nr[c->nr], cls = dim == DIM_NONE ? CALL_PLAIN : p->dims.cls[dim];
 	bool resting = p->m->calls->runs[c->thread].cnt <= 1 ||
 		       (cls == CALL_FUTEX && only_waits(p, c));
-	uint64_t key = call_key(&(struct units_opts){&p->dims, p->fns, 0}, c, call_before(j, c));
+	uint64_t key = call_key(&(struct units_opts){.dims = &p->dims, .fns = p->fns}, c,
+				call_before(j, c));
 	enum wait_api api = API_NONE;
 
 	if (p->fns && c->stack != NO_IDX)
@@ -129,14 +133,14 @@ static double weight_of(const struct judge *j, const struct call *c)
 		return 1;
 	if (is_a_home(p, key))
 		return WEIGHT_IDLE;
-	if (resting && cls != CALL_READ && cls != CALL_FUTEX)
+	if (resting && ((cls != CALL_READ && cls != CALL_FUTEX) || homes_nobody(homes, key)))
 		return WEIGHT_IDLE;
 	if (resting)
 		return api == API_COND ? WEIGHT_COND : WEIGHT_DOUBT;
 	return 1;
 }
 
-void hangs_weigh(struct judge *j)
+void hangs_weigh(struct judge *j, const struct homes *homes)
 {
 	const struct model *m = j->p->m;
 
@@ -144,7 +148,7 @@ void hangs_weigh(struct judge *j)
 		const struct call *c = last_call(m, t);
 
 		if (c && c->result == CALL_UNFINISHED)
-			j->stuck_weight[t] = weight_of(j, c);
+			j->stuck_weight[t] = weight_of(j, homes, c);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "functions/blame.h"
 
 struct arena;
+struct homes;
 
 struct spin {			/* a thread that ends the window without calls */
 	uint32_t thread;
@@ -29,7 +30,7 @@ struct hangs {
 };
 
 /* How much of a call that does not return counts, by thread. */
-void hangs_weigh(struct judge *j);
+void hangs_weigh(struct judge *j, const struct homes *homes);
 
 void hangs_find(struct blame *b, struct hangs *ret_hangs, struct arena *arena);
 

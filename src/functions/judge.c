@@ -311,6 +311,8 @@ static void dev_stuck(struct bench *b)
 	if (harm > 0)
 		dev_add(b, dim, DEV_NEVER, harm);
 	b->out->reasons |= UNIT_STUCK;
+	if (b->j->stuck_weight[c->thread] <= RESTS_WEIGHT)
+		b->out->reasons |= UNIT_RESTS;
 }
 
 static void compare(struct bench *b)

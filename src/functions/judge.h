@@ -23,6 +23,8 @@
 #define LONG_PRIOR 0.35
 /* With a good window: a kind of work that was never seen when all was well. */
 #define NEW_PRIOR 0.7
+/* What a call that does not return counts at most where it is most likely a wait for work. */
+#define RESTS_WEIGHT 0.002
 
 struct reference {
 	const struct centre *centre;

@@ -139,7 +139,7 @@ struct sigs *learn_model(const struct model *m, struct arena *arena,
 	for (size_t fn = 0; fn < in.fn_cnt; fn++)
 		if (in.fns[fn].seqs.cnt)
 			fn_learn(&l, (uint32_t)fn);
-	profile_make(&profile, m, l.app, UNITS_WORK, &work);
+	profile_make(&profile, m, &(struct profile_opts){.fns = l.app, .rule = UNITS_WORK}, &work);
 	places_put(&l, &profile);
 	bases_learn(l.b, &profile);
 	profile_release(&profile);

@@ -283,7 +283,7 @@ static void gaps_walk(struct walk *w, const struct thread_calls *t)
 
 static void calls_walk(struct walk *w, struct thread_calls *t)
 {
-	const struct units_opts o = {&w->p->dims, w->p->fns, 0};
+	const struct units_opts o = {.dims = &w->p->dims, .fns = w->p->fns};
 	const struct model_calls *c = w->p->m->calls;
 	const struct call_run *run = &c->runs[t->thread];
 	const struct call *before = NULL;

@@ -204,17 +204,17 @@ static void centres_make(struct profile *p, struct vectors *v, struct arena *are
 	free(k.tallies);
 }
 
-void profile_make(struct profile *p, const struct model *m, const struct appfns *fns,
-		  unsigned rule, struct arena *arena)
+void profile_make(struct profile *p, const struct model *m, const struct profile_opts *o,
+		  struct arena *arena)
 {
 	struct patterns t = {0};
 	struct vectors *v;
 	uint32_t *of;
 
-	*p = (struct profile){.m = m, .fns = fns};
+	*p = (struct profile){.m = m, .fns = o->fns};
 	dims_make(&p->dims, m, arena);
 	v = vectors_new(m, &p->dims);
-	units_make(&p->units, m, &(struct units_opts){&p->dims, fns, (uint8_t)rule});
+	units_make(&p->units, m, &(struct units_opts){&p->dims, o->fns, o->homes, o->rule});
 	for (size_t i = 0; i < p->units.units.cnt; i++) {
 		struct unit *u = &p->units.units.items[i];
 

@@ -18,6 +18,7 @@
 
 struct appfns;
 struct arena;
+struct homes;
 struct model;
 
 /* Clusters with fewer units are not compared within themselves: PerfScope's rule. */
@@ -65,9 +66,14 @@ struct profile {
 	uint64_t bytes;		/* taken beside the arena, at most */
 };
 
-/* rule: enum units_rule.  fns NULL: as if there were no stacks. */
-void profile_make(struct profile *p, const struct model *m, const struct appfns *fns,
-		  unsigned rule, struct arena *arena);
+struct profile_opts {
+	const struct appfns *fns; /* NULL: as if there were no stacks */
+	const struct homes *homes; /* NULL: none is known beforehand */
+	uint8_t rule;		/* enum units_rule */
+};
+
+void profile_make(struct profile *p, const struct model *m, const struct profile_opts *o,
+		  struct arena *arena);
 void profile_release(struct profile *p);
 
 /* NULL: no unit makes that call. */

@@ -4,7 +4,9 @@
  * at.  The longest wait does not count: a hung thread sleeps longest where it
  * hangs, but comes back there once at most.  Of several kinds, those that only
  * ever wait for work weigh more: a worker that sleeps between two tries of one
- * request, or that waits for locks, still goes home to its poll.
+ * request, or that waits for locks, still goes home to its poll.  What is known
+ * beforehand (homes.h) comes first: the known homes, where the thread came to
+ * one at all, and what is known to be none is no rest, however long.
  */
 #include "functions/units.h"
 
@@ -18,6 +20,8 @@
 #include "functions/appfn.h"
 #include "functions/functions.h"
 #include "functions/hangs.h"
+#include "functions/homes.h"
+#include "functions/norm.h"
 #include "functions/vectors.h"
 #include "model/calls.h"
 
@@ -31,6 +35,8 @@
 #define KEY_ANY (UINT64_C(1) << 63)
 #define KEY_STACK (UINT64_C(1) << 62)
 #define KEY_BEFORE UINT64_C(0xffffffff)
+#define KEY_KIND_AT 48
+#define KEY_KIND (UINT64_C(0xff) << KEY_KIND_AT)
 enum {
 	HOME_MIN = 2,	 /* once is no habit */
 	HOME_REST = 20,	 /* nor is what has less than this part of the resting of another place */
@@ -74,23 +80,46 @@ static unsigned class_of(const struct dims *d, unsigned nr)
 	return d->of_nr[nr] == DIM_NONE ? CALL_PLAIN : d->cls[d->of_nr[nr]];
 }
 
-uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before)
+uint64_t call_key_bare(unsigned cls, uint16_t nr, unsigned kind, uint16_t before)
 {
-	unsigned cls = class_of(o->dims, c->nr);
-	uint64_t key;
+	uint64_t key = KEY_ANY | (uint64_t)nr << 32;
 
 	if (cls == CALL_PLAIN || cls == CALL_END)
 		return 0;
-	key = KEY_ANY | (uint64_t)c->nr << 32;
-	if (o->fns && c->stack != NO_IDX && o->fns->stacks[c->stack].cnt)
-		return key | KEY_STACK | (o->fns->stacks[c->stack].frames[0].fn + 1);
 	if (cls == CALL_READ) /* of one that has not returned the kind may be unknown */
-		key |= (uint64_t)c->kind << 48;
+		key |= (uint64_t)kind << KEY_KIND_AT;
 	if (cls == CALL_READ || cls == CALL_FUTEX)
-		key |= before ? before->nr + 1u : 0;
+		key |= before == SYM_NONE ? 0 : before + 1u;
 	else
 		key |= 1;
 	return key;
+}
+
+uint64_t call_key_of_fn(uint32_t fn)
+{
+	return KEY_ANY | KEY_STACK | (fn + 1);
+}
+
+uint64_t call_key_known(uint64_t key)
+{
+	return key & KEY_STACK ? key & (KEY_ANY | KEY_STACK | KEY_BEFORE) : key;
+}
+
+bool call_key_has_fn(uint64_t key)
+{
+	return (key & KEY_STACK) != 0;
+}
+
+uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before)
+{
+	unsigned cls = class_of(o->dims, c->nr);
+
+	if (cls == CALL_PLAIN || cls == CALL_END)
+		return 0;
+	if (o->fns && c->stack != NO_IDX && o->fns->stacks[c->stack].cnt)
+		return call_key_of_fn(o->fns->stacks[c->stack].frames[0].fn) |
+		       (uint64_t)c->nr << 32;
+	return call_key_bare(cls, c->nr, c->kind, before ? before->nr : SYM_NONE);
 }
 
 static uint64_t blocked_limit(const struct model_calls *c, const struct dims *d)
@@ -116,6 +145,14 @@ static bool home_is_bare_futex(const struct home *home)
 	return home->cls == CALL_FUTEX && !(home->key & KEY_STACK);
 }
 
+/* Of a call that has not returned the kind may not be known: then any will do. */
+static bool same_key(uint64_t key, uint64_t home, bool pending)
+{
+	uint64_t without = pending && !(key & (KEY_STACK | KEY_KIND)) ? KEY_KIND : 0;
+
+	return (key & ~without) == (home & ~without);
+}
+
 bool key_is_home(const struct home *home, uint64_t key, bool pending)
 {
 	if (!home->key || !key)
@@ -123,13 +160,13 @@ bool key_is_home(const struct home *home, uint64_t key, bool pending)
 	if (key_nr(key) != key_nr(home->key))
 		return false;
 	for (unsigned i = 0; i < HOME_KEYS - 1; i++)
-		if (key == home->others[i])
+		if (home->others[i] && same_key(key, home->others[i], pending))
 			return true;
 	if (!pending && !(key & KEY_STACK) && home_is_bare_futex(home))
 		return true;
 	/* without a stack, or at the window's begin, where nothing is before it */
-	return key == home->key || (!(key & KEY_STACK) && ((home->key & KEY_STACK) ||
-							   !(key & KEY_BEFORE)));
+	return same_key(key, home->key, pending) ||
+	       (!(key & KEY_STACK) && ((home->key & KEY_STACK) || !(key & KEY_BEFORE)));
 }
 
 struct key_sum { uint64_t key, cnt, ns, max_ns; };
@@ -184,24 +221,50 @@ static void other_add(struct home *home, uint64_t key)
 	}
 }
 
-static void home_choose(const struct key_sums *t, const struct dims *d, struct home *ret_home)
+/* Once is no habit, and no stack says nothing where others have one. */
+static bool may_be_home(const struct key_sum *sum, bool stacks)
+{
+	return sum->cnt >= HOME_MIN && (!stacks || sum->key & KEY_STACK);
+}
+
+/* homes: what is known beforehand, NULL: nothing. */
+static struct key_sum best_home(const struct key_sums *t, const struct dims *d,
+				const struct homes *homes, bool stacks)
 {
 	struct key_sum best = {0};
-	uint64_t most_ns = 0, others;
+	uint64_t most_ns = 0;
+	bool known = false;
+
+	VEC_FOREACH(&t->items, sum) {
+		known |= may_be_home(sum, stacks) && homes_ask(homes, sum->key) == HOME_KNOWN;
+		if (rest_ns(sum) > most_ns && homes_ask(homes, sum->key) != HOME_NOT)
+			most_ns = rest_ns(sum);
+	}
+	VEC_FOREACH(&t->items, sum)
+		if (may_be_home(sum, stacks) && rest_ns(sum) >= most_ns / HOME_REST &&
+		    (!known || homes_ask(homes, sum->key) == HOME_KNOWN) &&
+		    sum_better(d, sum, &best))
+			best = *sum;
+	return best;
+}
+
+static void home_choose(const struct key_sums *t, const struct units_opts *o,
+			struct home *ret_home)
+{
+	struct key_sum best;
 	bool stacks = false;
+	uint64_t others;
 
 	*ret_home = (struct home){0};
 	/* where only slow calls have stacks, the others say nothing of where they were made */
-	VEC_FOREACH(&t->items, sum) {
-		stacks |= (sum->key & KEY_STACK) && sum->cnt >= HOME_MIN;
-		most_ns = rest_ns(sum) > most_ns ? rest_ns(sum) : most_ns;
-	}
 	VEC_FOREACH(&t->items, sum)
-		if (sum->cnt >= HOME_MIN && (!stacks || sum->key & KEY_STACK) &&
-		    rest_ns(sum) >= most_ns / HOME_REST && sum_better(d, sum, &best))
-			best = *sum;
+		stacks |= (sum->key & KEY_STACK) && sum->cnt >= HOME_MIN;
+	best = best_home(t, o->dims, NULL, stacks);
+	/* who only waits for others of the program is not the one to blame, see key_is_home */
+	if (best.key & KEY_STACK || class_of(o->dims, key_nr(best.key)) != CALL_FUTEX)
+		best = best_home(t, o->dims, o->homes, stacks);
 	ret_home->key = best.key;
-	ret_home->cls = (uint8_t)(best.key ? class_of(d, key_nr(best.key)) : CALL_PLAIN);
+	ret_home->cls = (uint8_t)(best.key ? class_of(o->dims, key_nr(best.key)) : CALL_PLAIN);
 	others = best.key & KEY_STACK ? HOME_OTHERS : HOME_OTHERS_BARE;
 	VEC_FOREACH(&t->items, sum)
 		if (best.key && sum->key != best.key && key_nr(sum->key) == key_nr(best.key) &&
@@ -223,10 +286,12 @@ static void home_find(struct units *u, const struct call *calls, const struct ca
 			continue;
 		key = call_key(o, c, before);
 		before = c;
-		if (key && c->result != CALL_UNFINISHED && call_blocked(u, c))
+		/* a loop that is never done with its work need not sleep to ask for more */
+		if (key && c->result != CALL_UNFINISHED &&
+		    (call_blocked(u, c) || homes_ask(o->homes, key) == HOME_KNOWN))
 			sum_add(&sums, key, c->dur_ns);
 	}
-	home_choose(&sums, o->dims, ret_home);
+	home_choose(&sums, o, ret_home);
 	vec_release(&sums.items);
 	hmap_release(&sums.by_key);
 }

@@ -30,6 +30,7 @@
 
 struct appfns;
 struct call;
+struct homes;
 struct model;
 
 #define GAP_MIN_NS UINT64_C(50000000) /* shorter pauses are a disk's or a scheduler's */
@@ -69,6 +70,7 @@ struct units {
 struct units_opts {
 	const struct dims *dims;
 	const struct appfns *fns; /* NULL: without stacks */
+	const struct homes *homes; /* known beforehand; NULL: nothing is */
 	uint8_t rule;		/* enum units_rule */
 };
 
@@ -81,6 +83,14 @@ void units_release(struct units *u);
  * kind of reading from another where there are no stacks.
  */
 uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before);
+
+/* The same of a call without a stack; cls: enum call_class, before: SYM_NONE for none. */
+uint64_t call_key_bare(unsigned cls, uint16_t nr, unsigned kind, uint16_t before);
+
+/* Of any call that a function waits in; and what of a key is known beforehand (homes.h). */
+uint64_t call_key_of_fn(uint32_t fn);
+uint64_t call_key_known(uint64_t key);
+bool call_key_has_fn(uint64_t key);
 
 /*
  * The key is the home's; of a call without a stack among others with one, its

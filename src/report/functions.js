@@ -20,7 +20,7 @@ function deviation(d) {
 	switch (d.kind) {
 	case 'more': return d.calls + ' ' + d.call + ' calls, usually ' + Math.round(d.usual_calls);
 	case 'slower': return d.call + ' takes ' + time(d.mean_ns) + ', usually ' + time(d.usual_ns);
-	case 'never-returned': return d.call + ' did not return for ' + time(d.harm_ns);
+	case 'never-returned': return d.call + ' did not return for ' + time(d.mean_ns);
 	case 'own-time': return time(d.mean_ns) + ' between two calls, usually ' + time(d.usual_ns);
 	default: return 'no call for ' + time(d.mean_ns);
 	}

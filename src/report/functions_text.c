@@ -44,7 +44,7 @@ void functions_dev_words(const struct functions_result *r, const struct unit_dev
 			buf_printf(out, ", usually %s", fmt_ns(u, d->usual_ns));
 		break;
 	case DEV_NEVER:
-		buf_printf(out, "%s did not return for %s", name, fmt_ns(t, d->harm_ns));
+		buf_printf(out, "%s did not return for %s", name, fmt_ns(t, d->mean_ns));
 		break;
 	case DEV_OWN:
 		buf_printf(out, "%s between two calls", fmt_ns(t, d->mean_ns));
@@ -249,7 +249,9 @@ static void put_unit(struct pen *p, const struct functions_result *r, const stru
 		buf_adds(&b, "; waits for ");
 		thread_words(r, u->waits_for, &b);
 	}
-	if (u->reasons & UNIT_RARE)
+	if (u->reasons & UNIT_RESTS)
+		buf_adds(&b, " (most likely waits for work)");
+	else if (u->reasons & UNIT_RARE)
 		buf_adds(&b, " (rare: nothing to compare it with)");
 	pen_cut(p, PEN_PLAIN, p->columns - p->col, buf_str(&b));
 	pen_nl(p);
@@ -313,8 +315,9 @@ static const struct {
 	{UNIT_CENTRE, "far from the middle of its kind"},
 	{UNIT_RARE, "one of fewer than four of its kind, which is a prior and no finding"},
 	{UNIT_LONG_KIND, "of a kind that takes far longer than the usual one"},
-	{UNIT_BASELINE, "compared with the good capture"},
+	{UNIT_BASELINE, "compared with what was usual when all was well"},
 	{UNIT_STUCK, "stuck"},
+	{UNIT_RESTS, "most likely for want of work"},
 };
 
 static void put_unit_reasons(struct pen *p, const struct unit_report *u)

@@ -527,3 +527,120 @@ TEST(functions_a_thread_that_only_waits_is_spare)
 		synth_free(c.s);
 	}
 }
+
+/*
+ * What is read for is not known of a call that has not returned: it is a wait
+ * for work where it comes after what such waits come after, whatever the kind.
+ */
+TEST(functions_a_pending_read_is_a_wait_for_work)
+{
+	for (unsigned after = 0; after < 2; after++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct scene c;
+		const struct functions_result *r;
+
+		ROW(after);
+		begin(&c);
+		for (unsigned i = 0; i < 200; i++) {
+			call(&c, NR_READ, 5, NULL)->kind = RES_SOCKET;
+			call(&c, NR_STAT, 0.01, NULL);
+			call(&c, NR_WRITE, 0.02, NULL);
+		}
+		if (after) {
+			call(&c, NR_READ, 5, NULL)->kind = RES_SOCKET;
+			call(&c, NR_STAT, 0.01, NULL);
+		}
+		call(&c, NR_READ, 900, NULL)->result = CALL_UNFINISHED;
+		r = judge_scene(&c, &arena, NULL);
+		EQ_U(r->harm_ns > 500000000, after);
+		synth_free(c.s);
+	}
+}
+
+/* Where requests wait is no home, however long and often it is waited there. */
+TEST(functions_where_requests_wait_is_no_home)
+{
+	for (unsigned known = 0; known < 2; known++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct held_stack stacks[2] = {{.ns = 3e9}, {.idle_ns = 1e9}};
+		struct held held = {.stacks = stacks, .stack_cnt = 2, .ns = 3e9, .all_ns = 3e9,
+				    .idle_ns = 1e9};
+		struct scene c;
+		const struct functions_result *r;
+
+		ROW(known);
+		begin(&c);
+		for (unsigned i = 0; i < 200; i++) {
+			call(&c, NR_POLL, 0.1, LOOP);
+			call(&c, NR_READ, 0.01, READ);
+			call(&c, NR_READ, i % 20 == 7 ? 300 : 10,
+			     "read@libc.so.6;ask;serve;loop;main");
+			call(&c, NR_WRITE, 0.02, WRITE);
+		}
+		judge_scene(&c, &arena, NULL);
+		stacks[0].stack = stack_of(synth_model(c.s), "ask", &arena);
+		stacks[1].stack = stack_of(synth_model(c.s), "loop", &arena);
+		r = functions_analyse(synth_model(c.s), NULL,
+				      &(struct functions_opts){.held = known ? &held : NULL},
+				      &arena);
+		EQ_U(r->harm_ns > 2000000000, known);
+		if (known)
+			EQ_S(r->fns[0].evidence[0].kind == DEV_SLOWER ? r->fns[0].name : "", "ask");
+		synth_free(c.s);
+	}
+}
+
+/* A process that waits for its children is shown last, as what it is, with its age. */
+TEST(functions_what_rests_is_shown_last)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+	const struct unit_report *last;
+
+	begin(&c);
+	call(&c, NR_POLL, 9000, NULL)->tid = 10;
+	c.calls[0].result = CALL_UNFINISHED;
+	c.now = 0;
+	for (unsigned i = 0; i < 200; i++)
+		request(&c, 2, i == 100 ? 6 : 1);
+	call(&c, NR_POLL, 7000, LOOP)->result = CALL_UNFINISHED;
+	r = judge_scene(&c, &arena, NULL);
+	OK(r->unit_report_cnt >= 2);
+	OK(!(r->units[0].reasons & UNIT_RESTS));
+	last = &r->units[r->unit_report_cnt - 1];
+	OK(last->reasons & UNIT_RESTS);
+	OK(last->harm_ns > r->units[0].harm_ns);
+	EQ_U(last->devs[0].mean_ns, 9000000000);
+	synth_free(c.s);
+}
+
+/* All server programs have threads that wait for what never comes: no request waits there. */
+TEST(functions_a_hang_that_no_request_waits_for_is_a_rest)
+{
+	static const char watch[] = "pthread_cond_wait@libc.so.6;watch;main";
+
+	for (unsigned waited = 0; waited < 2; waited++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct held_stack one = {.ns = 8e9};
+		struct held held = {.stacks = &one, .stack_cnt = 1, .ns = 8e9, .all_ns = 8e9};
+		struct scene c;
+		const struct functions_result *r;
+		uint64_t before_ns;
+
+		ROW(waited);
+		begin(&c);
+		call(&c, NR_FUTEX, 9000, watch)->tid = 10;
+		c.calls[0].result = CALL_UNFINISHED;
+		c.now = 0;
+		for (unsigned i = 0; i < 200; i++)
+			request(&c, 2, 1);
+		before_ns = judge_scene(&c, &arena, NULL)->harm_ns;
+		one.stack = stack_of(synth_model(c.s), waited ? "watch" : "look_up", &arena);
+		r = functions_analyse(synth_model(c.s), NULL,
+				      &(struct functions_opts){.held = &held}, &arena);
+		/* of nine seconds a hundredth, and a five-hundredth */
+		NEAR((double)(before_ns - r->harm_ns), waited ? 0 : 72e6, 1e6);
+		synth_free(c.s);
+	}
+}

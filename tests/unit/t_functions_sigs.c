@@ -254,3 +254,43 @@ TEST(functions_a_learnt_baseline_overrides_the_rule_for_few)
 	}
 	synth_free(good.s);
 }
+
+#define ASK "read@libc.so.6;ask;serve;loop;main"
+
+/* Asks another service within the loop, which sleeps for want of work only where idle_ms > 0. */
+static void asked(struct scene *c, double idle_ms, double ask_ms, bool stacks)
+{
+	call(c, NR_POLL, idle_ms, stacks ? LOOP : NULL);
+	call(c, NR_READ, 0.01, stacks ? READ : NULL);
+	call(c, NR_WRITE, 0.01, stacks ? "write@libc.so.6;ask;serve;loop;main" : NULL);
+	call(c, NR_READ, ask_ms, stacks ? ASK : NULL);
+	call(c, NR_STAT, 0.01, stacks ? "stat@libc.so.6;look_up;serve;loop;main" : NULL);
+	call(c, NR_WRITE, 0.02, stacks ? WRITE : NULL);
+}
+
+/* By its calls alone a loop that never gets to rest is at home where it is held up. */
+TEST(functions_a_loop_goes_home_where_it_did_when_learnt)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene good, bad;
+	const struct functions_result *r;
+	const struct sigs *sigs;
+
+	begin(&good);
+	for (unsigned i = 0; i < 200; i++)
+		asked(&good, 5, 0.2, true);
+	judge_scene(&good, &arena, NULL);
+	sigs = learn_model(synth_model(good.s), &arena, &(struct learn_stats){0});
+	begin(&bad);
+	for (unsigned i = 0; i < 200; i++)
+		asked(&bad, 0.01, i % 20 == 7 ? 300 : 20, false);
+	r = judge_scene(&bad, &arena, &(struct functions_opts){.calls_only = true});
+	OK(r->harm_ns < 100000000);
+	r = functions_analyse(synth_model(bad.s), sigs,
+			      &(struct functions_opts){.calls_only = true}, &arena);
+	EQ_U(r->unit_cnt, 200);
+	OK(r->harm_ns > 2000000000);
+	EQ_S(r->fns[0].name, "ask");
+	synth_free(good.s);
+	synth_free(bad.s);
+}
