@@ -68,6 +68,8 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
 	{THIN_QUEUED, "queued", "for most of their time nobody was at work for the requests: they "
 	 "queue, and no stack shows where; heldup why tells for what"},
+	{THIN_GUESS, "guess", "most of what went wrong was never seen where it is now, or took far "
+	 "less time there, when the signatures were learnt: the functions are guesses"},
 };
 
 const char *functions_thin_text(uint32_t bit)

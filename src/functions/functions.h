@@ -157,6 +157,7 @@ enum functions_thin {
 	THIN_MANY_PATTERNS = 1 << 10, /* over the bound: the rarest were put with their like */
 	THIN_AWAY = 1 << 11,	    /* the recorder left time out: --max-cost */
 	THIN_QUEUED = 1 << 12,	    /* most of the requests' time is in no function */
+	THIN_GUESS = 1 << 13,	    /* most of the harm is where signatures know nobody */
 };
 
 struct functions_result {

@@ -56,6 +56,12 @@ static const uint16_t gap_levels[] = {
 enum { CALL_LEVELS = sizeof(call_levels) / sizeof(*call_levels),
        GAP_LEVELS = sizeof(gap_levels) / sizeof(*gap_levels), GAP_EXACT_LEVELS = 2 };
 
+/*
+ * What agrees with nothing before the call, or of a gap only with that, was
+ * seen elsewhere; so was what takes 64 times as long as ever there, or more.
+ */
+enum { BINS_GUESS = 3 };
+
 static bool is_gap(const struct sig_place *p)
 {
 	return p->around[SIG_AT] == SIG_NO_CALL;
@@ -282,14 +288,17 @@ static struct place_voter take_sum(struct place_index *x, uint32_t fn, double al
 }
 
 /* The functions of the gap, into voters. */
-static void gap_sum(struct place_index *x, size_t first, uint8_t bin)
+static void gap_sum(struct place_index *x, size_t first, uint8_t bin, uint8_t *ret_told)
 {
 	size_t voter_first = x->voters.cnt, end = part_end(x, first);
+	unsigned last_bin = x->entries.items[end - 1].bin;
 	double all, most = 0;
 
 	bins_near(x, first, end, bin, &all);
 	if (all < SAMPLES_MIN || x->entries.items[first].bin > bin + BINS_SHORTER)
 		return;
+	if (bin >= last_bin + BINS_GUESS)
+		*ret_told = TOLD_GUESS;
 	all = bins_sum(x, first, end, bin);
 	for (size_t i = first; i < end; i++) {
 		struct place_voter v = take_sum(x, x->entries.items[i].fn, all);
@@ -358,8 +367,17 @@ static struct sig_place place_before(const struct sig_place *p)
 	return b;
 }
 
+static enum place_told told_by(unsigned with, bool gap)
+{
+	if (with & INSERTED)
+		return TOLD_NEARBY;
+	return with & GAP || !(with & WITH_BEFORE) || (gap && !(with & WITH_AFTER)) ? TOLD_GUESS
+										   : TOLD_SEEN;
+}
+
 /* true: the place is a wait for work. */
-static bool level_ask(struct place_index *x, unsigned with, const struct sig_place *p)
+static bool level_ask(struct place_index *x, unsigned with, const struct sig_place *p,
+		      uint8_t *ret_told)
 {
 	struct sig_place before;
 	uint64_t key, first;
@@ -373,22 +391,23 @@ static bool level_ask(struct place_index *x, unsigned with, const struct sig_pla
 	key = place_key(with, p);
 	if (!key || !hmap_get(&x->by_key, key, &first))
 		return false;
+	*ret_told = (uint8_t)told_by(with, is_gap(p));
 	if (!is_gap(p) && !(with & GAP))
 		return call_sum(x, first - 1, with & WITH_BLOCKED ? p->bin : 0, with);
-	gap_sum(x, first - 1, p->bin);
+	gap_sum(x, first - 1, p->bin, ret_told);
 	return false;
 }
 
 static struct place_answer answer_make(struct place_index *x, const struct sig_place *p)
 {
-	struct place_answer a = {(uint32_t)x->voters.cnt, 0, false};
+	struct place_answer a = {.first = (uint32_t)x->voters.cnt, .told = TOLD_GUESS};
 	const uint16_t *levels = is_gap(p) ? gap_levels : call_levels;
 	size_t level_cnt = !is_gap(p)	     ? CALL_LEVELS
 			   : p->bin < CLOCK_BIN ? GAP_EXACT_LEVELS
 						: GAP_LEVELS;
 
 	for (size_t l = 0; l < level_cnt && x->voters.cnt == a.first && !a.home; l++)
-		a.home = level_ask(x, levels[l], p);
+		a.home = level_ask(x, levels[l], p, &a.told);
 	a.cnt = (uint32_t)x->voters.cnt - a.first;
 	if (a.cnt)
 		qsort(&x->voters.items[a.first], a.cnt, sizeof(struct place_voter), by_share);
@@ -414,4 +433,17 @@ struct place_answer place_ask(struct place_index *x, const struct sig_place *pla
 	x->last = *place;
 	x->last_answer = x->answers.items[*slot - 1];
 	return x->last_answer;
+}
+
+bool place_is_known(const struct place_index *x, const struct sig_place *place)
+{
+	static const unsigned levels[] = {WITH_CALL | WITH_BEFORE, WITH_CALL | WITH_AFTER};
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		uint64_t key = place_key(levels[i], place);
+
+		if (key && hmap_get(&x->by_key, key, NULL))
+			return true;
+	}
+	return false;
 }

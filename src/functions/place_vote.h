@@ -37,9 +37,17 @@ struct place_entry {		/* one function at all places that agree in a key */
 };
 struct place_sum { double share, near; };
 
+/* How sure an answer is. */
+enum place_told {
+	TOLD_SEEN = 0,		/* it was seen there */
+	TOLD_NEARBY,		/* at the call before, as if this one were not there */
+	TOLD_GUESS,		/* elsewhere, or nothing took nearly so long there */
+};
+
 struct place_answer {
 	uint32_t first, cnt;	/* in voters, most share first; cnt 0: nobody knows */
 	bool home;		/* it is a wait for work: none votes */
+	uint8_t told;		/* enum place_told */
 };
 
 struct place_index {
@@ -64,5 +72,8 @@ void place_index_release(struct place_index *x);
 
 /* Of numbers of calls.  The voters are good until the next question. */
 struct place_answer place_ask(struct place_index *x, const struct sig_place *place);
+
+/* Was the call ever seen after the one before it, or before the one after it? */
+bool place_is_known(const struct place_index *x, const struct sig_place *place);
 
 #endif /* PLACE_VOTE_H */

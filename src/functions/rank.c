@@ -20,6 +20,8 @@
 #define HELD_MIN 0.01
 /* Scores and parts are rounded to this: what differs by less is rounding, not evidence. */
 #define SCORE_STEP 1e-9
+/* Where less of the harm is certain than is not, the list as a whole is a guess. */
+#define GUESS_SHARE 0.5
 
 struct sums {			/* of one function */
 	double e, e_weighted, e_self;
@@ -454,7 +456,8 @@ static void vote_fold(const struct folder *f, struct sums *to, const struct vote
 	}
 }
 
-static void fold_votes(struct folder *f, const struct sigs *s, struct arena *arena)
+/* true: most of the harm is laid on functions that were never seen where it is. */
+static bool fold_votes(struct folder *f, const struct sigs *s, struct arena *arena)
 {
 	CLEANUP(hmap_release) struct hmap by_name = {0};
 	struct vote_sums all;
@@ -480,6 +483,7 @@ static void fold_votes(struct folder *f, const struct sigs *s, struct arena *are
 			to->group = s->fns[i].group + 1;
 		vote_fold(f, to, &votes[i], s, f->b->p->fns ? 0 : scale, arena);
 	}
+	return !f->b->p->fns && all.guess_ns > GUESS_SHARE * all.harm_ns;
 }
 
 void rank_make(const struct ranking *by, struct functions_result *r, struct arena *arena)
@@ -498,8 +502,8 @@ void rank_make(const struct ranking *by, struct functions_result *r, struct aren
 		f.held_ns = by->held->ns;
 		f.held_all_ns = by->held->all_ns;
 	}
-	if (sigs)
-		fold_votes(&f, sigs, arena);
+	if (sigs && fold_votes(&f, sigs, arena))
+		r->thin |= THIN_GUESS;
 	r->fns = ARENA_ARRAY(arena, struct fn_report, f.cnt + 1);
 	for (size_t i = 0; i < f.cnt; i++) {
 		struct fn_report *to = &r->fns[r->fn_cnt];

@@ -59,7 +59,7 @@ struct poll {
 	struct held_back held_back;
 	struct thread_calls thread; /* of the unit */
 	double usual_gap_ns;	/* of normal units */
-	double home_ns;		/* taken for harm, but known as waits for work */
+	struct vote_sums sums;
 	VEC(struct match) matches; /* by to */
 	float *best;		/* by function: of the present place; 0 between two */
 	uint32_t *best_ep;
@@ -282,7 +282,7 @@ static float ask_pending(struct poll *p, const struct unit *u, size_t place, flo
 
 static void evidence_add(struct votes *v, const struct vote_evidence *e)
 {
-	struct vote_evidence *least = NULL;
+	struct vote_evidence *least = &v->ev[0];
 
 	for (uint32_t i = 0; i < v->ev_cnt; i++) {
 		struct vote_evidence *o = &v->ev[i];
@@ -294,7 +294,7 @@ static void evidence_add(struct votes *v, const struct vote_evidence *e)
 			o->last_unit = e->last_unit;
 			return;
 		}
-		if (!least || o->harm_ns < least->harm_ns)
+		if (o->harm_ns < least->harm_ns)
 			least = o;
 	}
 	if (v->ev_cnt < VOTE_EVIDENCE)
@@ -325,6 +325,10 @@ static void count_vote(struct poll *p, uint32_t fn, double ns, double near_ns,
 /* On those that ask() found. */
 static void count_votes(struct poll *p, float most, double ns, struct vote_evidence *e)
 {
+	bool guess = e && p->places.entries.cnt; /* else no place was learnt at all */
+
+	p->sums.harm_ns += guess ? ns : 0;
+	p->sums.guess_ns += guess ? ns : 0;
 	VEC_FOREACH(&p->hit, fn) {
 		double part = ns * (double)(p->best[*fn] / most);
 
@@ -362,9 +366,11 @@ static bool count_place(struct poll *p, const struct sig_place *place, double ns
 	struct place_answer a = place_ask(&p->places, place);
 	struct held_back *h = &p->held_back;
 
-	p->home_ns += e && a.home ? ns : 0;
+	p->sums.home_ns += e && a.home ? ns : 0;
 	if (!a.cnt)
 		return a.home;
+	p->sums.harm_ns += e ? ns : 0;
+	p->sums.guess_ns += e && a.told != TOLD_SEEN ? ns : 0;
 	if (is_more_of(h, a, e)) { /* a loop's calls are counted at once */
 		h->ns += ns;
 		h->e.cnt += e ? e->cnt : 0;
@@ -612,11 +618,11 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	left_out_find(&p, arena);
 	p.automaton = automaton_new(p.looked_for.items, (uint32_t)p.looked_for.cnt, p.nr_of, 0);
 	place_index_make(&p.places, sigs, p.nr_of);
-	ret_sums->usual_ns = poll_units(&p) + p.usual_gap_ns;
+	p.sums.usual_ns = poll_units(&p) + p.usual_gap_ns;
 	for (uint32_t i = 0; i < b->hangs->spin_cnt; i++)
 		poll_spin(&p, &b->hangs->spins[i]);
 	held_back_count(&p);
-	ret_sums->home_ns = p.home_ns;
+	*ret_sums = p.sums;
 	place_index_release(&p.places);
 	thread_calls_release(&p.thread);
 	automaton_free(p.automaton);

@@ -62,6 +62,11 @@ struct synth *synth_new(double window_ms)
 	return s;
 }
 
+void synth_sampled(struct synth *s, uint64_t ns)
+{
+	((struct ev_meta *)s->events.items[0])->sample_ns = ns;
+}
+
 void synth_free(struct synth *s)
 {
 	if (!s)

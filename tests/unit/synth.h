@@ -84,6 +84,8 @@ struct ev_host *synth_host(struct synth *s);
  * frame with a function inlined into another.  A stack given before keeps its id.
  */
 uint32_t synth_stack(struct synth *s, uint32_t tgid, const char *text);
+/* The clock's period; before synth_model. */
+void synth_sampled(struct synth *s, uint64_t ns);
 struct ev_sample *synth_sample(struct synth *s, uint32_t tid, uint32_t stack, double at_ms,
 			       uint32_t cnt);
 

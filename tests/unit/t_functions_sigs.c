@@ -291,6 +291,36 @@ TEST(functions_a_loop_goes_home_where_it_did_when_learnt)
 	EQ_U(r->unit_cnt, 200);
 	OK(r->harm_ns > 2000000000);
 	EQ_S(r->fns[0].name, "ask");
+	OK(!(r->thin & THIN_GUESS));
 	synth_free(good.s);
 	synth_free(bad.s);
+}
+
+/* It is said where most of the harm is at no place that was learnt. */
+TEST(functions_places_never_learnt_make_a_guess)
+{
+	static const struct { double ms; bool guess; } rows[] = {{3, false}, {300, true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP(arena_release) struct arena arena = {0};
+		struct scene good, bad;
+		const struct functions_result *r;
+		const struct sigs *sigs;
+
+		ROW(i);
+		begin(&good);
+		for (unsigned k = 0; k < 200; k++)
+			crunched(&good, 0.5, "crunch;serve;loop;main");
+		synth_sampled(good.s, 200000);
+		judge_scene(&good, &arena, NULL);
+		sigs = learn_model(synth_model(good.s), &arena, &(struct learn_stats){0});
+		begin(&bad);
+		for (unsigned k = 0; k < 200; k++)
+			crunched(&bad, k % 20 == 7 ? rows[i].ms : 0.5, NULL);
+		r = bare(&bad, sigs, &arena);
+		EQ_S(r->fns[0].name, "crunch");
+		EQ_U((r->thin & THIN_GUESS) != 0, rows[i].guess);
+		synth_free(good.s);
+		synth_free(bad.s);
+	}
 }
