@@ -398,6 +398,8 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	profiles_make(a, sigs, o, fns);
 	judge_make(&a->judge, &a->p, good ? &a->good : NULL, sigs, a->arena);
 	hangs_weigh(&a->judge, &a->homes);
+	if (fns && o->held)
+		judge_feel(&a->judge, o->held);
 	blame_init(&a->blame, &a->judge, a->arena);
 	blame_units(&a->blame);
 	hangs_find(&a->blame, &a->hangs, a->arena);

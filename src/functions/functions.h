@@ -62,6 +62,7 @@ enum unit_reason {
 	UNIT_BASELINE = 1 << 4,	/* compared with the good capture, or the signatures' baseline */
 	UNIT_STUCK = 1 << 5,	/* holds a call that did not return, or spins */
 	UNIT_RESTS = 1 << 6,	/* but most likely for want of work */
+	UNIT_UNFELT = 1 << 7,	/* of a thread that no request waits for */
 };
 
 enum { UNIT_DEVS = 3, FN_EVIDENCE_MAX = 6, FN_UNITS_MAX = 5, FN_PATH_MAX = 12 };
@@ -142,8 +143,7 @@ struct outside_report {		/* the cause lies outside of the program */
 	const char *words;	/* what the waits tell of it, a sentence; NULL: they do not */
 };
 
-/* What could not be told, and why. */
-enum functions_thin {
+enum functions_thin {		/* what could not be told, and why */
 	THIN_NO_CALLS = 1 << 0,
 	THIN_NO_STACKS = 1 << 1,    /* functions are told by signatures only */
 	THIN_NO_SIGNATURES = 1 << 2,/* and there are none: no functions */

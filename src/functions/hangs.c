@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/cmp.h"
 #include "functions/appfn.h"
 #include "functions/homes.h"
@@ -21,7 +23,11 @@
 #define WEIGHT_COND 0.01
 /* A read or a futex all window long, and nothing known of it. */
 #define WEIGHT_DOUBT 0.05
-/* Either way it only rests where requests are known to wait, and none does there. */
+/*
+ * Either way it only rests where requests are known to wait and none does there:
+ * but not in the midst of what others do for their work, for a request that
+ * was read before the window is not known.
+ */
 
 /* Not making calls for so long is a spin, when the thread never did so before. */
 #define SPIN_MIN_NS UINT64_C(200000000)
@@ -114,9 +120,58 @@ static enum wait_api api_of_wait(const struct model *m, uint32_t thread)
 	return w->owner_tid ? API_LOCK : API_COND;
 }
 
-static double weight_of(const struct judge *j, const struct homes *homes,
-			const struct call *c)
+/* By function: was it on the stack of a call at work, or at home? */
+enum { SEEN_AT_WORK = 1 << 0, SEEN_AT_HOME = 1 << 1 };
+
+struct weigher {
+	const struct judge *j;
+	const struct homes *homes;
+	uint8_t *seen;		/* by fn; NULL: not needed */
+};
+
+static void stack_seen(const struct weigher *w, uint32_t stack, uint8_t flags)
 {
+	const struct app_stack *st = &w->j->p->fns->stacks[stack];
+
+	for (uint32_t i = 0; i < st->cnt; i++)
+		w->seen[st->frames[i].fn] |= flags;
+}
+
+static void seen_fill(const struct weigher *w)
+{
+	const struct profile *p = w->j->p;
+	const struct units_opts o = {.dims = &p->dims, .fns = p->fns};
+	CLEANUP_FREE uint8_t *stacks = xcalloc(p->m->stack_cnt + 1, sizeof(*stacks));
+
+	for (size_t i = 0; i < p->m->calls->cnt; i++) {
+		const struct call *c = &p->m->calls->calls[i];
+		bool home;
+
+		if (c->stack == NO_IDX || c->result == CALL_UNFINISHED)
+			continue;
+		home = key_is_home(&p->units.homes[c->thread], call_key(&o, c, NULL), false);
+		stacks[c->stack] |= home ? SEEN_AT_HOME : SEEN_AT_WORK;
+	}
+	for (uint32_t i = 0; i < p->m->stack_cnt; i++)
+		if (stacks[i])
+			stack_seen(w, i, stacks[i]);
+}
+
+/* Was it called by one that others call for their work, and for nothing else? */
+static bool in_midst_of_work(const struct weigher *w, uint32_t stack)
+{
+	const struct appfns *fns = w->j->p->fns;
+	const struct app_stack *st = fns && w->seen ? &fns->stacks[stack] : NULL;
+
+	for (uint32_t i = 0; st && i < st->cnt; i++)
+		if (w->seen[st->frames[i].fn] == SEEN_AT_WORK)
+			return true;
+	return false;
+}
+
+static double weight_of(const struct weigher *w, const struct call *c)
+{
+	const struct judge *j = w->j;
 	const struct profile *p = j->p;
 	unsigned dim = p->dims.of_nr[c->nr], cls = dim == DIM_NONE ? CALL_PLAIN : p->dims.cls[dim];
 	bool resting = p->m->calls->runs[c->thread].cnt <= 1 ||
@@ -133,7 +188,9 @@ static double weight_of(const struct judge *j, const struct homes *homes,
 		return 1;
 	if (is_a_home(p, key))
 		return WEIGHT_IDLE;
-	if (resting && ((cls != CALL_READ && cls != CALL_FUTEX) || homes_nobody(homes, key)))
+	if (resting && cls != CALL_READ && cls != CALL_FUTEX)
+		return WEIGHT_IDLE;
+	if (resting && homes_nobody(w->homes, key) && !in_midst_of_work(w, c->stack))
 		return WEIGHT_IDLE;
 	if (resting)
 		return api == API_COND ? WEIGHT_COND : WEIGHT_DOUBT;
@@ -143,12 +200,16 @@ static double weight_of(const struct judge *j, const struct homes *homes,
 void hangs_weigh(struct judge *j, const struct homes *homes)
 {
 	const struct model *m = j->p->m;
+	CLEANUP_FREE uint8_t *seen = j->p->fns ? xcalloc(j->p->fns->fn_cnt + 1, 1) : NULL;
+	struct weigher w = {j, homes, seen};
 
+	if (seen)
+		seen_fill(&w);
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
 		const struct call *c = last_call(m, t);
 
 		if (c && c->result == CALL_UNFINISHED)
-			j->stuck_weight[t] = weight_of(j, homes, c);
+			j->stuck_weight[t] = weight_of(&w, c);
 	}
 }
 

@@ -35,6 +35,7 @@ struct held {
 	double all_ns;		/* with what has none: not for a client or for work */
 	double queued_ns;	/* of all_ns, while nobody was at work for them */
 	double idle_ns;		/* sum of the stacks' */
+	const double *thread_ns; /* by model thread idx, of ns; NULL: not known */
 };
 
 struct held_fn {		/* shares, 0 to 1 */

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "functions/bases.h"
+#include "functions/held.h"
 #include "functions/sig.h"
 #include "model/calls.h"
 
@@ -198,8 +199,9 @@ void judge_make(struct judge *j, struct profile *p, const struct profile *good,
 	j->refs = ARENA_ARRAY(arena, struct reference, p->cluster_cnt + 1);
 	j->long_refs = ARENA_ARRAY(arena, const struct centre *, p->cluster_cnt + 1);
 	j->stuck_weight = ARENA_ARRAY(arena, double, p->m->thread_cnt + 1);
+	j->felt = ARENA_ARRAY(arena, double, p->m->thread_cnt + 1);
 	for (size_t i = 0; i < p->m->thread_cnt; i++)
-		j->stuck_weight[i] = 1;
+		j->stuck_weight[i] = j->felt[i] = 1;
 	refs_own(j);
 	if (good)
 		refs_good(j, good, arena);
@@ -210,6 +212,22 @@ void judge_make(struct judge *j, struct profile *p, const struct profile *good,
 	for (uint32_t i = 0; i < p->cluster_cnt; i++)
 		centres[i] = j->refs[i].centre;
 	outliers_make(&j->outliers, p, centres);
+}
+
+void judge_feel(struct judge *j, const struct held *held)
+{
+	const struct model_calls *c = j->p->m->calls;
+	double enough = REQUESTS_SHARE * (double)(c->end_ns - c->begin_ns), known;
+
+	if (held->ns <= 0 || !held->thread_ns)
+		return;
+	known = held->ns < enough ? held->ns / enough : 1;
+	for (size_t i = 0; i < j->p->m->thread_cnt; i++) {
+		double ran_ns = (double)j->p->m->threads[i].ns[ST_RUN];
+
+		if (held->thread_ns[i] <= FELT_SHARE * ran_ns)
+			j->felt[i] = 1 - (1 - UNFELT_WEIGHT) * known;
+	}
 }
 
 void judge_release(struct judge *j)
@@ -347,6 +365,7 @@ void judge_unit(const struct judge *j, const struct unit *u, const struct vector
 	const struct point *pt = &j->outliers.points[u->shape];
 	struct bench b = {.j = j, .u = u, .v = v, .centre = ref->centre, .out = ret};
 	uint32_t reasons = ref->always | pt->reasons;
+	double felt = j->felt[j->p->m->calls->calls[u->first].thread];
 
 	ret->reasons = 0;
 	ret->dev_cnt = 0;
@@ -368,9 +387,11 @@ void judge_unit(const struct judge *j, const struct unit *u, const struct vector
 		ret->dev_cnt = 0;
 		return;
 	}
+	/* who waits for what hangs may have asked before the window: that is not known */
 	if (ret->reasons & UNIT_STUCK)
-		ret->weight = 1;
-	ret->reasons |= reasons;
+		ret->weight = felt = 1;
+	ret->reasons |= reasons | (felt < 1 ? UNIT_UNFELT : 0);
+	ret->weight *= felt;
 	for (uint32_t i = 0; i < ret->dev_cnt; i++)
 		ret->harm_ns += ret->devs[i].harm_ns * ret->weight;
 	if (ret->harm_ns <= 0)

@@ -25,6 +25,12 @@
 #define NEW_PRIOR 0.7
 /* What a call that does not return counts at most where it is most likely a wait for work. */
 #define RESTS_WEIGHT 0.002
+/* Work that no request waits for: it may still be what the program is for. */
+#define UNFELT_WEIGHT 0.1
+/* Requests that wait for a thread for less than this part of what it runs meet it by chance. */
+#define FELT_SHARE 0.01
+/* A program that has requests open for less of the time does other things as well. */
+#define REQUESTS_SHARE 0.1
 
 struct reference {
 	const struct centre *centre;
@@ -54,12 +60,20 @@ struct judge {
 	const struct centre **long_refs; /* by cluster: the usual kind, NULL */
 	struct outliers outliers;
 	double *stuck_weight;	/* by thread: of a call that does not return; 1 is all */
+	double *felt;		/* by thread: of all that it does, see judge_feel; 1 is all */
 	bool baseline;
 };
 
 /* good may be NULL, and sigs, whose baselines hold where there is no good window. */
 void judge_make(struct judge *j, struct profile *p, const struct profile *good,
 		const struct sigs *sigs, struct arena *arena);
+
+/*
+ * Where it is known what requests wait for (held.h), threads that none waits
+ * for count less: a compiler or a collector at work in the background deviates
+ * as it likes.
+ */
+void judge_feel(struct judge *j, const struct held *held);
 void judge_release(struct judge *j);
 
 /* v is the unit's. */

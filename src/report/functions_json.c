@@ -15,7 +15,7 @@ static const char *call_name(const struct functions_result *r, unsigned nr)
 }
 
 static const char *const reason_names[] = {"neighbour", "centre", "rare", "long-kind",
-					   "baseline", "stuck", "rests"};
+					   "baseline", "stuck", "rests", "unfelt"};
 static const char *const outside_names[] = {"none", "disk", "cpu", "all-threads"};
 
 static void json_window(struct json *j, const struct functions_result *r)

@@ -318,6 +318,7 @@ static const struct {
 	{UNIT_BASELINE, "compared with what was usual when all was well"},
 	{UNIT_STUCK, "stuck"},
 	{UNIT_RESTS, "most likely for want of work"},
+	{UNIT_UNFELT, "counts less, since no request waits for this thread"},
 };
 
 static void put_unit_reasons(struct pen *p, const struct unit_report *u)

@@ -196,6 +196,17 @@ static void sums_take(const struct layer *k, struct held *h)
 	}
 }
 
+static const double *threads_sum(const struct layer *k, struct arena *arena)
+{
+	double *ns = ARENA_ARRAY(arena, double, k->m->thread_cnt + 1);
+
+	for (uint32_t i = 0; i < k->m->wait_cnt; i++)
+		ns[k->m->waits[i].thread] += k->w->wait_demand_ns[i];
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++)
+		ns[t] += k->w->run_demand_ns[t];
+	return ns;
+}
+
 const struct held *verdict_held(const struct model *m, const struct waits_result *w,
 				struct arena *arena)
 {
@@ -211,6 +222,7 @@ const struct held *verdict_held(const struct model *m, const struct waits_result
 	stacks_keep(h, k.waits, m->stack_cnt, false);
 	stacks_keep(h, k.runs, m->stack_cnt, true);
 	sums_take(&k, h);
+	h->thread_ns = threads_sum(&k, arena);
 	vec_release(&k.pools);
 	hmap_release(&k.by_key);
 	return h;
