@@ -56,11 +56,8 @@ static const uint16_t gap_levels[] = {
 enum { CALL_LEVELS = sizeof(call_levels) / sizeof(*call_levels),
        GAP_LEVELS = sizeof(gap_levels) / sizeof(*gap_levels), GAP_EXACT_LEVELS = 2 };
 
-/*
- * What agrees with nothing before the call, or of a gap only with that, was
- * seen elsewhere; so was what takes 64 times as long as ever there, or more.
- */
-enum { BINS_GUESS = 3 };
+/* 64 times as long as ever there, or more: as much was never seen. */
+enum { BINS_LONG = 3 };
 
 static bool is_gap(const struct sig_place *p)
 {
@@ -297,8 +294,8 @@ static void gap_sum(struct place_index *x, size_t first, uint8_t bin, uint8_t *r
 	bins_near(x, first, end, bin, &all);
 	if (all < SAMPLES_MIN || x->entries.items[first].bin > bin + BINS_SHORTER)
 		return;
-	if (bin >= last_bin + BINS_GUESS)
-		*ret_told = TOLD_GUESS;
+	if (bin >= last_bin + BINS_LONG && *ret_told < TOLD_LONG)
+		*ret_told = TOLD_LONG;
 	all = bins_sum(x, first, end, bin);
 	for (size_t i = first; i < end; i++) {
 		struct place_voter v = take_sum(x, x->entries.items[i].fn, all);
@@ -367,6 +364,7 @@ static struct sig_place place_before(const struct sig_place *p)
 	return b;
 }
 
+/* What agrees with nothing before the call, or of a gap only with that, was seen elsewhere. */
 static enum place_told told_by(unsigned with, bool gap)
 {
 	if (with & INSERTED)

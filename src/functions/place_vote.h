@@ -40,8 +40,9 @@ struct place_sum { double share, near; };
 /* How sure an answer is. */
 enum place_told {
 	TOLD_SEEN = 0,		/* it was seen there */
-	TOLD_NEARBY,		/* at the call before, as if this one were not there */
-	TOLD_GUESS,		/* elsewhere, or nothing took nearly so long there */
+	TOLD_NEARBY,		/* as if this call were not there, or all that are new here */
+	TOLD_LONG,		/* there, but nothing took nearly so long */
+	TOLD_GUESS,		/* elsewhere */
 };
 
 struct place_answer {

@@ -20,6 +20,8 @@
  *
  * Linear in calls and samples.
  */
+#include <stddef.h>
+
 #include "functions/norm.h"
 #include "functions/sig_places.h"
 
@@ -47,6 +49,12 @@ void thread_calls_release(struct thread_calls *t);
  */
 struct sig_place call_place(struct thread_calls *t, uint32_t call);
 struct sig_place gap_place(struct thread_calls *t, uint32_t call, uint64_t ran_ns);
+
+/* Which symbol the call is of, or comes after; SIZE_MAX: it is before the first. */
+size_t thread_symbol(struct thread_calls *t, uint32_t call);
+
+/* From one symbol to a later one as if nothing but time were between them. */
+struct sig_place gap_between(const struct thread_calls *t, size_t last, size_t next);
 
 /* Two doublings of nanoseconds are one bin. */
 uint8_t place_bin(uint64_t ns);

@@ -58,6 +58,9 @@ struct poll {
 	struct place_index places;
 	struct held_back held_back;
 	struct thread_calls thread; /* of the unit */
+	VEC(uint32_t) known_before; /* by its symbols: the last known one until there, plus one */
+	VEC(uint32_t) known_after; /* the first known one from there on */
+	uint32_t known_of;	/* the thread they are of, plus one */
 	double usual_gap_ns;	/* of normal units */
 	struct vote_sums sums;
 	VEC(struct match) matches; /* by to */
@@ -359,12 +362,70 @@ static bool is_more_of(const struct held_back *h, struct place_answer a,
 		       e->last_unit == h->e.last_unit));
 }
 
-/* On those that are known at the place; false: nobody is. */
-static bool count_place(struct poll *p, const struct sig_place *place, double ns,
+static void known_make(struct poll *p)
+{
+	size_t cnt = p->thread.norm.cnt;
+	uint32_t last = 0;
+
+	if (p->known_of == p->thread.thread + 1)
+		return;
+	p->known_of = p->thread.thread + 1;
+	vec_clear(&p->known_before);
+	vec_clear(&p->known_after);
+	for (size_t s = 0; s < cnt; s++) {
+		struct sig_place place = call_place(&p->thread, p->thread.norm.first[s]);
+
+		if (place_is_known(&p->places, &place))
+			last = (uint32_t)s + 1;
+		vec_push(&p->known_before, last);
+		vec_push(&p->known_after, (uint32_t)cnt);
+	}
+	for (size_t s = cnt; s-- > 0;)
+		p->known_after.items[s] = p->known_before.items[s] == s + 1 ? (uint32_t)s
+					  : s + 1 < cnt ? p->known_after.items[s + 1]
+							: (uint32_t)cnt;
+}
+
+/*
+ * Where a function makes calls that were never seen in that order, all of them
+ * and what is between lies in the gap from the last known call to the next: who
+ * ran there makes them now.  Not those that wait: of a lock nothing is known
+ * by who ran.  cnt 0: there is no such gap, or nobody ran in it.
+ */
+static struct place_answer ask_around(struct poll *p, uint32_t call, struct sig_place *place)
+{
+	size_t s = thread_symbol(&p->thread, call), cnt = p->thread.norm.cnt;
+	bool gap = place->around[SIG_AT] == SIG_NO_CALL;
+	struct place_answer a = {0};
+	size_t last, next;
+
+	known_make(p);
+	if (s >= cnt)
+		return a;
+	last = p->known_before.items[s];
+	next = s + gap < cnt ? p->known_after.items[s + gap] : cnt;
+	if (!last || next >= cnt || next <= last || (!gap && last == s + 1))
+		return a;
+	*place = gap_between(&p->thread, last - 1, next);
+	a = place_ask(&p->places, place);
+	if (a.told == TOLD_GUESS)
+		a.cnt = 0;
+	if (a.told == TOLD_SEEN)
+		a.told = TOLD_NEARBY;
+	return a;
+}
+
+/* On those that are known at the place of the call or the gap after it; false: nobody is. */
+static bool count_place(struct poll *p, uint32_t call, struct sig_place *place, double ns,
 			const struct vote_evidence *e)
 {
-	struct place_answer a = place_ask(&p->places, place);
+	struct place_answer a = place_ask(&p->places, place), around;
 	struct held_back *h = &p->held_back;
+
+	if (a.told == TOLD_GUESS && !a.home && !(place->what & SIG_BLOCKED)) {
+		around = ask_around(p, call, place);
+		a = around.cnt ? around : a;
+	}
 
 	p->sums.home_ns += e && a.home ? ns : 0;
 	if (!a.cnt)
@@ -427,7 +488,7 @@ static double symbol_harm(struct poll *p, const struct unit *u, const struct vec
 		if (told_by_stack(p, &calls[i]) || share.ns <= 0 || is_noise(p, u->first + i))
 			continue;
 		place = call_place(&p->thread, u->first + i);
-		if (count_place(p, &place, share.ns, &e))
+		if (count_place(p, u->first + i, &place, share.ns, &e))
 			continue;
 		ns += share.ns;
 		ret_e->cnt++;
@@ -455,7 +516,7 @@ static double symbol_usual(struct poll *p, const struct unit *u, size_t s, doubl
 		if (is_noise(p, u->first + i))
 			continue;
 		place = call_place(&p->thread, u->first + i);
-		if (!count_place(p, &place, (double)calls[i].dur_ns, NULL))
+		if (!count_place(p, u->first + i, &place, (double)calls[i].dur_ns, NULL))
 			ns += (double)calls[i].dur_ns;
 	}
 	return ns;
@@ -467,14 +528,14 @@ static bool count_gap(struct poll *p, uint32_t call, double gap_ns, double ns,
 {
 	struct sig_place place = gap_place(&p->thread, call, (uint64_t)gap_ns);
 
-	if (count_place(p, &place, ns, e))
+	if (count_place(p, call, &place, ns, e))
 		return true;
 	for (uint32_t i = call; i < call + 2; i++) {
 		if (is_noise(p, i))
 			continue;
 		place = call_place(&p->thread, i);
 		if (place_ask(&p->places, &place).cnt)
-			return count_place(p, &place, ns, e);
+			return count_place(p, i, &place, ns, e);
 	}
 	return false;
 }
@@ -600,7 +661,7 @@ static void poll_spin(struct poll *p, const struct spin *spin)
 		return;
 	thread_calls_make(&p->thread, p->b->p, spin->thread);
 	place = gap_place(&p->thread, run->first + run->cnt, spin->end_ns - spin->begin_ns);
-	count_place(p, &place, spin->harm_ns, &e);
+	count_place(p, run->first + run->cnt, &place, spin->harm_ns, &e);
 }
 
 struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct arena *arena,
@@ -630,5 +691,7 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	vec_release(&p.looked_for);
 	vec_release(&p.matches);
 	vec_release(&p.hit);
+	vec_release(&p.known_before);
+	vec_release(&p.known_after);
 	return p.votes;
 }

@@ -324,3 +324,50 @@ TEST(functions_places_never_learnt_make_a_guess)
 		synth_free(bad.s);
 	}
 }
+
+/* As crunched, but it reads a file again and again where it only computed before. */
+static void reread(struct scene *c, unsigned times)
+{
+	call(c, NR_POLL, 5, NULL);
+	call(c, NR_READ, 0.01, NULL);
+	for (unsigned i = 0; i < times; i++) {
+		call(c, NR_STAT, 0.01, NULL);
+		call(c, NR_FSYNC, 0.01, NULL);
+		c->now += 0.4;
+	}
+	call(c, NR_WRITE, 0.02, NULL);
+}
+
+/* Whoever ran between two calls makes the new ones that are between them now. */
+TEST(functions_new_calls_are_of_who_ran_there)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene good, bad;
+	const struct functions_result *r;
+	const struct sigs *sigs;
+
+	begin(&good);
+	for (unsigned i = 0; i < 200; i++) {
+		crunched(&good, 0.5, "crunch;serve;loop;main");
+		good.now += 4; /* between other calls more is done */
+		for (unsigned k = 1; k < 4; k++)
+			synth_sample(good.s, 11, synth_stack(good.s, 20, "brood;loop;main"),
+				     good.now - k, 1);
+		call(&good, NR_STAT, 0.01, "stat@libc.so.6;tidy;loop;main");
+	}
+	synth_sampled(good.s, 200000);
+	judge_scene(&good, &arena, NULL);
+	sigs = learn_model(synth_model(good.s), &arena, &(struct learn_stats){0});
+	begin(&bad);
+	for (unsigned i = 0; i < 200; i++) {
+		reread(&bad, i % 20 == 7 ? 40 : 0);
+		bad.now += 4;
+		call(&bad, NR_STAT, 0.01, NULL);
+	}
+	r = bare(&bad, sigs, &arena);
+	EQ_S(r->fns[0].name, "crunch");
+	HAS(r->fns[0].evidence[0].episode, "read");
+	OK(r->thin & THIN_GUESS);
+	synth_free(good.s);
+	synth_free(bad.s);
+}
