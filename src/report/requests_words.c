@@ -310,15 +310,28 @@ void requests_variance_words(const struct requests_view *v, const struct request
 	where_words(v, &e->key, out);
 }
 
+/* " (tenant=acme in api GET /)": what its paths have that others have not. */
+static void apart_words(const struct requests_view *v, const struct request_group *g,
+			struct buf *out)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	requests_what_words(v, g, &b);
+	if (b.len > 2)
+		buf_printf(out, " (%s)", buf_str(&b) + 2);
+}
+
 static void slow_path_words(const struct requests_view *v, const struct request_problem *p,
 			    const struct request_type *t, struct buf *out)
 {
 	const struct request_group *g = &t->groups[p->slow_group];
 	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
 
-	buf_printf(out, "; on path %u %s of the requests take %s, %s more than the others",
-		   p->slow_group + 1, fmt_share(a, g->type_share),
-		   fmt_ns(b, (uint64_t)g->latency.mean_ns), fmt_ns(c, (uint64_t)p->excess_ns));
+	buf_printf(out, "; on path %u", p->slow_group + 1);
+	apart_words(v, g, out);
+	buf_printf(out, " %s of the requests take %s, %s more than the others",
+		   fmt_share(a, g->type_share), fmt_ns(b, (uint64_t)g->latency.mean_ns),
+		   fmt_ns(c, (uint64_t)p->excess_ns));
 	excess_words(v, g, ", ", " of it ", out);
 }
 
@@ -345,6 +358,7 @@ void requests_problem_words(const struct requests_view *v, const struct request_
 	case PROBLEM_VARIANCE:
 		buf_printf(out, "%s requests take %s", fmt_count(a, g->latency.cnt),
 			   g->path_cnt > 1 ? "much the same path" : "the same path");
+		apart_words(v, g, out);
 		spread_words(&g->latency, out);
 		buf_printf(out, " (CV %.2f)", g->latency.cv);
 		requests_variance_words(v, g, out);
@@ -352,8 +366,9 @@ void requests_problem_words(const struct requests_view *v, const struct request_
 			buf_adds(out, " (a few requests make it)");
 		break;
 	case PROBLEM_SLOW:
-		buf_printf(out, "%s requests on one path steadily take %s, %s more than nearly "
-			   "all of the others", fmt_count(a, g->latency.cnt),
+		buf_printf(out, "%s requests on one path", fmt_count(a, g->latency.cnt));
+		apart_words(v, g, out);
+		buf_printf(out, " steadily take %s, %s more than nearly all of the others",
 			   fmt_ns(b, (uint64_t)g->latency.p50_ns),
 			   fmt_ns(c, p->excess_ns > 0 ? (uint64_t)p->excess_ns : 0));
 		excess_words(v, g, ", on average ", " more ", out);

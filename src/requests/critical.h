@@ -19,11 +19,11 @@ struct points;
 /*
  * Hashes of one path, from exact to coarse.  Each is a function of the one
  * before it: paths that are the same at one level are so at all after it.
- * All hold the request type.
+ * All hold the request type, all but the last which bins are on the path.
  */
 enum cshape {
 	CSHAPE_EXACT,		/* steps in order: tracepoints, entry or exit, bins */
-	CSHAPE_REPEATS,		/* the same child again and again is once; no bins */
+	CSHAPE_REPEATS,		/* the same child again and again is once; of bins which */
 	CSHAPE_UNORDERED,	/* of the children of each span on the path only which */
 	CSHAPE_POINTS,		/* the set of tracepoints on the path */
 	CSHAPE_ENTRIES,		/* the set of those by which it entered another service */

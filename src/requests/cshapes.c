@@ -107,6 +107,21 @@ void cshape_exact(const struct graph *graph, const struct points *points, struct
 	path->hash = path->shape[CSHAPE_EXACT] = hash;
 }
 
+/* Which bins are on the path, in whatever order; 0: none. */
+static uint64_t bins_set(const struct graph *graph, const struct cpath *path, struct calls *c)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < path->step_cnt && graph->bins; i++) {
+		const struct cstep *step = &path->steps[i];
+
+		if (graph->bins[step->span])
+			c->kids[cnt++].key = hash_pair(c->points[step->point].hash,
+						       graph->bins[step->span]);
+	}
+	return set_hash(c->kids, c->tmp, cnt);
+}
+
 void cshapes_make(const struct graph *graph, const struct points *points, struct arena *arena,
 		  struct cpath *path)
 {
@@ -120,7 +135,7 @@ void cshapes_make(const struct graph *graph, const struct points *points, struct
 		.open = ARENA_ARRAY(arena, bool, graph->span_cnt),
 		.depth = 1,	/* around the root */
 	};
-	uint64_t *shape = path->shape;
+	uint64_t *shape = path->shape, bins;
 
 	c.stack[0].span = GRAPH_NONE;
 	for (uint32_t i = 0; i < cnt; i++)
@@ -136,4 +151,7 @@ void cshapes_make(const struct graph *graph, const struct points *points, struct
 	for (uint32_t i = 0; i < cnt; i++)
 		c.kids[i].key = c.points[path->steps[i].point].hash;
 	shape[CSHAPE_POINTS] = hash_pair(shape[CSHAPE_ENTRIES], set_hash(c.kids, c.tmp, cnt));
+	bins = bins_set(graph, path, &c);
+	for (uint32_t level = CSHAPE_REPEATS; bins && level < CSHAPE_TYPE; level++)
+		shape[level] = hash_pair(shape[level], bins);
 }

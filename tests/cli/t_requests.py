@@ -352,6 +352,22 @@ def test_requests_diff_tells_what_is_called_more_often():
         assert re.search(r"while db query runs, 1\.0 → 1\d\.\d times", requests("--diff", good, bad))
 
 
+def test_requests_keys_tell_merged_paths_apart():
+    """Where each request has a path of its own, those that are put together still differ."""
+    def calls(r):
+        size = r.choice(["small", "large"])
+        ms = [r.uniform(0.9, 1.1) for _ in range(r.randint(1, 60))]
+        return ("web", "GET /a", sum(ms) + 2, "server", {"size": size},
+                [("db", "query", x, "client", {}, []) for x in ms])
+    with Files() as f:
+        path = f.write("a.json", Steps(calls).traces)
+        for key, want in (((), {()}), (("--key", "size"), {("size=large",), ("size=small",)})):
+            groups = requests_json(path, "--min-requests", "60", *key)["types"][0]["groups"]
+            assert {tuple(b["bin"] for b in g["bins"]) for g in groups} == want, (key, [
+                (g["bins"], g["latency"]["requests"]) for g in groups])
+        assert "(size=" in requests(path, "--key", "size")
+
+
 def test_requests_that_messages_begin_are_requests():
     def queued(r):
         return ("web", "POST /a", 3, "server", {}, [
