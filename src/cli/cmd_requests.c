@@ -35,7 +35,8 @@ enum {
 enum export_kind { EXPORT_FOLDED, EXPORT_CHROME, EXPORT_HTML, EXPORT_CNT };
 
 struct requests_cmd_opts {
-	const char *type_re, *trace_id, *forest_path, *diff_path, *memory;
+	const char *type_re, *trace_id, *forest_path, *memory;
+	struct path_list diff;
 	double cv, slow_pct;
 	int64_t min_cnt, top;
 	struct key_list keys;
@@ -69,7 +70,7 @@ static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memo
 
 	if (!argc)
 		return err_usage(err, "give files of spans, or - for standard input");
-	if (o->trace_id && o->diff_path)
+	if (o->trace_id && o->diff.cnt)
 		return err_usage(err, "--trace and --diff are two questions: ask one");
 	if (o->forest_path && !o->trace_id)
 		return err_usage(err, "--forest shows the way of one request: give --trace ID too");
@@ -285,13 +286,13 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	struct edge_rank *rank = edge_rank_new(&points, &strings);
 	struct set base = {.cli = cli, .strings = &strings, .points = &points, .rank = rank};
 	struct set set = base;
-	char *base_path = (char *)(uintptr_t)o->diff_path;
 	int code = 0;
 
 	if (o->trace_id)
 		set.wanted = id_trace(o->trace_id, strlen(o->trace_id));
-	if (o->diff_path)
-		code = set_read(&base, EDGE_RANK_GOOD, &base_path, 1, memory_bytes, err);
+	if (o->diff.cnt)
+		code = set_read(&base, EDGE_RANK_GOOD, o->diff.items, o->diff.cnt, memory_bytes,
+				err);
 	if (code == 0)
 		code = set_read(&set, EDGE_RANK_BAD, paths, cnt, memory_bytes, err);
 	if (code == 0)
@@ -336,9 +337,9 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
 	 .help = "with --trace: its way through a search that heldup replay wrote there",
 	 OPT_AT(struct requests_cmd_opts, forest_path)},
-	{.type = OPT_STRING, .long_name = "diff", .metavar = "GOOD",
-	 .help = "what is different from this file; the FILEs are the bad ones",
-	 OPT_AT(struct requests_cmd_opts, diff_path)},
+	{.type = OPT_CUSTOM, .long_name = "diff", .metavar = "GOOD", .parse = path_parse,
+	 .help = "what is different from this file; the FILEs are the bad ones; may be repeated",
+	 OPT_AT(struct requests_cmd_opts, diff)},
 	{.type = OPT_CUSTOM, .long_name = "cv", .metavar = "X", .parse = cv_parse, .def = "0.1",
 	 .help = "a path whose requests vary more than this is unsteady: standard deviation "
 		 "over mean", OPT_AT(struct requests_cmd_opts, cv)},

@@ -63,6 +63,16 @@ int key_parse(void *dst, const char *text, struct arena *arena, struct err *err)
 	return 0;
 }
 
+int path_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	struct path_list *list = dst;
+
+	if (list->cnt == PATHS_MAX)
+		return err_usage(err, "more than %d files", PATHS_MAX);
+	list->items[list->cnt++] = arena_strdup(arena, text);
+	return 0;
+}
+
 int cv_parse(void *dst, const char *text, struct arena *arena, struct err *err)
 {
 	(void)arena;

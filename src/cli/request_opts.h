@@ -15,7 +15,12 @@
 struct arena;
 struct err;
 
-enum { KEYS_MAX = 64, BOUNDS_MAX = 32 };
+enum { KEYS_MAX = 64, BOUNDS_MAX = 32, PATHS_MAX = 256 };
+
+struct path_list {
+	char *items[PATHS_MAX];
+	uint32_t cnt;
+};
 
 struct key_list {
 	struct key_spec specs[KEYS_MAX];
@@ -24,6 +29,9 @@ struct key_list {
 
 /* [LABEL=]NAME[:BOUND,...]; a colon that no number follows belongs to the name. */
 int key_parse(void *dst, const char *text, struct arena *arena, struct err *err);
+
+/* One more file, to a struct path_list. */
+int path_parse(void *dst, const char *text, struct arena *arena, struct err *err);
 
 /* To a double: a coefficient of variation, and a percentile. */
 int cv_parse(void *dst, const char *text, struct arena *arena, struct err *err);

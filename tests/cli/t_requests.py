@@ -223,6 +223,17 @@ def test_requests_diff_names_what_changed():
         assert re.search(r"in auth check +2\.\d+ ms +12\.\d ms +\+10\.\d ms", text), text
 
 
+def test_requests_diff_with_several_good_files():
+    with Files() as f:
+        traces = Shop(seed=1).traces
+        good, bad = f.write("good.json", traces), f.write("bad.json", Shop(seed=2, auth_ms=12).traces)
+        halves = f.write("one.json", traces[:90]), f.write("two.json", traces[90:])
+        whole, both = (requests_json(*argv) for argv in (
+            ("--diff", good, bad), ("--diff", halves[1], "--diff", halves[0], bad)))
+        assert both["diff"] == whole["diff"] and both["types"] == whole["types"]
+        assert both["against"].startswith("2 files: "), both["against"]
+
+
 def test_requests_diff_tells_new_and_gone_types():
     with Files() as f:
         good = f.write("good.json", Shop(40, name="GET /old").traces)
