@@ -23,6 +23,9 @@ ROUTES = {
     'ledger': {'/transfer': 60, '/balance': 60, '/snapshot': 20, '/history': 60, '/job': 40,
                '/task': 40},
     'codec': {'/packets': 30, '/lookup': 80, '/encode': 30, '/sum': 30, '/names': 40},
+    'gate': {'/file': 80, '/name': 40, '/note': 40, '/run': 15, '/hash': 80},
+    'mill': {'/order?good': 30, '/upload': 30, '/dump': 5, '/match?aaaa': 40, '/find': 80,
+             '/count': 40},
 }
 BODIES = {'/upload': 900, '/feed': 700}		# with a body of so many bytes
 
@@ -73,6 +76,8 @@ class BugCase(Case):
         if self.server_name == 'relay':
             argv += ['--upstream', servers.upstream(self.lab, 1).port,
                      '--dead', Dead(self.lab, self.dead).port]
+        if self.server_name == 'gate':
+            argv += ['--upstream', names_service(self.lab)]
         for bug in self.bugs if self.degraded else ():
             argv += ['--bug', bug]
         self.server = self.start(argv)
@@ -105,6 +110,12 @@ class BugCase(Case):
 
     def select(self):
         return ['-p', str(self.server.pid)]
+
+
+def names_service(lab):
+    port = host.free_port()
+    lab.spawn([sys.executable, os.path.join(servers.BIN, 'names.py'), port])
+    return port
 
 
 def guilty(exe, bugs):
@@ -181,6 +192,12 @@ CASES = (
     made('dir-rescan', 'spool', ('dir-rescan',), 'a directory read again for each message'),
     made('spin', 'codec', ('spin',), 'a search that never ends, without a call',
          provoke={'/lookup?none': 1}, conns=1),
+    made('resolver', 'gate', ('resolver',), 'an epoll loop waits for a silent service of names',
+         provoke={'/name?old': 1}, conns=1),
+    made('fds-close', 'gate', ('fds-close',), 'a child closes all descriptors there could be'),
+    made('lock-left', 'mill', ('lock-left',), 'processes wait for a lock file left behind',
+         provoke={'/order?bad': 1}, conns=1),
+    made('slow-dump', 'mill', ('slow-dump',), 'a lock of all processes held over slow writes'),
     made('two', 'spool', ('tiny-writes', 'stat-storm'), 'two bugs at once',
          provoke={'/report?big': 2}, conns=1),
     made('outside-disk', 'spool', (), 'no bug: the disk is limited to 5 writes a second',

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -176,18 +178,20 @@ FN static void conn_arm(struct conn *c, int op)
 		die("epoll_ctl");
 }
 
-FN static void conn_accept(void)
+FN static struct conn *conn_accept(void)
 {
 	struct conn *c;
 	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0)
-		return;
+		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		die("connection");
 	c->fd = fd;
-	conn_arm(c, EPOLL_CTL_ADD);
+	if (server->kind != FRAME_PROCESSES)
+		conn_arm(c, EPOLL_CTL_ADD);
+	return c;
 }
 
 FN static void conn_close(struct conn *c)
@@ -251,8 +255,10 @@ FN static void request_route(struct request *req, struct reply *rep)
 FN static bool reply_send(int fd, const struct reply *rep)
 {
 	char out[sizeof(rep->text) + 128];
-	int n = snprintf(out, sizeof(out), "HTTP/1.1 %d X\r\nContent-Length: %zu\r\n\r\n",
-			 rep->status, rep->len);
+	int n = snprintf(out, sizeof(out), "HTTP/1.1 %d X\r\n%sContent-Length: %zu\r\n\r\n",
+			 rep->status,
+			 server->kind == FRAME_PROCESSES ? "Connection: close\r\n" : "",
+			 rep->len);
 	size_t done = 0, all = n + rep->len;
 
 	memcpy(out + n, rep->text, rep->len);
@@ -279,7 +285,7 @@ FN static void conn_serve(struct conn *c)
 	session_touch(&req);
 	request_route(&req, &rep);
 	log_add(&req, rep.status, now_ns() - begin);
-	if (!reply_send(c->fd, &rep) || req.close) {
+	if (!reply_send(c->fd, &rep) || req.close || server->kind == FRAME_PROCESSES) {
 		conn_close(c);
 		return;
 	}
@@ -303,12 +309,39 @@ FN static void loop_run(void)
 		int n = epoll_wait(loop_fd, ev, 32, 1000);
 
 		for (int i = 0; i < n; i++) {
-			if (ev[i].data.ptr)
-				queue_push(ev[i].data.ptr);
-			else
+			if (!ev[i].data.ptr)
 				conn_accept();
+			else if (server->kind == FRAME_LOOP)
+				conn_serve(ev[i].data.ptr);
+			else
+				queue_push(ev[i].data.ptr);
 		}
+		if (server->turn)
+			server->turn();
 	}
+}
+
+/* A process that serves one connection after the other. */
+FN static void process_run(void)
+{
+	for (;;) {
+		struct conn *c = conn_accept();
+
+		if (c)
+			conn_serve(c);
+	}
+}
+
+static void process_start(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	process_run();
 }
 
 /* ---- once a second */
@@ -431,9 +464,14 @@ int frame_main(int argc, char **argv, const struct server *s)
 	listen_open();
 	if (s->start)
 		s->start();
-	for (int i = 0; i < frame.workers; i++)
+	for (int i = 0; i < frame.workers && s->kind == FRAME_PROCESSES; i++)
+		process_start();
+	for (int i = 0; i < frame.workers && s->kind == FRAME_POOL; i++)
 		thread_start(worker_run, NULL, "worker");
 	thread_start(tick_run, NULL, "tick");
+	if (s->kind == FRAME_PROCESSES)
+		for (;;)
+			pause();
 	loop_run();
 	return 0;
 }

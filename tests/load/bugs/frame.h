@@ -5,7 +5,9 @@
  * The frame of the servers with bugs: HTTP on loopback, one thread that
  * accepts and polls, a queue, worker threads, an access log, statistics and
  * a configuration file that is looked at each second.  A server adds routes
- * and its bugs; without --bug it is a sound program.
+ * and its bugs; without --bug it is a sound program.  Servers are built in
+ * other ways, too: the thread that polls does all the work itself, or
+ * processes accept for themselves and serve one connection at a time.
  *
  *	int main(int argc, char **argv) { return frame_main(argc, argv, &server); }
  *
@@ -33,10 +35,14 @@ typedef void route_fn(struct request *req, struct reply *rep);
 struct route { const char *path; route_fn *run; };
 struct bug { const char *name, *function, *about; };
 
+enum frame_kind { FRAME_POOL = 0, FRAME_LOOP = 1, FRAME_PROCESSES = 2 };
+
 struct server {
+	enum frame_kind kind;
 	const struct route *routes;	/* up to path NULL */
 	const struct bug *bugs;		/* up to name NULL */
 	void (*start)(void);		/* before the first request */
+	void (*turn)(void);		/* FRAME_LOOP: after each turn of the loop */
 };
 
 struct frame {
