@@ -373,13 +373,15 @@ static void profiles_make(struct analysis *a, const struct sigs *sigs,
 			  const struct functions_opts *o, const struct appfns *fns)
 {
 	struct profile_opts opts = {fns, &a->homes, o->units};
-	uint32_t name_cnt;
-	const char **names = model_call_names(a->r->m, a->arena, &name_cnt);
 
-	if (fns && o->held)
+	if (fns && o->held) {
 		homes_of_held(&a->homes, o->held, fns);
-	else if (!fns && sigs)
+	} else if (!fns && sigs) {
+		uint32_t name_cnt;
+		const char **names = model_call_names(a->r->m, a->arena, &name_cnt);
+
 		homes_of_sigs(&a->homes, sigs, sig_bind(sigs, names, name_cnt, a->arena));
+	}
 	profile_make(&a->p, a->r->m, &opts, a->arena);
 	if (!o->good || !o->good->calls->cnt)
 		return;

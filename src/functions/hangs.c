@@ -200,7 +200,8 @@ static double weight_of(const struct weigher *w, const struct call *c)
 void hangs_weigh(struct judge *j, const struct homes *homes)
 {
 	const struct model *m = j->p->m;
-	CLEANUP_FREE uint8_t *seen = j->p->fns ? xcalloc(j->p->fns->fn_cnt + 1, 1) : NULL;
+	bool asked = j->p->fns && homes->held_ns > 0;
+	CLEANUP_FREE uint8_t *seen = asked ? xcalloc(j->p->fns->fn_cnt + 1, 1) : NULL;
 	struct weigher w = {j, homes, seen};
 
 	if (seen)

@@ -278,6 +278,8 @@ static void home_find(struct units *u, const struct call *calls, const struct ca
 {
 	struct key_sums sums = {0};
 	const struct call *before = NULL;
+	uint64_t last = 0;	/* asked for */
+	bool known = false;
 
 	for (const struct call *c = calls + run->first; c < calls + run->first + run->cnt; c++) {
 		uint64_t key;
@@ -286,9 +288,14 @@ static void home_find(struct units *u, const struct call *calls, const struct ca
 			continue;
 		key = call_key(o, c, before);
 		before = c;
+		if (!key || c->result == CALL_UNFINISHED)
+			continue;
+		if (key != last) {
+			last = key;
+			known = homes_ask(o->homes, key) == HOME_KNOWN;
+		}
 		/* a loop that is never done with its work need not sleep to ask for more */
-		if (key && c->result != CALL_UNFINISHED &&
-		    (call_blocked(u, c) || homes_ask(o->homes, key) == HOME_KNOWN))
+		if (call_blocked(u, c) || known)
 			sum_add(&sums, key, c->dur_ns);
 	}
 	home_choose(&sums, o, ret_home);
