@@ -53,6 +53,7 @@ void homes_of_sigs(struct homes *h, const struct sigs *s, const uint16_t *nr_of)
 
 void homes_of_held(struct homes *h, const struct held *held, const struct appfns *fns)
 {
+	h->held_ns = held->ns;
 	for (uint32_t i = 0; i < held->stack_cnt; i++) {
 		const struct held_stack *s = &held->stacks[i];
 		const struct app_stack *st = &fns->stacks[s->stack];
@@ -63,7 +64,6 @@ void homes_of_held(struct homes *h, const struct held *held, const struct appfns
 		sum = sum_of(h, call_key_of_fn(st->frames[0].fn));
 		sum->home += s->idle_ns;
 		sum->other += s->ns;
-		h->held_ns += s->ns;
 	}
 }
 

@@ -28,7 +28,7 @@ struct home_sum { double home, other; }; /* waits, or nanoseconds, of either kin
 struct homes {
 	VEC(struct home_sum) sums;
 	struct hmap by_key;	/* to place in sums plus one */
-	double held_ns;		/* requests' time in all of them */
+	double held_ns;		/* requests' time, in these and computing */
 };
 
 /* nr_of: by symbol, as sig_bind gives it. */
