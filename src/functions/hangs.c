@@ -120,7 +120,7 @@ static enum wait_api api_of_wait(const struct model *m, uint32_t thread)
 	return w->owner_tid ? API_LOCK : API_COND;
 }
 
-/* By function: was it on the stack of a call at work, or at home? */
+/* By function: was it on the stack of a call at work or of a sample, or at home? */
 enum { SEEN_AT_WORK = 1 << 0, SEEN_AT_HOME = 1 << 1 };
 
 struct weigher {
@@ -152,6 +152,10 @@ static void seen_fill(const struct weigher *w)
 		home = key_is_home(&p->units.homes[c->thread], call_key(&o, c, NULL), false);
 		stacks[c->stack] |= home ? SEEN_AT_HOME : SEEN_AT_WORK;
 	}
+	/* of work that makes only fast calls no stack was taken but by the clock */
+	for (size_t i = 0; i < p->m->sample_cnt; i++)
+		if (p->m->samples[i].stack != NO_IDX)
+			stacks[p->m->samples[i].stack] |= SEEN_AT_WORK;
 	for (uint32_t i = 0; i < p->m->stack_cnt; i++)
 		if (stacks[i])
 			stack_seen(w, i, stacks[i]);

@@ -626,7 +626,8 @@ TEST(functions_a_hang_that_no_request_waits_for_is_a_rest)
 		{"pthread_cond_wait@libc.so.6;watch;main", "look_up", false, 72},
 		{"pthread_cond_wait@libc.so.6;watch;main", "look_up", true, 72},
 		{"pthread_cond_wait@libc.so.6;watch;main", "watch", false, 0},
-		{"pthread_cond_wait@libc.so.6;watch;serve;loop;main", "look_up", false, 0}};
+		{"pthread_cond_wait@libc.so.6;watch;serve;loop;main", "look_up", false, 0},
+		{"pthread_cond_wait@libc.so.6;watch;price;main", "look_up", false, 0}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		CLEANUP(arena_release) struct arena arena = {0};
@@ -642,6 +643,7 @@ TEST(functions_a_hang_that_no_request_waits_for_is_a_rest)
 		c.now = 0;
 		for (unsigned k = 0; k < 200; k++)
 			request(&c, 2, 1);
+		synth_sample(c.s, 11, synth_stack(c.s, 10, "round;price;loop;main"), c.now, 1);
 		before_ns = judge_scene(&c, &arena, NULL)->harm_ns;
 		one.stack = stack_of(synth_model(c.s), rows[i].self, &arena);
 		/* of nine seconds a hundredth, and a five-hundredth */
