@@ -44,6 +44,11 @@ struct held_back {		/* votes of one place that are not counted yet; cnt 0: none 
 	bool is_harm;
 };
 
+struct stretch {		/* of symbols that are not known at their places */
+	uint32_t thread;	/* plus one */
+	size_t last, next;	/* known ones on either side; SIZE_MAX: none */
+};
+
 struct poll {
 	const struct blame *b;
 	const struct sigs *sigs;
@@ -58,9 +63,7 @@ struct poll {
 	struct place_index places;
 	struct held_back held_back;
 	struct thread_calls thread; /* of the unit */
-	VEC(uint32_t) known_before; /* by its symbols: the last known one until there, plus one */
-	VEC(uint32_t) known_after; /* the first known one from there on */
-	uint32_t known_of;	/* the thread they are of, plus one */
+	struct stretch stretch;	/* the last that was found */
 	double usual_gap_ns;	/* of normal units */
 	struct vote_sums sums;
 	VEC(struct match) matches; /* by to */
@@ -362,28 +365,30 @@ static bool is_more_of(const struct held_back *h, struct place_answer a,
 		       e->last_unit == h->e.last_unit));
 }
 
-static void known_make(struct poll *p)
+static bool is_known(struct poll *p, size_t s)
 {
-	size_t cnt = p->thread.norm.cnt;
-	uint32_t last = 0;
+	struct sig_place place = call_place(&p->thread, p->thread.norm.first[s]);
 
-	if (p->known_of == p->thread.thread + 1)
-		return;
-	p->known_of = p->thread.thread + 1;
-	vec_clear(&p->known_before);
-	vec_clear(&p->known_after);
-	for (size_t s = 0; s < cnt; s++) {
-		struct sig_place place = call_place(&p->thread, p->thread.norm.first[s]);
+	return place_is_known(&p->places, &place);
+}
 
-		if (place_is_known(&p->places, &place))
-			last = (uint32_t)s + 1;
-		vec_push(&p->known_before, last);
-		vec_push(&p->known_after, (uint32_t)cnt);
-	}
-	for (size_t s = cnt; s-- > 0;)
-		p->known_after.items[s] = p->known_before.items[s] == s + 1 ? (uint32_t)s
-					  : s + 1 < cnt ? p->known_after.items[s + 1]
-							: (uint32_t)cnt;
+/* The stretch that the symbol is of, which is not known; calls are asked for in their order. */
+static const struct stretch *stretch_of(struct poll *p, size_t s)
+{
+	struct stretch *x = &p->stretch;
+
+	if (x->thread == p->thread.thread + 1 && s < x->next &&
+	    (x->last == SIZE_MAX || s > x->last))
+		return x;
+	x->thread = p->thread.thread + 1;
+	x->last = x->next = SIZE_MAX;
+	for (size_t i = s; i-- > 0 && x->last == SIZE_MAX;)
+		if (is_known(p, i))
+			x->last = i;
+	for (size_t i = s + 1; i < p->thread.norm.cnt && x->next == SIZE_MAX; i++)
+		if (is_known(p, i))
+			x->next = i;
+	return x;
 }
 
 /*
@@ -394,19 +399,19 @@ static void known_make(struct poll *p)
  */
 static struct place_answer ask_around(struct poll *p, uint32_t call, struct sig_place *place)
 {
-	size_t s = thread_symbol(&p->thread, call), cnt = p->thread.norm.cnt;
+	size_t s = thread_symbol(&p->thread, call);
 	bool gap = place->around[SIG_AT] == SIG_NO_CALL;
+	const struct stretch *x;
 	struct place_answer a = {0};
-	size_t last, next;
 
-	known_make(p);
-	if (s >= cnt)
+	if (gap && s < p->thread.norm.cnt && is_known(p, s))
+		s++;
+	if (s >= p->thread.norm.cnt || is_known(p, s))
 		return a;
-	last = p->known_before.items[s];
-	next = s + gap < cnt ? p->known_after.items[s + gap] : cnt;
-	if (!last || next >= cnt || next <= last || (!gap && last == s + 1))
+	x = stretch_of(p, s);
+	if (x->last == SIZE_MAX || x->next == SIZE_MAX)
 		return a;
-	*place = gap_between(&p->thread, last - 1, next);
+	*place = gap_between(&p->thread, x->last, x->next);
 	a = place_ask(&p->places, place);
 	if (a.told == TOLD_GUESS)
 		a.cnt = 0;
@@ -691,7 +696,5 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	vec_release(&p.looked_for);
 	vec_release(&p.matches);
 	vec_release(&p.hit);
-	vec_release(&p.known_before);
-	vec_release(&p.known_after);
 	return p.votes;
 }
