@@ -19,8 +19,6 @@
 #define STALL_SHARE 0.5
 /* One handler: at most one request in four is such a one. Else all are: then it is load. */
 #define STALL_RARE 0.25
-/* Shorter than this nobody at the other end notices (a frame of a screen, a retry timer). */
-#define STALL_MIN_NS 50e6
 
 /* Running, or runnable while its own kind has the CPU: time that others take is not its load. */
 static double thread_cpu(const struct court *k, uint32_t t)
@@ -116,21 +114,50 @@ void weigh_cpu(struct court *k)
 	own->ns = 0;
 }
 
+struct kind { double ns, most_ns; const struct cause *most; };
+
+static void kinds_add(struct kind *kinds, const struct cause *x, double ns)
+{
+	struct kind *d = &kinds[x->kind];
+
+	d->ns += ns;
+	if (ns > d->most_ns) {
+		d->most_ns = ns;
+		d->most = x;
+	}
+}
+
+/* Each child that a handler waits for has a little of it: what counts is their sum. */
+static void top_of_kinds(struct cand *c, const struct kind *kinds)
+{
+	double best = 0;
+
+	for (unsigned i = 0; i < CAUSE_CNT; i++) {
+		if (kinds[i].ns <= best)
+			continue;
+		best = kinds[i].ns;
+		c->top = kinds[i].most;
+		c->top_ns = kinds[i].most_ns;
+	}
+}
+
 void weigh_loop(struct court *k)
 {
 	struct cand *c = &k->cand[FIND_LOOP_BLOCKED];
+	struct kind kinds[CAUSE_CNT] = { 0 };
 
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 		const struct thread *th = &k->m->threads[t];
+		const struct wthread *w = &k->w->threads[t];
 		double life = th->end_ns - th->begin_ns, away, part, ns;
 		struct cand *from;
 
-		if (k->w->threads[t].role != ROLE_T_LOOP || !thread_is_target(k->m, t))
+		if (w->role != ROLE_T_LOOP || !thread_is_target(k->m, t))
 			continue;
-		away = life - k->w->threads[t].idle_ns;
-		part = away > 0 ? th->stall_ns / away : 0;
-		if (th->stall_max_ns < STALL_MIN_NS || part < STALL_SHARE ||
-		    th->stall_cnt > STALL_RARE * k->turns + 1)
+		away = life - w->idle_ns;
+		part = away > 0 ? w->stall_ns / away : 0;
+		if (w->stall_max_ns < WAITS_STALL_NS || part < STALL_SHARE ||
+		    w->stall_cnt > STALL_RARE * k->turns + 1)
 			continue;
 		if (part > 1)
 			part = 1;
@@ -152,10 +179,8 @@ void weigh_loop(struct court *k)
 			from->ns -= ns;
 			c->ns += ns;
 			c->loop = t;
-			if (!c->top || ns > c->top_ns) {
-				c->top = x;
-				c->top_ns = ns;
-			}
+			kinds_add(kinds, x, ns);
 		}
 	}
+	top_of_kinds(c, kinds);
 }

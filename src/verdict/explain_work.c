@@ -214,6 +214,7 @@ void backlog_lines(struct court *k, struct finding *f)
 void explain_loop(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct thread *th = c->loop != NO_IDX ? &k->m->threads[c->loop] : NULL;
+	const struct wthread *w = c->loop != NO_IDX ? &k->w->threads[c->loop] : NULL;
 
 	f->culprit = party_of(k->m, c->loop);
 	f->resource = "event loop";
@@ -221,10 +222,10 @@ void explain_loop(struct court *k, struct finding *f, const struct cand *c)
 		return;
 	f->summary = arena_printf(k->arena, "One handler keeps the event loop of %s from turning, "
 				  "up to %s at a time.", thread_label(k, c->loop),
-				  ns_text(k, th->stall_max_ns));
+				  ns_text(k, w->stall_max_ns));
 	say(k, f, "%llu stalls, %s in all, longest %s, among %.0f requests",
-	    (unsigned long long)th->stall_cnt, ns_text(k, th->stall_ns),
-	    ns_text(k, th->stall_max_ns), k->turns);
+	    (unsigned long long)w->stall_cnt, ns_text(k, w->stall_ns),
+	    ns_text(k, w->stall_max_ns), k->turns);
 	say(k, f, "in the loop: computing %.0f %%, idle %.0f %% of the time",
 	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
 	    percent(k->w->threads[c->loop].idle_ns, th->end_ns - th->begin_ns));

@@ -515,6 +515,32 @@ static void workers_tell(struct engine *e)
 	hmap_release(&by_home);
 }
 
+/*
+ * The probe takes a loop for at home in whatever set it sleeps.  A handler that
+ * waits in one of its own, until a child has ended say, keeps it from turning too.
+ */
+static void stalls_sum(struct engine *e, uint32_t t)
+{
+	const struct thread *th = &e->m->threads[t];
+	struct wthread *wt = &e->r->threads[t];
+
+	wt->stall_ns = th->stall_ns;
+	wt->stall_max_ns = th->stall_max_ns;
+	wt->stall_cnt = th->stall_cnt;
+	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
+		const struct wait *w = &e->m->waits[i];
+		uint64_t ns = w->end_ns - w->off_ns;
+
+		if (w->cls != WAIT_EPOLL || w->flags & WAITF_PREEMPTED || wait_is_home(e, w) ||
+		    wait_is_idle(e, w) || ns < WAITS_STALL_NS)
+			continue;
+		wt->stall_ns += ns;
+		wt->stall_cnt++;
+		if (ns > wt->stall_max_ns)
+			wt->stall_max_ns = ns;
+	}
+}
+
 /* Its waits are known from some time on: that stands for all of its life. */
 static void sums_stretch(struct engine *e, uint32_t t)
 {
@@ -547,8 +573,11 @@ static void threads_sum(struct engine *e)
 			wt->blocked_ns += ns;
 		}
 	}
-	for (uint32_t t = 0; t < m->thread_cnt; t++)
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		if (e->r->threads[t].role == ROLE_T_LOOP)
+			stalls_sum(e, t);
 		sums_stretch(e, t);
+	}
 }
 
 static bool alike(const struct model *m, uint32_t a, uint32_t b)

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define WAITS_MAX_DEPTH 12
+#define WAITS_STALL_NS 50000000 /* what nobody at the other end notices is shorter */
 #define WAITS_MAX_LINE 48 /* hops while they follow a line for one lock, each waiter to the next */
 
 struct arena;
@@ -115,8 +116,9 @@ struct wthread {	    /* index as model threads */
 	uint64_t demand_ns; /* its time with a request open in it */
 	uint64_t blocked_ns;/* waits that are not idle */
 	uint32_t group;	    /* threads of a process with the same role and comm */
-	uint64_t turn_max_ns; /* loop: longest time away from its home wait */
 	uint64_t turn_cnt;
+	/* loop: kept from turning, for WAITS_STALL_NS and more at a time */
+	uint64_t stall_ns, stall_max_ns, stall_cnt;
 };
 
 struct wgroup { uint32_t proc; uint8_t role; const char *comm; uint32_t thread_cnt, busy_cnt;
