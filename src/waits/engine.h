@@ -4,9 +4,9 @@
 /*
  * What the steps of the waits engine share.  Private to waits/.
  *
- *	runq_shares, places_find, looks_find, locks_find, roles_assign, virtual_locks_find,
- *	crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find: in this order, each reads
- *	what those before wrote
+ *	runq_shares, places_find, looks_find, locks_find, roles_assign, looks_find,
+ *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find: in
+ *	this order, each reads what those before wrote
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,7 +86,7 @@ void thread_states(const struct model *m, uint32_t t, uint64_t a, uint64_t b, ui
 /* Index of the first wait of t that ends after a; t's first_wait + wait_len if none. */
 uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a);
 
-/* Which waits are one wait with looks in between: fills look_begin, look_end. */
+/* Which waits are one wait with looks in between: fills look_begin, look_end; after roles too. */
 void looks_find(struct engine *e);
 void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);

@@ -6,14 +6,31 @@
  * few milliseconds, look whether something else is to be done, and wait again
  * (CPython's interpreter lock: 5 ms).  Each piece is ended by a timer; what all
  * of them waited for shows only at the end of the last one.
+ *
+ * So does a thread with one request that sleeps in epoll or poll until it is
+ * told that it may go on, and looks after a while whether that can still come:
+ * a database's session that looks for a deadlock, say.
  */
 #include "waits/engine.h"
 
-/* A timed wait of a thread that may wait for another, not for time to pass. */
-static bool is_piece(const struct wait *w)
+/* With its only request open: known once roles are told. */
+static bool in_its_request(const struct engine *e, const struct wait *w)
 {
-	return w->waker_ctx == WAKER_TIMER && w->flags & WAITF_TIMEOUT_ARG && w->res != NO_IDX &&
-	       (w->cls == WAIT_FUTEX || w->cls == WAIT_SYSV);
+	const struct tinfo *ti = &e->tinfo[w->thread];
+
+	return ti->reads && ti->open_max == 1 && w->own_open == 1;
+}
+
+/* A timed wait of a thread that may wait for another, not for time to pass. */
+static bool is_piece(const struct engine *e, const struct wait *w, const struct wait *next)
+{
+	if (w->waker_ctx != WAKER_TIMER || w->res == NO_IDX)
+		return false;
+	if (w->cls == WAIT_FUTEX || w->cls == WAIT_SYSV)
+		return w->flags & WAITF_TIMEOUT_ARG;
+	/* the alarm may be a signal of its own */
+	return (w->cls == WAIT_EPOLL || w->cls == WAIT_POLL) && in_its_request(e, w) &&
+	       in_its_request(e, next);
 }
 
 /* Backwards, so that each piece takes over what is known of the next. */
@@ -29,7 +46,7 @@ static void thread_looks(struct engine *e, const struct thread *th)
 		e->look_end[i] = i;
 		if (w->flags & WAITF_PREEMPTED) /* on its way from one piece to the next */
 			continue;
-		if (next != NO_IDX && is_piece(w) && waits[next].res == w->res &&
+		if (next != NO_IDX && is_piece(e, w, &waits[next]) && waits[next].res == w->res &&
 		    waits[next].cls == w->cls && waits[next].off_ns - w->end_ns < LOOK_AGAIN_NS)
 			e->look_end[i] = e->look_end[next];
 		next = i;

@@ -171,6 +171,75 @@ TEST(waits_in_line_for_work_are_idle)
 	}
 }
 
+/*
+ * Sessions wait for a row that one of them keeps 900 ms, and look after 400 whether
+ * that is a circle: the rest of the wait tells whom they wait for.  One that sleeps
+ * and sleeps again is nobody's waiter.
+ */
+TEST(waits_a_look_for_deadlocks_ends_no_wait)
+{
+	for (int lock = 0; lock < 2; lock++) {
+		struct synth *s = pool_world(CLIENTS, 900 * CLIENTS);
+		struct judged j;
+
+		for (uint32_t t = 20; t < 20 + CLIENTS; t++)
+			synth_res(s, 300 + t, RES_EPOLL, NULL);
+		open_one(synth_irq_wait(s, 20, WAIT_SOCKET, 200, 1, 900, 900, WAKER_NET));
+		for (uint32_t t = 21; t < 20 + CLIENTS; t++) {
+			open_one(synth_irq_wait(s, t, WAIT_EPOLL, 300 + t, 2, 402, 402,
+						WAKER_TIMER));
+			if (lock)
+				open_one(synth_wait(s, t, WAIT_EPOLL, 300 + t, 403, 901 + t - 20,
+						    901 + t - 20, t - 1));
+			else
+				open_one(synth_irq_wait(s, t, WAIT_EPOLL, 300 + t, 403, 901, 901,
+							WAKER_TIMER));
+		}
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), lock ? "lock-held" : "timer");
+		EQ_U(cause_ms(&j, CAUSE_TIMER) > 1, !lock);
+		judged_release(&j);
+	}
+}
+
+/* A handler starts a child and waits for its end in a set of its own: the loop does not turn. */
+TEST(verdict_loop_that_waits_for_a_child)
+{
+	struct synth *s = synth_new(1000);
+	const struct finding *f;
+	struct ev_proc *p;
+	struct judged j;
+
+	synth_thread(s, 20, 20, "loop");
+	synth_res(s, 6, RES_EPOLL, NULL);
+	synth_res(s, 7, RES_EPOLL, NULL);
+	for (int i = 0; i < 2; i++)
+		synth_sock(s, 8 + i, ROLE_SERVER, 0x7f000001, 80);
+	for (int i = 0; i < 4; i++) {
+		uint32_t child = 40 + i;
+		double at = i * 250;
+		struct ev_wait *w;
+
+		synth_irq_wait(s, 20, WAIT_EPOLL, 6, at + 1, at + 40, at + 40,
+			       WAKER_NET)->first_io = 8;
+		synth_thread(s, child, child, "sleep")->ppid = 20;
+		synth_irq_wait(s, child, WAIT_TIMER, 0, at + 42, at + 240, at + 240, WAKER_TIMER);
+		w = synth_wait(s, 20, WAIT_EPOLL, 7, at + 41, at + 241, at + 241, child);
+		w->own_open = w->proc_open = 2;
+		w->first_io = 9;
+	}
+	synth_end(s, 20, ROLE_SERVER, 80, 40, 1600);
+	p = synth_proc(s, 20);
+	p->open_ns = 1600000000;
+	judge(&j, s);
+	f = &j.v->findings[0];
+	EQ_S(finding_name(f->cls), "loop-blocked");
+	EQ_U(f->culprit.tid, 20);
+	/* each child has a little of it, the loop's own computing is more than any one of that */
+	EQ_S(f->chain[f->chain_len - 1].who.comm, "sleep");
+	judged_release(&j);
+}
+
 /* A condition variable has two words: who comes in by the one goes out by the other. */
 TEST(waits_words_of_a_condition_are_one_lock)
 {
