@@ -9,6 +9,8 @@
 
 /* A thread that runs or is runnable this much of the time has no room for another request. */
 #define THREAD_FULL 0.85
+/* Holders that run for less than half of the time they have a lock have it for another reason. */
+#define HOLDERS_RUN 0.5
 /* All CPUs together. */
 #define HOST_FULL_IDLE 0.10
 /* What the process must use of a CPU to be the one who uses the CPUs up. */
@@ -39,6 +41,29 @@ static double thread_cpu(const struct court *k, uint32_t t)
 	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
 }
 
+static bool never_rests(const struct thread *th)
+{
+	double life = th->end_ns - th->begin_ns;
+
+	return th->ns[ST_RUN] + th->ns[ST_RUNQ] >= THREAD_FULL * life;
+}
+
+bool computes_for_holders(const struct court *k, const struct cause *c)
+{
+	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
+	double all = 0;
+	unsigned role;
+
+	if (!l || c->thread == NO_IDX || (c->kind != CAUSE_RUN && c->kind != CAUSE_RUNQ_SELF))
+		return false;
+	role = k->w->threads[c->thread].role;
+	for (unsigned i = 0; i < ST_CNT; i++)
+		all += l->holder_st[i];
+	return role != ROLE_T_ENTRY && role != ROLE_T_LOOP && c->thread != l->holder &&
+	       never_rests(&k->m->threads[c->thread]) &&
+	       l->holder_st[ST_RUN] + l->holder_st[ST_RUNQ] < HOLDERS_RUN * all;
+}
+
 /* A thread that requests go through and that never rests. */
 static uint32_t full_thread(const struct court *k)
 {
@@ -47,10 +72,9 @@ static uint32_t full_thread(const struct court *k)
 
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 		const struct thread *th = &k->m->threads[t];
-		double cpu, life = th->end_ns - th->begin_ns;
+		double cpu;
 
-		if (!th->tracked || !thread_is_target(k->m, t) ||
-		    th->ns[ST_RUN] + th->ns[ST_RUNQ] < THREAD_FULL * life)
+		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th))
 			continue;
 		cpu = thread_cpu(k, t);
 		if (cpu >= most) {
@@ -92,6 +116,27 @@ static double target_run(const struct court *k)
 	return ns / k->window_ns;
 }
 
+/* The chain ends at the one that is blamed, where most of the demand does. */
+static void top_of_thread(const struct court *k, struct cand *own, uint32_t thread)
+{
+	const struct cause *top = NULL;
+	double ns = 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->thread != thread || (c->kind != CAUSE_RUN && c->kind != CAUSE_RUNQ_SELF))
+			continue;
+		ns += c->ns;
+		if (!top || c->ns > top->ns)
+			top = c;
+	}
+	if (!top || 2 * ns < own->ns)
+		return;
+	own->top = top;
+	own->top_ns = top->ns;
+}
+
 void weigh_cpu(struct court *k)
 {
 	struct cand *own = &k->cand[FIND_CPU_OWN];
@@ -102,8 +147,10 @@ void weigh_cpu(struct court *k)
 		if (k->w->causes[i].kind == CAUSE_RUNQ_SELF && k->w->causes[i].lock == NO_IDX)
 			runq += k->w->causes[i].ns;
 	}
-	if (full != NO_IDX)
+	if (full != NO_IDX) {
 		own->loop = full;
+		top_of_thread(k, own, full);
+	}
 	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
 	if (target_run(k) >= OWN_MIN &&
 	    (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * own->ns) ||

@@ -216,7 +216,7 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	default:
 		break;
 	}
-	if (c->lock != NO_IDX)
+	if (c->lock != NO_IDX && !computes_for_holders(k, c))
 		return lock_finding(k, c->lock);
 	switch (c->kind) {
 	case CAUSE_RUN:

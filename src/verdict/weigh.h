@@ -62,6 +62,11 @@ void weigh_disk(struct court *k);
 void weigh_queue(struct court *k);
 void weigh_cpu(struct court *k);
 void weigh_loop(struct court *k);
+/*
+ * The lock on the way is but a link: who has it waits itself for a thread that has no
+ * requests, and that computes without a rest.
+ */
+bool computes_for_holders(const struct court *k, const struct cause *c);
 void weigh_clients(struct court *k);
 /*
  * Connections to with, NULL those of clients, that had the end of a message kept back at

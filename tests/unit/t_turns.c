@@ -202,6 +202,48 @@ TEST(waits_a_look_for_deadlocks_ends_no_wait)
 	}
 }
 
+/*
+ * All wait for one that has the lock, and that for a collector which computes and has no
+ * requests; it rests half of the time or never.
+ */
+TEST(verdict_lock_before_one_that_computes)
+{
+	for (int rests = 0; rests < 2; rests++) {
+		struct synth *s = pool_world(CLIENTS, 900 * CLIENTS);
+		struct judged j;
+
+		synth_thread(s, 50, 20, "collector");
+		for (uint64_t r = 6; r < 9; r++)
+			synth_res(s, r, RES_FUTEX, NULL)->ino = r * 4096;
+		for (int i = 0; i < 10; i++) {
+			uint32_t first = 20 + i % CLIENTS;
+			double at = i * 100;
+
+			open_one(synth_wait(s, first, WAIT_FUTEX, 8, at + 2, at + 96, at + 96, 50));
+			for (uint32_t t = 20; t < 20 + CLIENTS; t++) {
+				if (t != first)
+					open_one(synth_wait(s, t, WAIT_FUTEX, 7, at + 3, at + 97,
+							    at + 97, first));
+			}
+			if (rests)
+				synth_irq_wait(s, 50, WAIT_TIMER, 0, at + 5, at + 50, at + 50,
+					       WAKER_TIMER);
+			else
+				synth_irq_wait(s, 50, WAIT_TIMER, 0, at + 97, at + 98, at + 98,
+					       WAKER_TIMER);
+		}
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), rests ? "lock-held" : "cpu-own");
+		if (!rests) {
+			const struct finding *f = &j.v->findings[0];
+
+			EQ_S(f->culprit.comm, "collector");
+			EQ_S(f->chain[f->chain_len - 1].who.comm, "collector");
+		}
+		judged_release(&j);
+	}
+}
+
 /* A handler starts a child and waits for its end in a set of its own: the loop does not turn. */
 TEST(verdict_loop_that_waits_for_a_child)
 {
