@@ -65,6 +65,7 @@ struct hyp_tree {
 	double located;		/* score of what was localised */
 	VEC(struct found) found;
 	double base_ns;		/* all that is to be explained, once the root told */
+	double now_ns;		/* as the root tells it in this round; 0: nothing sure */
 	double weight_ns;	/* by which its requests are slower, all together; 0: no shift */
 	double top_share;	/* of the usual variance, with everything on: the largest edge's */
 	uint64_t only, only_bins; /* MODE_SLOW: path and bins of the group that is looked at */

@@ -8,7 +8,8 @@
  *	shift		how much longer it takes than was usual for this edge, on the
  *			critical path or beside it, times how often it is on the path;
  *			the usual time of an edge beside the path counts too, since
- *			a slow branch becomes critical and all of its edges with it
+ *			a slow branch becomes critical and all of its edges with it; and
+ *			all that it takes, for requests that did not come this way before
  *	variance	its covariance with the request's time, less what was usual
  *	slow	how much longer it takes than in requests of other paths, where those
  *		of one path are always slow (slow.h); the hypotheses are about these
@@ -53,6 +54,11 @@
 /* 97.5 % of Student's t with 15 degrees of freedom, as the shares' intervals are made. */
 #define T_975_15 2.131
 
+/* A tracepoint that explains so much of the variance of its parent's requests decides. */
+#define PAIR_PART 0.5
+/* In so many of a node's requests an edge is no exception there. */
+#define RUNS_THERE 0.1
+
 struct suspect {
 	uint32_t class_idx;
 	double gain_ns;		/* shift: mean over usual, for all requests of the node */
@@ -63,6 +69,17 @@ struct suspect {
 	double usual_ns;	/* < 0: not known */
 };
 
+/*
+ * What tells a node's requests from those of the other of its pair: that more than before
+ * come this way, or, where times vary, that most of that is between the two.
+ */
+struct mix {
+	/* Shift: part of its requests that did not come before; variance: ns; 0: nothing */
+	double more;
+	double p;
+	const struct evidence *others;	/* of the other node */
+};
+
 struct weighing {
 	struct control *c;
 	struct hyp_tree *t;
@@ -70,6 +87,7 @@ struct weighing {
 	struct hyp_node *n;
 	double fraction;	/* of the tree's requests that are in the node */
 	double cnt, alpha;
+	struct mix mix;
 	struct suspect *suspects;
 	uint32_t suspect_cnt;
 	const struct evidence_group *slow; /* root in MODE_SLOW: the group that it is about */
@@ -150,6 +168,90 @@ static double on_path_cnt(const struct evidence *e, uint32_t class_idx)
 {
 	return class_idx + 1 < moments_columns(&e->live) ?
 		       (double)e->live.columns[class_idx + 1].cnt : 0;
+}
+
+/* Of the node or the nearest above it where it is so. */
+static struct mix mix_find(const struct weighing *w)
+{
+	double alpha = sequential_alpha(w->c->opts.alpha, w->n->looks);
+	struct mix none = {.p = 1};
+
+	for (const struct hyp_node *n = w->n; n->parent != FOREST_NONE;
+	     n = w->t->nodes.items[n->parent]) {
+		const struct hyp_node *other = w->t->nodes.items[n->other];
+		double now_in = (double)moments_cnt(&n->e.live), was_in = n->usual_cnt;
+		double now = now_in + (double)moments_cnt(&other->e.live);
+		double was = was_in + other->usual_cnt, more, both, p;
+
+		if (now < w->c->opts.min_cnt || was < w->c->opts.min_cnt)
+			continue;
+		more = now_in / now - was_in / was;
+		both = (now_in + was_in) / (now + was);
+		p = sequential_p(more, sqrt(both * (1 - both) * (1 / now + 1 / was)));
+		if (more > 0 && p < alpha)
+			return (struct mix){more * now / now_in, p, &other->e};
+	}
+	return none;
+}
+
+static struct mix between_find(const struct weighing *w)
+{
+	struct mix none = {.p = 1};
+
+	for (const struct hyp_node *n = w->n; n->parent != FOREST_NONE;
+	     n = w->t->nodes.items[n->parent]) {
+		const struct hyp_node *other = w->t->nodes.items[n->other];
+		double in = (double)moments_cnt(&n->e.live);
+		double out = (double)moments_cnt(&other->e.live);
+		double off = moments_mean(&n->e.live) - moments_mean(&other->e.live);
+		double within, part = out / (in + out), error2;
+
+		if (in < w->c->opts.min_cnt || out < w->c->opts.min_cnt)
+			continue;
+		within = (in * moments_var(&n->e.live) + out * moments_var(&other->e.live)) /
+			 (in + out);
+		error2 = moments_var(&n->e.live) / in + moments_var(&other->e.live) / out;
+		if (off > 0 && part * (1 - part) * off * off > PAIR_PART / (1 - PAIR_PART) * within)
+			return (struct mix){part * off, sequential_p(off, sqrt(error2)),
+					    &other->e};
+	}
+	return none;
+}
+
+/*
+ * What comes this way for the first time takes the whole time of what is here alone: no edge
+ * got slower for it, but the requests did.  Not of what runs in the others as well: beside
+ * their path it is there for being quick, and here for having got slow.
+ */
+static void mix_add(const struct weighing *w, uint32_t i, struct suspect *s)
+{
+	const struct evidence *e = &w->n->e, *others = w->mix.others;
+	uint64_t key = e->classes.items[i].key, at;
+	const struct beside *there;
+	double gain;
+
+	if (!(w->mix.more > 0) || on_path_cnt(e, i) == 0)
+		return;
+	there = beside_find(&others->live_beside, key);
+	if (there && (double)there->cnt > RUNS_THERE * (double)moments_cnt(&others->live))
+		return;
+	gain = moments_column_mean(&e->live, i + 1);
+	if (hmap_get(&others->by_key, key, &at) && at + 1 < moments_columns(&others->live))
+		gain -= moments_column_mean(&others->live, (uint32_t)at + 1);
+	gain *= w->mix.more;
+	if (gain <= 0)
+		return;
+	if (w->t->mode == MODE_VARIANCE) {
+		if (gain > s->gain_ns) {
+			s->gain_ns = gain;
+			s->p = w->mix.p;
+		}
+		return;
+	}
+	if (gain > s->gain_ns)
+		s->p = w->mix.p;
+	s->gain_ns = fmax(s->gain_ns, 0) + gain;
+	s->path_ns = fmax(s->path_ns, 0) + gain;
 }
 
 static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
@@ -256,6 +358,7 @@ static void suspects_fill(struct weighing *w)
 
 	w->suspects = ARENA_ARRAY(&w->c->round_arena, struct suspect, n->e.classes.cnt + 1);
 	w->suspect_cnt = 0;
+	w->mix = w->t->mode == MODE_VARIANCE ? between_find(w) : mix_find(w);
 	for (uint32_t i = 0; i < n->e.classes.cnt; i++) {
 		struct suspect *s = &w->suspects[w->suspect_cnt];
 
@@ -272,6 +375,7 @@ static void suspects_fill(struct weighing *w)
 			shift_weigh(w, i, s);
 		else
 			variance_weigh(w, i, s);
+		mix_add(w, i, s);
 		s->score = w->fraction * s->gain_ns;
 	}
 	suspects_order(w);
@@ -387,6 +491,8 @@ static bool suspects_ask(struct weighing *w, struct actions *out)
 {
 	double expected = w->n->parent == FOREST_NONE ? 1 : w->n->expected;
 	bool any = false, late = w->n->looks >= LOOKS_MAX;
+	/* A search begins when it looks great, which may be chance: late, it is what it is now. */
+	double now = w->t->now_ns > 0 ? w->t->base_ns / w->t->now_ns : 1;
 
 	for (uint32_t i = 0; i < w->suspect_cnt; i++) {
 		struct suspect *s = &w->suspects[i];
@@ -397,7 +503,7 @@ static bool suspects_ask(struct weighing *w, struct actions *out)
 			any = true;
 			continue;
 		}
-		if (s->p > w->alpha && !(late && s->score > expected / 2))
+		if (s->p > w->alpha && !(late && now * s->score > expected / 2))
 			continue;
 		ask(w, s, out);
 		any = true;
@@ -507,7 +613,8 @@ static void root_weigh(struct weighing *w)
 	} else {
 		slow_set(w);
 		suspects_fill(w);
-		w->t->base_ns = fmax(w->t->base_ns, base_find(w));
+		w->t->now_ns = base_find(w);
+		w->t->base_ns = fmax(w->t->base_ns, w->t->now_ns);
 	}
 	w->n->status = w->n->status == HYP_CALM ? HYP_OPEN : w->n->status;
 	if (w->t->mode != MODE_UNKNOWN)

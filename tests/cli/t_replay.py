@@ -67,6 +67,22 @@ def test_replay_finds_what_it_slows_itself():
         assert "located " + f.slow in text and "round  decided" in text, text
 
 
+def test_replay_finds_what_is_called_more_often():
+    """A cache that misses: no call got slower, but more requests make the slow one."""
+    with tempfile.TemporaryDirectory(prefix="heldup-replay-") as folder:
+        app = made.App(3, ops=12, services=3)
+        read = made.Op("store", "read", 20 * MS)
+        paths = [os.path.join(folder, name) for name in ("good.json", "bad.json")]
+        app.root.steps.append([])
+        for path, share in zip(paths, (0.05, 0.5)):
+            app.root.steps[-1] = [(read, share)]
+            made.write(made.requests(app, REQUESTS, len(path)), path)
+        for args in ((paths[1], "--learn", paths[0]), (paths[1],)):
+            ours = answer(*args, "--strategy", "hedge")["strategies"][0]
+            assert ours["located"] and ours["located"][0]["owner"] == read.point, (
+                args, ours["located"][:2])
+
+
 def test_replay_shows_a_recording_once():
     with Files() as f:
         for batch, rounds in (("100", 4), ("1000", 1)):
