@@ -114,13 +114,15 @@ size_t thread_symbol(struct thread_calls *t, uint32_t call)
 struct sig_place gap_between(const struct thread_calls *t, size_t last, size_t next)
 {
 	const struct call *calls = t->p->m->calls->calls;
-	const struct call *end = &calls[t->norm.first[last + 1] - 1];
-	uint64_t ns = calls[t->norm.first[next]].begin_ns - (end->begin_ns + end->dur_ns);
+	const struct call *before = &calls[t->norm.first[last + 1] - 1];
+	uint64_t from_ns = before->begin_ns + before->dur_ns;
+	uint64_t to_ns = calls[t->norm.first[next]].begin_ns;
 
 	return (struct sig_place){
 		.around = {symbol(t, last - 2), symbol(t, last - 1), symbol(t, last), SIG_NO_CALL,
 			   symbol(t, next), symbol(t, next + 1)},
-		.what = (uint16_t)main_flag(t), .bin = place_bin(ns), .cnt = 1};
+		.what = (uint16_t)main_flag(t),
+		.bin = place_bin(to_ns > from_ns ? to_ns - from_ns : 0), .cnt = 1};
 }
 
 /* Is one of the symbol's calls after it? */
