@@ -452,6 +452,19 @@ static const struct end *asked_at(const struct court *k, const struct proc *peer
 	return best;
 }
 
+/* A loop that asks and waits for the answer there and then serves nobody meanwhile. */
+static void blocking_line(struct court *k, struct finding *f, const struct cause *c)
+{
+	uint32_t t = c->via != NO_IDX ? c->via : c->thread;
+	const struct res *r = res_of(k, c->via != NO_IDX ? c->via_res : c->res);
+
+	if (t == NO_IDX || !thread_is_target(k->m, t) || !r || r->kind != RES_SOCKET ||
+	    k->w->threads[t].role != ROLE_T_LOOP)
+		return;
+	say(k, f, "%s waits for these answers in its event loop, which serves nobody meanwhile",
+	    thread_label(k, t));
+}
+
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct proc *p = c->peer != NO_IDX ? &k->m->procs[c->peer] : NULL;
@@ -480,6 +493,8 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 		if (p)
 			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);
 	}
+	if (c->top)
+		blocking_line(k, f, c->top);
 	if (n && n->turns)
 		say(k, f, "%llu requests sent to %s: mean answer after %s, longest %s",
 		    (unsigned long long)n->turns, name,

@@ -282,6 +282,40 @@ TEST(verdict_loop_that_waits_for_a_child)
 	judged_release(&j);
 }
 
+/* The answer is waited for on its socket, or in the set where the loop waits for all. */
+TEST(verdict_loop_that_asks_and_waits)
+{
+	for (int blocks = 0; blocks < 2; blocks++) {
+		struct synth *s = synth_new(1000);
+		bool said = false;
+		struct judged j;
+
+		synth_thread(s, 20, 20, "loop");
+		synth_res(s, 6, RES_EPOLL, NULL);
+		synth_sock(s, 5, ROLE_CLIENT, 0x0a000001, 9000)->tgid = 20;
+		for (int i = 0; i < 2; i++)
+			synth_sock(s, 8 + i, ROLE_SERVER, 0x7f000001, 80);
+		for (int i = 0; i < 10; i++) {
+			struct ev_wait *w;
+
+			synth_irq_wait(s, 20, WAIT_EPOLL, 6, i * 100 + 1, i * 100 + 10,
+				       i * 100 + 10, WAKER_NET)->first_io = 8 + i % 2;
+			w = synth_irq_wait(s, 20, blocks ? WAIT_SOCKET : WAIT_EPOLL, blocks ? 5 : 6,
+					   i * 100 + 11, i * 100 + 98, i * 100 + 98, WAKER_NET);
+			w->own_open = w->proc_open = 2;
+		}
+		synth_end(s, 20, ROLE_SERVER, 80, 20, 1740);
+		synth_end(s, 20, ROLE_CLIENT, 9000, 20, 1740);
+		synth_proc(s, 20)->open_ns = 1740000000;
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), "external");
+		for (size_t i = 0; i < j.v->findings[0].evidence_cnt; i++)
+			said |= strstr(j.v->findings[0].evidence[i], "serves nobody") != NULL;
+		EQ_U(said, blocks);
+		judged_release(&j);
+	}
+}
+
 /* A condition variable has two words: who comes in by the one goes out by the other. */
 TEST(waits_words_of_a_condition_are_one_lock)
 {
