@@ -18,12 +18,12 @@
 /*
  * Both hooks, of a call that is recorded and of one of another thread, which
  * costs little less: what the kernel does before it comes to a program is most
- * of it.  Measured with `bench/turns --by record`: with 240 and 160 nginx, which
- * of the servers there loses most by a call, lost 1.1 times what was allowed
- * (0.8 to 1.4 times); others half of it to two thirds.
+ * of it.  Measured with `bench/turns --by record`: with 300 and 200 nginx, which
+ * of the servers there loses most by a call, lost 1.0 to 1.1 times what was
+ * allowed (0.7 to 1.4 times); others, with less, half of it to two thirds.
  */
-#define CALL_COST_NS 300.0
-#define OTHER_COST_NS 200.0
+#define CALL_COST_NS 360.0
+#define OTHER_COST_NS 240.0
 /* Shorter ones hold less than a request of a slow server, and to attach has its price too. */
 #define PHASE_NS (200 * NS_PER_MS)
 #define AWAY_MAX_NS (10 * NS_PER_SEC)
