@@ -354,7 +354,7 @@ static void reclaim_line(struct court *k, struct finding *f, const struct cause 
 {
 	double share = c ? reclaim_share(k->m, c->thread) : 0;
 
-	if (share >= 0.01)
+	if (c && share >= 0.01)
 		say(k, f, "%s: %.0f %% of the time that it ran went into freeing memory first "
 			  "(direct reclaim)", thread_label(k, c->thread), 100 * share);
 }
