@@ -67,9 +67,10 @@ static uint32_t place_of(const struct engine *e, uint32_t res)
 
 /*
  * A lock under which threads take turns at taking work.  Who waits for it has no
- * request; behind it he goes straight to one, and not to sleep until one comes;
- * none lay there for him; and he waits for it once a request, not for each piece
- * of an answer that has begun.  Most must do so: some find nothing, or are lost.
+ * request; behind it he goes straight to one, and not to sleep until one comes,
+ * or who had it before him slept so under it; none lay there for him; and he waits
+ * for it once a request, not for each piece of an answer that has begun.  Most must
+ * do so: some find nothing, or are lost.
  */
 #define GATE_SHARE 0.5
 #define GATE_PER_TURN 1.5
@@ -82,6 +83,39 @@ struct gate {			/* by lock idx; what was waited for it with no request open */
 static bool is_unasked_lock_wait(const struct engine *e, const struct wait *w)
 {
 	return is_lock_wait(e, w) && e->tinfo[w->thread].reads && !wait_open(e, w);
+}
+
+/*
+ * Who let w go slept till work came while he had the lock, with none of his own
+ * before.  Looked at are his last waits: who sleeps has few of them.
+ */
+enum { BEHIND_WAITS = 64 };
+
+static bool behind_idle(const struct engine *e, const struct wait *w)
+{
+	const struct model *m = e->m;
+	uint32_t lock = e->wait_lock[w - m->waits], first, i;
+	uint64_t has_ns = w->off_ns, slept_ns = 0; /* has_ns: since when he had it */
+
+	if (w->waker == NO_IDX || w->waker_ctx != WAKER_TASK)
+		return false;
+	first = m->threads[w->waker].first_wait;
+	i = wait_after(m, w->waker, w->end_ns);
+	for (unsigned n = 0; n < BEHIND_WAITS && i-- > first; n++) {
+		const struct wait *x = &m->waits[i];
+		uint64_t from = x->off_ns > w->off_ns ? x->off_ns : w->off_ns;
+
+		if (x->end_ns <= w->off_ns)
+			break;
+		if (e->wait_lock[i] == lock && x->end_ns < w->end_ns) {
+			has_ns = x->end_ns;
+			break;
+		}
+		if (!(x->flags & WAITF_PREEMPTED) && e->wait_lock[i] != lock &&
+		    class_hands_work(x->cls) && !wait_open(e, x))
+			slept_ns += x->end_ns - from;
+	}
+	return slept_ns && (double)slept_ns >= GATE_SHARE * (double)(w->end_ns - has_ns);
 }
 
 static void gates_add(const struct engine *e, uint32_t t, struct gate *gates)
@@ -101,6 +135,10 @@ static void gates_add(const struct engine *e, uint32_t t, struct gate *gates)
 		last = gate ? w : NULL;
 		if (!gate)
 			continue;
+		if (behind_idle(e, w)) {
+			gates[e->wait_lock[i]].led_ns += (double)(w->end_ns - w->off_ns);
+			last = NULL;
+		}
 		gates[e->wait_lock[i]].ns += (double)(w->end_ns - w->off_ns);
 		gates[e->wait_lock[i]].cnt++;
 	}

@@ -172,6 +172,56 @@ TEST(waits_in_line_for_work_are_idle)
 }
 
 /*
+ * With little to do the one who has the lock sleeps under it till a request comes,
+ * and the others stand behind him: they are idle as he is.  Not where requests lie
+ * there unread meanwhile.
+ */
+static struct synth *front_world(bool idle)
+{
+	enum { ALL = 4, TURN = 25 };
+	struct synth *s = synth_new(1000);
+	struct ev_proc *p;
+
+	synth_res(s, 7, RES_FUTEX, "accept lock");
+	for (uint32_t t = 0; t < ALL; t++) {
+		synth_thread(s, 20 + t, 20, "worker");
+		synth_sock(s, 200 + t, ROLE_SERVER, 0x7f000001, 80);
+		for (uint32_t at = t * TURN; at < 1000; at += ALL * TURN) {
+			struct ev_turn *k = synth_event(s, EV_TURN, sizeof(*k), at + 23);
+
+			synth_irq_wait(s, 20 + t, WAIT_SOCKET, 200 + t, at + 1, at + 20, at + 20,
+				       WAKER_NET);
+			k->res = 200 + t;
+			k->role = ROLE_SERVER;
+			k->h.tid = k->first_tid = 20 + t;
+			open_one(synth_irq_wait(s, 20 + t, WAIT_TIMER, 0, at + 21, at + 22, at + 22,
+						WAKER_TIMER));
+			if (at + ALL * TURN < 1000)
+				synth_wait(s, 20 + t, WAIT_FUTEX, 7, at + 24, at + ALL * TURN,
+					   at + ALL * TURN, 20 + (t + ALL - 1) % ALL);
+		}
+	}
+	synth_end(s, 20, ROLE_SERVER, 80, 40, 100);
+	p = synth_proc(s, 20);
+	p->open_ns = 40000000;
+	p->unread_ns = idle ? 0 : 2500000000;
+	return s;
+}
+
+TEST(waits_behind_one_who_waits_for_work_are_idle)
+{
+	for (int idle = 0; idle < 2; idle++) {
+		struct judged j;
+
+		ROW(idle);
+		judge(&j, front_world(idle));
+		EQ_U(j.w->locks[0].gate, idle);
+		EQ_U(strcmp(finding_name(j.v->findings[0].cls), "lock-held") == 0, !idle);
+		judged_release(&j);
+	}
+}
+
+/*
  * Sessions wait for a row that one of them keeps 900 ms, and look after 400 whether
  * that is a circle: the rest of the wait tells whom they wait for.  One that sleeps
  * and sleeps again is nobody's waiter.
