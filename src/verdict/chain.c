@@ -354,6 +354,10 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	last = top->thread;
 	entry = top->entry_proc != NO_IDX ? entry_of(k, top->entry_proc) : last;
 	/* a thread of the same kind as the entry stands for it */
+	/* the answer was awaited from that thread: who asked is one of ours */
+	if (top->kind == CAUSE_EXTERNAL && top->depth == 0 && entry != NO_IDX && last != NO_IDX &&
+	    !thread_is_target(k->m, last))
+		last = entry;
 	if (last != NO_IDX && (top->depth == 0 || entry == NO_IDX))
 		entry = last;
 	/* where the hop before the last is a client-facing thread itself, begin with it */
