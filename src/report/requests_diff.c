@@ -455,16 +455,6 @@ void requests_put_explain(const struct requests_view *v, struct pen *p)
 
 /* ---- JSON */
 
-static void number(struct json *j, const char *key, double value, int decimals)
-{
-	if (!isfinite(value))
-		json_knull(j, key);
-	else if (!decimals)
-		json_ki64(j, key, llround(value));
-	else
-		json_kf64_dec(j, key, value, decimals);
-}
-
 static void index_or_null(struct json *j, const char *key, uint32_t idx)
 {
 	if (idx == REQUEST_ALL)
@@ -481,10 +471,10 @@ static void json_explain_edge(const struct requests_view *v, struct json *j,
 	index_or_null(j, "edge", e->edge);
 	json_ki64(j, "begin_ns", e->begin_ns);
 	json_ki64(j, "took_ns", e->took_ns);
-	number(j, "percentile", e->percentile, 2);
-	number(j, "robust_z", e->robust_z, 3);
-	number(j, "excess_ns", e->excess_ns, 0);
-	number(j, "excess_share", e->excess_share, 5);
+	requests_json_num(j, "percentile", e->percentile, 2);
+	requests_json_num(j, "robust_z", e->robust_z, 3);
+	requests_json_num(j, "excess_ns", e->excess_ns, 0);
+	requests_json_num(j, "excess_share", e->excess_share, 5);
 	json_obj_end(j);
 }
 
@@ -518,8 +508,8 @@ static void json_explain_key(const struct requests_view *v, struct json *j,
 	json_kstr(j, "value", buf_str(&value));
 	json_kbool(j, "of_type", k->of_type);
 	json_ku64(j, "requests", k->value->cnt);
-	number(j, "mean_ns", k->value->mean_ns, 0);
-	number(j, "excess_ns", k->excess_ns, 0);
+	requests_json_num(j, "mean_ns", k->value->mean_ns, 0);
+	requests_json_num(j, "excess_ns", k->excess_ns, 0);
 	json_obj_end(j);
 }
 
@@ -571,8 +561,8 @@ static void json_explain_forest(const struct requests_view *v, struct json *j)
 		json_kstr(j, "status", forest_status_name(n->status));
 		json_kstr(j, "status_words", forest_status_words(n->status));
 		json_ku64(j, "requests", n->trace_cnt);
-		number(j, "mean_ns", n->mean_ns, 0);
-		number(j, "cv", n->cv, 5);
+		requests_json_num(j, "mean_ns", n->mean_ns, 0);
+		requests_json_num(j, "cv", n->cv, 5);
 		json_explain_decided(v->forest, w->tree, w->nodes[i], j);
 		json_obj_end(j);
 	}
@@ -596,8 +586,8 @@ void requests_json_explain(const struct requests_view *v, struct json *j)
 		  ? NULL : strtab_str(v->strings, v->r->types[x->type].name));
 	index_or_null(j, "group", x->group);
 	json_ki64(j, "total_ns", x->total_ns);
-	number(j, "percentile", x->percentile, 2);
-	number(j, "type_percentile", x->type_percentile, 2);
+	requests_json_num(j, "percentile", x->percentile, 2);
+	requests_json_num(j, "type_percentile", x->type_percentile, 2);
 	json_karr(j, "edges");
 	for (uint32_t i = 0; i < x->edge_cnt; i++)
 		json_explain_edge(v, j, &x->edges[i]);
@@ -606,8 +596,8 @@ void requests_json_explain(const struct requests_view *v, struct json *j)
 	for (uint32_t i = 0; i < x->edge_cnt; i++)
 		json_u64(j, x->by_excess[i]);
 	json_arr_end(j);
-	number(j, "usual_ns", x->usual_ns, 0);
-	number(j, "others_ns", x->others_ns, 0);
+	requests_json_num(j, "usual_ns", x->usual_ns, 0);
+	requests_json_num(j, "others_ns", x->others_ns, 0);
 	json_karr(j, "path_edges");
 	for (uint32_t i = 0; i < x->path_edge_cnt; i++)
 		json_u64(j, x->path_edges[i]);
@@ -626,12 +616,12 @@ static void json_edge_change(const struct requests_view *v, struct json *j,
 {
 	json_obj(j);
 	requests_json_edge_key(v, &e->key, j);
-	number(j, "good_ns", e->good_ns, 0);
-	number(j, "bad_ns", e->bad_ns, 0);
-	number(j, "delta_ns", e->delta_ns, 0);
-	number(j, "low_ns", e->low_ns, 0);
-	number(j, "high_ns", e->high_ns, 0);
-	number(j, "share", e->share, 5);
+	requests_json_num(j, "good_ns", e->good_ns, 0);
+	requests_json_num(j, "bad_ns", e->bad_ns, 0);
+	requests_json_num(j, "delta_ns", e->delta_ns, 0);
+	requests_json_num(j, "low_ns", e->low_ns, 0);
+	requests_json_num(j, "high_ns", e->high_ns, 0);
+	requests_json_num(j, "share", e->share, 5);
 	json_obj_end(j);
 }
 
@@ -646,12 +636,12 @@ static void json_owner_changes(const struct requests_view *v, struct json *j,
 		requests_point_words(v, o->point, &words);
 		json_obj(j);
 		json_kstr(j, "tracepoint", buf_str(&words));
-		number(j, "good_ns", o->good_ns, 0);
-		number(j, "bad_ns", o->bad_ns, 0);
-		number(j, "good_times", o->good_times, 3);
-		number(j, "bad_times", o->bad_times, 3);
-		number(j, "delta_ns", o->delta_ns, 0);
-		number(j, "share", o->share, 5);
+		requests_json_num(j, "good_ns", o->good_ns, 0);
+		requests_json_num(j, "bad_ns", o->bad_ns, 0);
+		requests_json_num(j, "good_times", o->good_times, 3);
+		requests_json_num(j, "bad_times", o->bad_times, 3);
+		requests_json_num(j, "delta_ns", o->delta_ns, 0);
+		requests_json_num(j, "share", o->share, 5);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -667,14 +657,14 @@ static void json_type_change(const struct requests_view *v, struct json *j, uint
 	json_kstr(j, "type", strtab_str(v->strings, t->name));
 	json_kstr(j, "in", c->good_type == REQUEST_ALL ? "bad"
 			   : c->bad_type == REQUEST_ALL ? "good" : "both");
-	number(j, "delta_ns", c->delta_ns, 0);
+	requests_json_num(j, "delta_ns", c->delta_ns, 0);
 	json_kbool(j, "mean_changed", c->mean_changed);
 	json_kbool(j, "edges_changed", c->edges_changed);
 	json_kbool(j, "spread_changed", c->spread_changed);
-	number(j, "other_paths_ns", c->other_paths_ns, 0);
-	number(j, "same_paths_ns", c->same_paths_ns, 0);
-	number(j, "low_ns", c->low_ns, 0);
-	number(j, "high_ns", c->high_ns, 0);
+	requests_json_num(j, "other_paths_ns", c->other_paths_ns, 0);
+	requests_json_num(j, "same_paths_ns", c->same_paths_ns, 0);
+	requests_json_num(j, "low_ns", c->low_ns, 0);
+	requests_json_num(j, "high_ns", c->high_ns, 0);
 	json_karr(j, "edges");
 	for (uint32_t i = 0; i < c->edge_cnt; i++)
 		json_edge_change(v, j, &c->edges[i]);
@@ -685,8 +675,8 @@ static void json_type_change(const struct requests_view *v, struct json *j, uint
 		json_obj(j);
 		index_or_null(j, "good_group", c->paths[i].good_group);
 		index_or_null(j, "bad_group", c->paths[i].bad_group);
-		number(j, "good_share", c->paths[i].good_share, 5);
-		number(j, "bad_share", c->paths[i].bad_share, 5);
+		requests_json_num(j, "good_share", c->paths[i].good_share, 5);
+		requests_json_num(j, "bad_share", c->paths[i].bad_share, 5);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

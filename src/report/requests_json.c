@@ -17,20 +17,24 @@ enum {
 	PAIRS_MAX = 10,
 };
 
-static void share(struct json *j, const char *key, double value)
+void requests_json_num(struct json *j, const char *key, double value, int decimals)
 {
 	if (!isfinite(value))
 		json_knull(j, key);
+	else if (!decimals)
+		json_ki64(j, key, llround(value));
 	else
-		json_kf64_dec(j, key, value, 5);
+		json_kf64_dec(j, key, value, decimals);
+}
+
+static void share(struct json *j, const char *key, double value)
+{
+	requests_json_num(j, key, value, 5);
 }
 
 static void time_ns(struct json *j, const char *key, double ns)
 {
-	if (!isfinite(ns))
-		json_knull(j, key);
-	else
-		json_ki64(j, key, llround(ns));
+	requests_json_num(j, key, ns, 0);
 }
 
 /* ---- input */
@@ -284,9 +288,8 @@ static void json_common(const struct requests_view *v, struct json *j,
 	json_arr_end(j);
 }
 
-static void json_value(const struct requests_view *v, struct json *j, const struct key_value *x)
+void requests_json_value(const struct requests_view *v, const struct key_value *x, struct json *j)
 {
-	json_obj(j);
 	if (x->str) {
 		json_kstr(j, "value", strtab_str(v->strings, x->str));
 	} else if (x->truth) {
@@ -295,6 +298,12 @@ static void json_value(const struct requests_view *v, struct json *j, const stru
 		json_kf64(j, "low", x->low);
 		json_kf64(j, "high", x->high);
 	}
+}
+
+static void json_value(const struct requests_view *v, struct json *j, const struct key_value *x)
+{
+	json_obj(j);
+	requests_json_value(v, x, j);
 	json_ku64(j, "requests", x->cnt);
 	time_ns(j, "mean_ns", x->mean_ns);
 	time_ns(j, "p50_ns", x->p50_ns);

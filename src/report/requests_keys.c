@@ -139,14 +139,6 @@ void requests_put_key_changes(const struct requests_view *v, struct pen *p, uint
 	}
 }
 
-static void time_ns(struct json *j, const char *key, double ns)
-{
-	if (!isfinite(ns))
-		json_knull(j, key);
-	else
-		json_ki64(j, key, llround(ns));
-}
-
 static void json_value(const struct requests_view *v, struct json *j, uint32_t key,
 		       const struct value_change *x)
 {
@@ -156,18 +148,11 @@ static void json_value(const struct requests_view *v, struct json *j, uint32_t k
 	requests_value_words(v, key, &value, &words);
 	json_obj(j);
 	json_kstr(j, "words", buf_str(&words));
-	if (x->str) {
-		json_kstr(j, "value", strtab_str(v->strings, x->str));
-	} else if (x->truth) {
-		json_kstr(j, "value", x->low != 0 ? "true" : "false");
-	} else {
-		json_kf64(j, "low", x->low);
-		json_kf64(j, "high", x->high);
-	}
+	requests_json_value(v, &value, j);
 	json_ku64(j, "good_requests", x->good_cnt);
 	json_ku64(j, "bad_requests", x->bad_cnt);
-	time_ns(j, "good_ns", x->good_ns);
-	time_ns(j, "bad_ns", x->bad_ns);
+	requests_json_num(j, "good_ns", x->good_ns, 0);
+	requests_json_num(j, "bad_ns", x->bad_ns, 0);
 	json_kf64_dec(j, "weight", x->weight, 5);
 	json_obj_end(j);
 }
@@ -188,7 +173,7 @@ static void json_key_change(const struct requests_view *v, struct json *j,
 	json_ku64(j, "good_requests", c->good_cnt);
 	json_ku64(j, "bad_requests", c->bad_cnt);
 	json_kf64_dec(j, "strength", c->strength, 5);
-	time_ns(j, "shift_ns", c->kind == KEY_CHANGE_SHIFTED ? c->shift_ns : NAN);
+	requests_json_num(j, "shift_ns", c->kind == KEY_CHANGE_SHIFTED ? c->shift_ns : NAN, 0);
 	json_kf64(j, "p", c->p);
 	json_kf64(j, "q", c->q);
 	json_ku64(j, "aliases", c->alias_cnt);

@@ -131,6 +131,11 @@ void requests_explain_value_words(const struct requests_view *v, const struct ex
 void requests_explain_key_words(const struct requests_view *v, const struct explain_key *k,
 				struct buf *out);
 
+/* The fields that say which value it is, in an open object. */
+void requests_json_value(const struct requests_view *v, const struct key_value *x, struct json *j);
+/* A number with so many decimals, null where there is none. */
+void requests_json_num(struct json *j, const char *key, double value, int decimals);
+
 /* "acme", "true", "5..16" of a key's values. */
 void requests_value_words(const struct requests_view *v, uint32_t key,
 			  const struct key_value *x, struct buf *out);
