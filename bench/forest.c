@@ -89,7 +89,7 @@ static const struct trace *shop_trace(struct shop *s, uint64_t id)
 /* Adds the traces, as what is on shows them; ms in control_add. */
 static double round_add(struct shop *s, struct control *c, uint64_t id, uint32_t cnt)
 {
-	bool on[POINTS];
+	uint8_t on[POINTS];
 	struct arena a = {0};
 	double ms = 0, began;
 

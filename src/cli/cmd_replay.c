@@ -44,6 +44,7 @@ struct replay_cmd_opts {
 	struct inject_list inject;
 	const char *learn_path, *space_path, *forest_path, *earlier_path;
 	int64_t rounds, batch, seed, budget;
+	bool whole_spans;
 	struct key_list keys;
 	double cv, slow_pct;
 	struct output_opts output;
@@ -348,6 +349,7 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 				   .seed = (uint64_t)o->seed,
 				   .control = {.budget = (uint32_t)o->budget, .cv_min = o->cv,
 					       .slow_pct = o->slow_pct,
+					       .apart = !o->whole_spans,
 					       .keys = {o->keys.specs, o->keys.cnt}}};
 	struct replay_result results[REPLAY_STRATEGIES];
 	bool wanted[REPLAY_STRATEGIES] = {0};
@@ -364,6 +366,8 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	opts.control.earlier = s.earlier;
 	r = replay_new(&s.input, &opts);
 	v.batch = replay_batch(r);
+	v.apart = opts.control.apart;
+	replay_points(r, &v.point_cnt, &v.always_cnt);
 	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++)
 		if (wanted[i])
 			replay_run(r, (enum replay_strategy)i, &cli->arena,
@@ -424,6 +428,9 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_INT, .long_name = "budget", .metavar = "N",
 	 .help = "tracepoints switched on in one round, at most", .def = "8", .min = 1,
 	 .max = 1000, OPT_AT(struct replay_cmd_opts, budget)},
+	{.type = OPT_FLAG, .long_name = "whole-spans",
+	 .help = "a span's begin and end can only be switched together, and count as one "
+		 "tracepoint", OPT_AT(struct replay_cmd_opts, whole_spans)},
 	{.type = OPT_CUSTOM, .long_name = "cv", .metavar = "X", .parse = cv_parse, .def = "0.1",
 	 .help = "requests that vary more than this are looked into: standard deviation over "
 		 "mean", OPT_AT(struct replay_cmd_opts, cv)},

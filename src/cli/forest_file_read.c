@@ -13,6 +13,7 @@
 #include "requests/critical.h"
 #include "requests/forest_file.h"
 #include "requests/graph.h"
+#include "requests/sides.h"
 
 int forest_file_read(const char *path, struct points *points, struct strtab *strings,
 		     struct arena *arena, struct forest *ret, struct err *err)
@@ -27,7 +28,7 @@ int forest_file_read(const char *path, struct points *points, struct strtab *str
 }
 
 /* Each tracepoint once, where the request came there first. */
-static void points_take(const struct forest *f, const struct graph *graph, const bool *on_path,
+static void points_take(const struct forest *f, const struct graph *graph, const uint8_t *on_path,
 			uint32_t point_cnt, struct arena *arena, struct forest_walked *ret)
 {
 	const struct forest_sight *sights = forest_sights(f, ret->tree, point_cnt, arena);
@@ -55,14 +56,14 @@ int forest_walked_make(const struct forest *f, const struct trace *t, struct poi
 	struct graph graph;
 	struct cpath path;
 	uint32_t *nodes, node_cnt;
-	bool *on_path;
+	uint8_t *on_path;
 
 	if (graph_build(t, points, strings, arena, &graph, &stats) < 0 ||
 	    critical_path(&graph, points, arena, &path) < 0)
 		return -EINVAL;
-	on_path = ARENA_ARRAY(arena, bool, points->items.cnt + 1);
+	on_path = ARENA_ARRAY(arena, uint8_t, points->items.cnt + 1);
 	for (uint32_t i = 0; i < path.step_cnt; i++)
-		on_path[path.steps[i].point] = true;
+		on_path[path.steps[i].point] |= side_of(path.steps[i].kind);
 	*ret = (struct forest_walked){.id = t->id, .total_ns = path.total_ns,
 				      .tree = forest_find(f, graph.type_hash)};
 	if (ret->tree == FOREST_NONE)

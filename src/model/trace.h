@@ -35,6 +35,8 @@ enum span_flags {
 	SPANF_OPEN = 1 << 1,	/* its end was not recorded: end_ns is begin_ns */
 	SPANF_POINT = 1 << 2,	/* an instant (event, annotation, log line), no stretch */
 	SPANF_SHARED = 1 << 3,	/* Zipkin: the server's half under the client's id */
+	SPANF_BEGIN = 1 << 4,	/* with SPANF_POINT: a span's begin, its end was not seen */
+	SPANF_END = 1 << 5,	/* with SPANF_POINT: a span's end, its begin was not seen */
 };
 
 /* How one span is ordered after another.  The parent is not among these. */
@@ -74,7 +76,7 @@ struct span {			/* 64 bytes */
 	uint32_t host;		/* string id: whose clock it is; 0: the service's own */
 	uint8_t kind;		/* enum span_kind */
 	uint8_t flags;		/* enum span_flags */
-	uint16_t pad;
+	uint16_t rank;		/* of siblings that begin at the same instant: their order */
 	uint32_t attr_idx, attr_cnt;	/* in struct trace's attrs */
 	uint32_t ref_idx, ref_cnt;	/* in struct trace's refs */
 };

@@ -18,10 +18,11 @@ const event = e => point(e.point) + (e.kind === 'exit' ? ' end' : '');
 const same = (a, b) => a.service === b.service && a.name === b.name;
 const edge = (from, to) => same(from.point, to.point) && from.kind === 'entry' && to.kind === 'exit'
 	? 'in ' + point(from.point) : event(from) + ' → ' + event(to);
+const sided = p => (p.sides === 'begin' ? 'begin of ' : p.sides === 'end' ? 'end of ' : '') + point(p.point);
 const STATUS = {open: 'more requests needed', explored: 'explored', calm: 'calm', localised: 'localised',
 	useless: 'explained nothing', stopped: 'bound reached'};
 const DECISION = {on: 'switch on', off: 'switch off', localised: 'found', calm: 'leave', wait: 'wait', stop: 'stop'};
-const what = d => d.point ? point(d.point) : d.from && d.to ? edge(d.from, d.to) : '';
+const what = d => d.point ? sided(d) : d.from && d.to ? edge(d.from, d.to) : '';
 
 function hint(node, text) {
 	node.addEventListener('pointermove', e => showTip(e, clean(text)));
@@ -101,7 +102,7 @@ function groupView(g) {
 
 const GROUPS = 4;
 function nodeView(t, n) {
-	const out = [el('h2', '', n.parent === null ? 'All ' + point(t.point) : (n.present ? 'With ' : 'Without ') + point(n.point))];
+	const out = [el('h2', '', n.parent === null ? 'All ' + point(t.point) : (n.present ? 'With ' : 'Without ') + sided(n))];
 	const facts = [['requests', count(n.requests)], ['mean', time(n.mean_ns)], ['CV', n.cv.toFixed(2)],
 		['explained by its paths', share(n.explained)], ['status', STATUS[n.status] || n.status]];
 	if (n.parent !== null) facts.push(['with against without explains', share(n.split)], ['tried in round', n.round]);
@@ -150,7 +151,7 @@ function fold(item, open) {
 function nodeItem(t, n, kids) {
 	const below = kids.get(n.node) || [];
 	const name = el('span', 'name', n.parent === null ? el('b', '', point(t.point))
-		: [el('span', 'sign', n.present ? 'with ' : 'without '), point(n.point)]);
+		: [el('span', 'sign', n.present ? 'with ' : 'without '), sided(n)]);
 	const label = el('div', 'hyp', el('span', 'fold', below.length ? '▾' : '·'), name,
 		n.requests ? el('span', 'tag ' + n.status, STATUS[n.status] || n.status) : el('span', 'tag', 'none came this way'),
 		el('span', 'nums', n.requests ? count(n.requests) + ' requests · ' + time(n.mean_ns) + ' · CV ' + n.cv.toFixed(2) +
@@ -243,10 +244,10 @@ if (D.walked && D.walked.points.length)
 			const of = p.node === null ? null : [...items].find(([, x]) => x.node.node === p.node && x.tree.tree === p.tree);
 			const link = of ? el('button', '', seen(p)) : seen(p);
 			if (of) link.addEventListener('click', () => { choose(of[0], true); of[0].scrollIntoView({ block: 'center' }); });
-			return [point(p), p.on_path ? 'on it' : '', link, p.because || ''];
+			return [sided({point: p, sides: p.sides}), p.on_path ? 'on it' : '', link, p.because || ''];
 		}))));
-const off = [...new Set(D.decisions.filter(d => d.decision === 'off' && d.point).map(d => point(d.point)))];
-if (off.length) page.append(el('section', '', el('h2', '', 'Switched off, having explained nothing'), el('ul', '', off.map(x => el('li', '', x)))));
+const off = [...new Set(D.decisions.filter(d => d.decision === 'off' && d.point).map(sided))];
+if (off.length) page.append(el('section', '', el('h2', '', 'Switched off again, having explained nothing or no more'), el('ul', '', off.map(x => el('li', '', x)))));
 if (D.decisions.length)
 	page.append(el('section', '', el('h2', '', 'All decisions'), table('', ['#round', 'decision', '~what', '#requests', '~because'],
 		D.decisions.slice(0, 2000).map(d => [d.round, DECISION[d.decision] || d.decision, what(d), d.requests || '', d.because]))));

@@ -145,6 +145,7 @@ static void json_node(struct json *j, const struct forest_view *v, uint32_t tree
 	json_index(j, "parent", n->parent);
 	json_index(j, "other", n->other);
 	json_point(j, v, "point", n->point);
+	json_kstr(j, "sides", forest_sides_name(n->sides));
 	json_kbool(j, "present", n->present);
 	json_kstr(j, "status", forest_status_name(n->status));
 	json_ku64(j, "round", n->round);
@@ -192,6 +193,7 @@ static void json_decision(struct json *j, const struct forest_view *v,
 	json_index(j, "tree", d->tree);
 	json_index(j, "node", d->node);
 	json_point(j, v, "point", d->point);
+	json_kstr(j, "sides", d->point == FOREST_NONE ? NULL : forest_sides_name(d->sides));
 	if (d->group)
 		json_hash(j, "path", d->group);
 	else
@@ -225,6 +227,7 @@ void forest_walked_points(const struct forest_view *v, struct json *j)
 		json_point_names(j, v->points, v->strings, p->point);
 		json_kbool(j, "on_path", p->on_path);
 		json_kstr(j, "seen", forest_seen_name(p->sight.seen));
+		json_kstr(j, "sides", p->sight.seen ? forest_sides_name(p->sight.sides) : NULL);
 		json_kstr(j, "seen_words", forest_seen_words(p->sight.seen));
 		json_index(j, "round", by ? by->round : FOREST_NONE);
 		json_index(j, "tree", by ? by->tree : FOREST_NONE);

@@ -66,6 +66,9 @@ bool forest_node_walked(const struct forest_view *v, uint32_t tree, uint32_t nod
 
 /* "service name"; the tree's adds its hash where two trees have the same. */
 void forest_point_words(const struct forest_view *v, uint32_t point, struct buf *out);
+/* "begin of service name"; of both sides the name alone. */
+void forest_sided_words(const struct forest_view *v, uint32_t point, uint32_t sides,
+			struct buf *out);
 void forest_tree_words(const struct forest_view *v, uint32_t tree, struct buf *out);
 
 /* "a → b", "a end → b", "in a". */

@@ -71,7 +71,7 @@ static void node_row(const struct forest_view *v, uint32_t tree, uint32_t node, 
 		buf_adds(&words, "all requests");
 	} else {
 		buf_adds(&words, n->present ? "with " : "without ");
-		forest_point_words(v, n->point, &words);
+		forest_sided_words(v, n->point, n->sides, &words);
 	}
 	table_cell(table, "%s%u", forest_node_walked(v, tree, node) ? "> " : "", node);
 	table_cell(table, "%s", buf_str(&words));
@@ -245,7 +245,7 @@ static void decision_row(const struct forest_view *v, const struct forest_decisi
 	char cnt[FMT_MAX];
 
 	if (d->point != FOREST_NONE)
-		forest_point_words(v, d->point, &what);
+		forest_sided_words(v, d->point, d->sides, &what);
 	else if (d->from.point != FOREST_NONE && d->to.point != FOREST_NONE)
 		forest_edge_words(v, &d->from, &d->to, ascii, &what);
 	table_cell(table, "%u", d->round);
@@ -292,7 +292,7 @@ static void point_row(const struct forest_view *v, const struct forest_walked_po
 	CLEANUP(buf_release) struct buf words = {0};
 	const struct forest_decision *by = point->sight.by;
 
-	forest_point_words(v, point->point, &words);
+	forest_sided_words(v, point->point, point->sight.seen ? point->sight.sides : 0, &words);
 	table_cell(table, "%s", buf_str(&words));
 	table_cell(table, "%s", point->on_path ? "on it" : "");
 	table_cell(table, "%s", forest_seen_words(point->sight.seen));
@@ -325,24 +325,25 @@ static void put_points(const struct forest_view *v, struct pen *p)
 static void put_useless(const struct forest_view *v, struct pen *p)
 {
 	CLEANUP(buf_release) struct buf words = {0};
-	CLEANUP_FREE bool *told = xcalloc(v->points->items.cnt + 1, sizeof(*told));
+	CLEANUP_FREE uint8_t *told = xcalloc(v->points->items.cnt + 1, sizeof(*told));
 	size_t cnt = 0;
 
 	for (uint32_t i = 0; i < v->f->decision_cnt; i++) {
 		const struct forest_decision *d = &v->f->decisions[i];
 
-		if (d->kind != DECIDE_OFF || d->point >= v->points->items.cnt || told[d->point])
+		if (d->kind != DECIDE_OFF || d->point >= v->points->items.cnt ||
+		    !(d->sides & ~told[d->point]))
 			continue;
-		told[d->point] = true;
+		told[d->point] |= (uint8_t)d->sides;
 		if (cnt++ >= LIST_MAX)
 			continue;
 		buf_adds(&words, cnt > 1 ? "; " : "");
-		forest_point_words(v, d->point, &words);
+		forest_sided_words(v, d->point, d->sides, &words);
 	}
 	if (!cnt)
 		return;
 	pen_nl(p);
-	pen_text(p, PEN_HEAD, "switched off, having explained nothing");
+	pen_text(p, PEN_HEAD, "switched off again, having explained nothing or no more");
 	if (cnt > LIST_MAX)
 		pen_fmt(p, PEN_DIM, "  %zu, the first %d:", cnt, LIST_MAX);
 	pen_nl(p);

@@ -6,6 +6,7 @@
 #include "model/points.h"
 #include "report/forest_out.h"
 #include "requests/graph.h"
+#include "requests/sides.h"
 
 bool forest_tree_shown(const struct forest_view *v, uint32_t tree)
 {
@@ -37,6 +38,14 @@ void forest_point_words(const struct forest_view *v, uint32_t point, struct buf 
 	if (p->service && p->name)
 		buf_addch(out, ' ');
 	buf_adds(out, strtab_str(v->strings, p->name));
+}
+
+void forest_sided_words(const struct forest_view *v, uint32_t point, uint32_t sides,
+			struct buf *out)
+{
+	if (sides == SIDE_BEGIN || sides == SIDE_END)
+		buf_adds(out, sides == SIDE_BEGIN ? "begin of " : "end of ");
+	forest_point_words(v, point, out);
 }
 
 void forest_tree_words(const struct forest_view *v, uint32_t tree, struct buf *out)

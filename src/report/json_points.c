@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "model/points.h"
 #include "requests/graph.h"
+#include "requests/sides.h"
 
 void json_point_names(struct json *j, const struct points *points, const struct strtab *strings,
 		      uint32_t point)
@@ -24,6 +25,11 @@ void json_hash(struct json *j, const char *key, uint64_t hash)
 
 	snprintf(text, sizeof(text), "%016" PRIx64, hash);
 	json_kstr(j, key, text);
+}
+
+const char *forest_sides_name(uint32_t sides)
+{
+	return sides == SIDE_BEGIN ? "begin" : sides == SIDE_END ? "end" : "both";
 }
 
 const char *forest_kind_name(unsigned kind)

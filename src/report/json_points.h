@@ -21,4 +21,7 @@ void json_hash(struct json *j, const char *key, uint64_t hash);
 /* "entry", "exit", "note", of an enum node_kind; "unknown" for what is none. */
 const char *forest_kind_name(unsigned kind);
 
+/* "begin", "end", "both", of enum sides. */
+const char *forest_sides_name(uint32_t sides);
+
 #endif /* JSON_POINTS_H */

@@ -129,6 +129,8 @@ static void put_decisions(struct json *j, const struct replay_view *v,
 		json_kstr(j, "kind", d->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[d->kind]
 									      : NULL);
 		put_point(j, v, "point", d->point);
+		json_kstr(j, "sides", d->point == FOREST_NONE ? NULL :
+				      forest_sides_name(d->sides));
 		put_event(j, v, "from", &d->from);
 		put_event(j, v, "to", &d->to);
 		json_ku64(j, "requests", d->trace_cnt);
@@ -182,6 +184,7 @@ void replay_json(const struct replay_view *v, struct buf *out)
 	json_ku64(&j, "learnt_requests", v->learnt_cnt);
 	json_kf64_dec(&j, "learnt_mean_ms", v->mean_ns / 1e6, 6);
 	json_ku64(&j, "batch", v->batch);
+	json_kstr(&j, "tracepoints", v->apart ? "sides" : "spans");
 	put_points(&j, v);
 	put_injected(&j, v);
 	json_karr(&j, "strategies");

@@ -20,6 +20,8 @@ struct replay_view {
 	const struct replay_result *results;
 	size_t result_cnt;
 	uint32_t batch;
+	uint32_t point_cnt, always_cnt; /* tracepoints of the space; of these always on */
+	bool apart;		/* they are begins and ends of spans; else spans */
 	double mean_ns;		/* of the requests learnt from */
 	uint64_t learnt_cnt;	/* requests in the search space */
 	bool split;		/* learnt from one half, the other replayed */

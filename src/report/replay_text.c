@@ -7,7 +7,7 @@
 #include "report/pen.h"
 #include "report/replay_out.h"
 #include "report/table.h"
-#include "requests/graph.h"
+#include "requests/sides.h"
 
 enum { LOCATED_SHOWN = 3, DECISIONS_SHOWN = 60 };
 
@@ -184,6 +184,8 @@ static void put_decision(const struct replay_view *v, const struct forest_decisi
 	CLEANUP(buf_release) struct buf text = {0};
 
 	if (d->point != FOREST_NONE) {
+		if (d->sides == SIDE_BEGIN || d->sides == SIDE_END)
+			buf_adds(&text, d->sides == SIDE_BEGIN ? "begin of " : "end of ");
 		replay_point_name(v, d->point, &text);
 		buf_adds(&text, ": ");
 	} else if (d->from.point != FOREST_NONE) {
@@ -230,13 +232,12 @@ static void put_decisions(const struct replay_view *v, const struct replay_resul
 
 void replay_text(const struct replay_view *v, struct pen *pen)
 {
-	uint32_t always = 0;
-
-	for (uint32_t i = 0; i < v->space->point_cnt; i++)
-		always += space_point_always(&v->space->points[i]);
 	put_head(v, pen);
-	pen_fmt(pen, PEN_PLAIN, "%u tracepoints, of which %u are always on",
-		v->space->point_cnt, always);
+	pen_fmt(pen, PEN_PLAIN, "%u tracepoints", v->point_cnt);
+	if (v->apart)
+		pen_fmt(pen, PEN_PLAIN, " (begins and ends of %u operations)",
+			v->space->point_cnt);
+	pen_fmt(pen, PEN_PLAIN, ", of which %u are always on", v->always_cnt);
 	pen_nl(pen);
 	put_plan(v, pen);
 	put_truths(v, pen);

@@ -524,7 +524,7 @@ static void json_explain_decided(const struct forest_view *fv, uint32_t tree, ui
 		if (d->tree != tree || d->node != node || d->kind == DECIDE_WAIT)
 			continue;
 		if (d->point != FOREST_NONE)
-			forest_point_words(fv, d->point, &what);
+			forest_sided_words(fv, d->point, d->sides, &what);
 		else if (d->from.point != FOREST_NONE && d->to.point != FOREST_NONE)
 			forest_edge_words(fv, &d->from, &d->to, false, &what);
 		json_obj(j);
@@ -553,7 +553,7 @@ static void json_explain_forest(const struct requests_view *v, struct json *j)
 		CLEANUP(buf_release) struct buf point = {0};
 		const struct forest_node *n = &v->forest->f->trees[w->tree].nodes[w->nodes[i]];
 
-		forest_point_words(v->forest, n->point, &point);
+		forest_sided_words(v->forest, n->point, n->sides, &point);
 		json_obj(j);
 		json_ku64(j, "node", w->nodes[i]);
 		json_kstr(j, "tracepoint", buf_str(&point));

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "requests/hyp.h"
+#include "requests/decide.h"
 
 /* What takes the old evidence's place has so many times the least that a decision needs. */
 #define YOUNG_ENOUGH 5
@@ -28,7 +28,8 @@
 
 void age_begin(struct control *c, struct hyp_tree *t, struct hyp_node *n)
 {
-	evidence_begin(&n->young, c->points, n->e.from, n->e.to, n->e.split);
+	evidence_begin(&n->young, c->points, n->e.from, n->e.to, n->e.split,
+		       n->e.split_sides);
 	for (uint32_t i = 0; i < t->known_cnt && !n->only; i++)
 		if (n->usual[i].path.step_cnt)
 			evidence_add_usual(&n->young, &n->usual[i]);

@@ -17,7 +17,7 @@
 #include "base/bug.h"
 #include "base/cmp.h"
 #include "requests/age.h"
-#include "requests/hyp.h"
+#include "requests/decide.h"
 #include "requests/strip.h"
 
 /* Edges under this part of the largest one's score wait until that is found. */
@@ -77,7 +77,7 @@ static void trust_take(struct control *c, const struct forest *earlier)
 static void points_grow(struct control *c)
 {
 	uint32_t size = (uint32_t)c->points->items.cnt;
-	bool **tables[] = {&c->always, &c->on, &c->ever, &c->known};
+	uint8_t **tables[] = {&c->always, &c->on, &c->ever, &c->known};
 
 	if (size <= c->point_size)
 		return;
@@ -92,7 +92,7 @@ static void points_grow(struct control *c)
 		t->barred = xrealloc(t->barred, size);
 		memset(t->barred + c->point_size, 0, size - c->point_size);
 		for (size_t k = 0; k < t->nodes.cnt; k++) {
-			bool **on = &t->nodes.items[k]->on;
+			uint8_t **on = &t->nodes.items[k]->on;
 
 			*on = xrealloc(*on, size);
 			memset(*on + c->point_size, 0, size - c->point_size);
@@ -117,11 +117,11 @@ struct control *control_new(const struct space *space, const struct control_opts
 	c->vars.start_key = strtab_add(strings, SAMPLES_START_KEY);
 	space_view(space, &c->arena, &c->view);
 	points_grow(c);
+	space_sides(&c->view, c->known, c->point_size);
 	for (uint32_t i = 0; i < c->view.point_cnt; i++) {
 		uint32_t p = c->view.points[i].point;
 
-		c->known[p] = true;
-		c->always[p] = c->on[p] = space_always(space, p);
+		c->always[p] = c->on[p] = space_always(space, p) ? c->known[p] : 0;
 	}
 	trust_take(c, c->opts.earlier);
 	c->opts.earlier = NULL;
@@ -157,9 +157,9 @@ void control_free(struct control *c)
 	free(c);
 }
 
-bool control_wants(const struct control *c, uint32_t point)
+uint8_t control_wants(const struct control *c, uint32_t point)
 {
-	return point < c->point_size && c->on[point];
+	return point < c->point_size ? c->on[point] : 0;
 }
 
 void control_pause(struct control *c, bool paused)
@@ -224,6 +224,14 @@ const char *point_words(struct control *c, uint32_t point)
 			    strtab_str(c->strings, p->name));
 }
 
+const char *sided_words(struct control *c, uint32_t point, uint32_t sides)
+{
+	static const char *const which[] = {"", "begin of ", "end of ", ""};
+
+	return arena_printf(&c->round_arena, "%s%s", which[sides & SIDES_BOTH],
+			    point_words(c, point));
+}
+
 const char *event_words(struct control *c, struct forest_event e)
 {
 	static const char *const kinds[] = {"begin of ", "end of ", ""};
@@ -282,8 +290,9 @@ void hidden_query_of(const struct control *c, uint32_t tree, uint32_t node,
 
 struct search search_of(const struct control *c, const struct hyp_tree *t, double fresh)
 {
-	return (struct search){.points = c->points, .strings = c->strings, .barred = t->barred,
-			       .paid = c->ever, .fresh = fresh, .trust = c->trust};
+	return (struct search){.points = c->points, .strings = c->strings, .known = c->known,
+			       .barred = t->barred, .paid = c->ever, .fresh = fresh,
+			       .trust = c->trust, .apart = c->opts.apart};
 }
 
 /* The part of a problem that the search space's own traces cannot have known. */
@@ -297,17 +306,30 @@ static double fresh_of(const struct hyp_tree *t)
 	return now > usual && now > 0 ? fmax(0.1, 1 - usual / now) : 0.1;
 }
 
+/* What is to be on to see the event; what is not in the space cannot be. */
+static uint8_t sides_at(const struct control *c, struct forest_event e)
+{
+	return c->known[e.point] & (c->opts.apart ? side_of(e.kind) : SIDES_BOTH);
+}
+
+/* All that there is of it is both, of an instant too. */
+static uint8_t sides_told(const struct control *c, uint32_t point, uint8_t sides)
+{
+	return c->known[point] & ~sides ? sides : SIDES_BOTH;
+}
+
 /* Switches the point on for a hypothesis on the edge; false: no room. */
 static bool switch_on(struct control *c, const struct action *a)
 {
 	struct hyp_tree *t = c->trees.items[a->tree];
 	struct hyp_node *n = t->nodes.items[a->node];
 	struct hyp_want want = {.tree = a->tree, .node = a->node, .point = a->pick.point,
+				.sides = sides_told(c, a->pick.point, a->pick.sides),
 				.from = a->edge.from, .to = a->edge.to,
 				.edge_key = a->edge.key, .only = a->only,
 				.expected = a->score};
 	struct forest_decision d = a->why;
-	bool *on = ARENA_ARRAY(&c->round_arena, bool, c->point_size);
+	uint8_t *on = ARENA_ARRAY(&c->round_arena, uint8_t, c->point_size);
 
 	/*
 	 * Ours needs the edge's ends and no more, unless this is what the last
@@ -320,9 +342,10 @@ static bool switch_on(struct control *c, const struct action *a)
 		memcpy(on, n->on, c->point_size);
 	} else {
 		memcpy(on, c->always, c->point_size);
-		on[a->edge.from.point] = on[a->edge.to.point] = true;
+		on[a->edge.from.point] |= sides_at(c, a->edge.from);
+		on[a->edge.to.point] |= sides_at(c, a->edge.to);
 	}
-	on[a->pick.point] = true;
+	on[a->pick.point] |= a->pick.sides;
 	want.on = on;
 	if (hyp_pair_new(c, &want) == FOREST_NONE)
 		return false;
@@ -331,11 +354,12 @@ static bool switch_on(struct control *c, const struct action *a)
 	hmap_put(&n->done, a->edge.key, 1);
 	d.kind = DECIDE_ON;
 	d.point = a->pick.point;
+	d.sides = want.sides;
 	d.hidden_cnt = a->pick.hidden_cnt;
 	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, where %u "
-			    "tracepoints are off", a->score * 100,
+			    "tracepoint%s off", a->score * 100,
 		     event_words(c, a->edge.from), event_words(c, a->edge.to),
-		     a->pick.hidden_cnt);
+		     a->pick.hidden_cnt, a->pick.hidden_cnt == 1 ? " is" : "s are");
 	return true;
 }
 
@@ -350,6 +374,8 @@ static bool hedge_pick(struct control *c, struct action *a)
 	hidden_query_of(c, a->tree, a->node, &a->edge, &q);
 	hidden_find(&q, &c->round_arena, &ways);
 	search_hedge(&s, &ways, &c->round_arena, &a->pick);
+	if (c->opts.apart && ways.cnt && !ways.items[0].event_cnt)
+		a->edge.owner = ways.items[0].owners[0];
 	return a->pick.point != FOREST_NONE;
 }
 
@@ -449,20 +475,20 @@ static bool pair_open(const struct hyp_tree *t, size_t i)
 }
 
 /* A pair whose points are not all on cannot tell its traces apart any more. */
-static void pairs_rest(struct control *c, const bool *needed)
+static void pairs_rest(struct control *c, const uint8_t *needed)
 {
 	for (size_t t = 0; t < c->trees.cnt; t++) {
 		struct hyp_tree *tree = c->trees.items[t];
 
 		for (size_t i = 1; i < tree->nodes.cnt; i++)
 			for (uint32_t p = 0; p < c->point_size && tree->nodes.items[i]->active; p++)
-				if (tree->nodes.items[i]->on[p] && !needed[p])
+				if (tree->nodes.items[i]->on[p] & ~needed[p])
 					tree->nodes.items[i]->active = false;
 	}
 }
 
 /* Says why a tracepoint goes off, unless that was said when its hypothesis was given up. */
-static void off_note(struct control *c, uint32_t point)
+static void off_note(struct control *c, uint32_t point, uint8_t sides)
 {
 	const struct hyp_node *n = NULL;
 	struct forest_decision d = decision_blank(c, 0, 0, DECIDE_OFF);
@@ -471,7 +497,9 @@ static void off_note(struct control *c, uint32_t point)
 		const struct hyp_tree *tree = c->trees.items[t];
 
 		for (uint32_t i = 1; i < tree->nodes.cnt; i++) {
-			if (tree->nodes.items[i]->point != point || !tree->nodes.items[i]->present)
+			if (tree->nodes.items[i]->point != point ||
+			    !(tree->nodes.items[i]->sides & sides) ||
+			    !tree->nodes.items[i]->present)
 				continue;
 			n = tree->nodes.items[i];
 			d.tree = t;
@@ -481,6 +509,7 @@ static void off_note(struct control *c, uint32_t point)
 	if (!n || n->status == HYP_USELESS)
 		return;
 	d.point = point;
+	d.sides = sides_told(c, point, sides);
 	d.trace_cnt = (uint32_t)moments_cnt(&n->e.live);
 	d.mean_ns = moments_mean(&n->e.live);
 	if (c->trees.items[d.tree]->finished)
@@ -493,9 +522,9 @@ static void off_note(struct control *c, uint32_t point)
 /* Decides anew what is on: what is always on and what open hypotheses need. */
 static void points_switch(struct control *c, struct control_round *ret)
 {
-	bool *needed = ARENA_ARRAY(&c->round_arena, bool, c->point_size);
-	uint32_t *on = ARENA_ARRAY(&c->round_arena, uint32_t, c->point_size);
-	uint32_t *off = ARENA_ARRAY(&c->round_arena, uint32_t, c->point_size);
+	uint8_t *needed = ARENA_ARRAY(&c->round_arena, uint8_t, c->point_size);
+	struct sided *on = ARENA_ARRAY(&c->round_arena, struct sided, c->point_size);
+	struct sided *off = ARENA_ARRAY(&c->round_arena, struct sided, c->point_size);
 
 	memcpy(needed, c->always, c->point_size);
 	for (size_t t = 0; t < c->trees.cnt; t++) {
@@ -506,14 +535,19 @@ static void points_switch(struct control *c, struct control_round *ret)
 				needed[p] |= tree->nodes.items[i]->on[p];
 	}
 	for (uint32_t p = 0; p < c->point_size; p++) {
+		uint8_t come, go;
+
 		BUG_ON(needed[p] && !c->known[p]);
-		if (needed[p] && !c->on[p])
-			on[ret->on_cnt++] = p;
-		if (!needed[p] && c->on[p]) {
-			off[ret->off_cnt++] = p;
-			off_note(c, p);
+		needed[p] &= c->known[p];
+		come = needed[p] & ~c->on[p];
+		go = c->on[p] & ~needed[p];
+		if (come)
+			on[ret->on_cnt++] = (struct sided){p, come};
+		if (go) {
+			off[ret->off_cnt++] = (struct sided){p, go};
+			off_note(c, p, go);
 		}
-		c->ever[p] |= needed[p] && !c->always[p];
+		c->ever[p] |= needed[p] & ~c->always[p];
 		c->on[p] = needed[p];
 	}
 	pairs_rest(c, needed);
@@ -576,6 +610,11 @@ void control_decide(struct control *c, struct control_round *ret)
 	round_fill(c, ret);
 }
 
+static uint32_t count_of(const struct control *c, uint32_t sides)
+{
+	return c->opts.apart ? sides_cnt((uint8_t)sides) : sides != 0;
+}
+
 void control_counts(const struct control *c, struct control_counts *ret)
 {
 	*ret = (struct control_counts){
@@ -584,20 +623,22 @@ void control_counts(const struct control *c, struct control_counts *ret)
 		.other_type_cnt = c->other_type_cnt,
 	};
 	for (uint32_t p = 0; p < c->point_size; p++) {
-		ret->point_cnt += c->known[p];
-		ret->always_cnt += c->always[p];
-		ret->on_cnt += c->on[p] && !c->always[p];
-		ret->ever_cnt += c->ever[p];
+		ret->point_cnt += count_of(c, c->known[p]);
+		ret->always_cnt += count_of(c, c->always[p]);
+		ret->on_cnt += count_of(c, c->on[p] & ~c->always[p]);
+		ret->ever_cnt += count_of(c, c->ever[p]);
 	}
 }
 
-uint32_t control_shutdown(struct control *c, uint32_t *ret_points, uint32_t max)
+uint32_t control_shutdown(struct control *c, struct sided *ret, uint32_t max)
 {
 	uint32_t cnt = 0;
 
 	for (uint32_t p = 0; p < c->point_size; p++) {
-		if (c->on[p] && !c->always[p] && cnt < max)
-			ret_points[cnt++] = p;
+		uint8_t go = c->on[p] & ~c->always[p];
+
+		if (go && cnt < max)
+			ret[cnt++] = (struct sided){p, go};
 		c->on[p] = c->always[p];
 	}
 	for (size_t i = 0; i < c->trees.cnt; i++)

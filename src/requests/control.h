@@ -23,6 +23,7 @@
 #include "model/points.h"
 #include "requests/bins.h"
 #include "requests/forest.h"
+#include "requests/sides.h"
 
 struct space;
 struct trace;
@@ -52,6 +53,11 @@ struct control_opts {	   /* a zero field means its default */
 	uint32_t age_rounds;
 	bool keep_going;   /* look for what is left after the first finding too */
 	/*
+	 * The begin and the end of a span are two tracepoints, switched each for
+	 * itself (as the paper has it); else a span is one.
+	 */
+	bool apart;
+	/*
 	 * Requests are told apart by the bins of these too: they are part of the
 	 * hash of a path, and what varies between them alone is explained.
 	 * Borrowed for control's life.
@@ -76,7 +82,7 @@ struct control_located {	/* each edge once, of whatever nodes and trees */
 struct control_round {		/* valid until the next control_decide */
 	uint32_t round;
 	bool finished;		/* nothing left to look for */
-	const uint32_t *on, *off; /* tracepoints to switch */
+	const struct sided *on, *off; /* tracepoints to switch, those of a span together */
 	uint32_t on_cnt, off_cnt;
 	const struct forest_decision *decisions; /* of this round */
 	uint32_t decision_cnt;
@@ -84,8 +90,8 @@ struct control_round {		/* valid until the next control_decide */
 	const struct control_located *located;	/* all so far, by weight, then score */
 };
 
-struct control_counts {
-	uint32_t point_cnt;	/* tracepoints in the space */
+struct control_counts {		/* tracepoints: spans, or apart their begins and ends */
+	uint32_t point_cnt;	/* in the space */
 	uint32_t always_cnt;	/* of these always on */
 	uint32_t on_cnt;	/* on now, without those */
 	uint32_t ever_cnt;	/* on at any time, without those */
@@ -101,8 +107,8 @@ struct control *control_new(const struct space *space, const struct control_opts
 			    struct points *points, struct strtab *strings);
 void control_free(struct control *c);
 
-/* Is it on now.  What is not in the space is never asked for. */
-bool control_wants(const struct control *c, uint32_t point);
+/* What of it is on now: enum sides.  What is not in the space is never asked for. */
+uint8_t control_wants(const struct control *c, uint32_t point);
 
 /* A trace as seen with what is on.  What cannot be used is counted. */
 void control_add(struct control *c, const struct trace *t);
@@ -123,6 +129,6 @@ uint32_t control_walk(const struct control *c, const struct trace *t, uint32_t *
 		      uint32_t max);
 
 /* What is to be switched off at the end: all that is on without being always on. */
-uint32_t control_shutdown(struct control *c, uint32_t *ret_points, uint32_t max);
+uint32_t control_shutdown(struct control *c, struct sided *ret, uint32_t max);
 
 #endif /* CONTROL_H */

@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "requests/sides.h"
 
 /* With so many requests in each part on average, the means cost a quarter of what they tell. */
 #define PART_MEMBERS 4
 
 void evidence_begin(struct evidence *e, const struct points *points, struct forest_event from,
-		    struct forest_event to, uint32_t split)
+		    struct forest_event to, uint32_t split, uint8_t split_sides)
 {
 	e->points = points;
 	e->split = split;
+	e->split_sides = split_sides;
 	e->from = from;
 	e->to = to;
 }
@@ -148,6 +150,11 @@ static void column_add(struct evidence *e, const struct seen *s, uint32_t i, boo
 	e->by_col.items[col] += to->edge_ns;
 }
 
+static bool is_split(const struct evidence *e, struct forest_event event)
+{
+	return event.point == e->split && side_of(event.kind) & e->split_sides;
+}
+
 /*
  * Is the edge into step i in the focus: before the hypothesis' tracepoint was
  * on, this was (a part of) an edge to the focus' end, either from the focus'
@@ -159,9 +166,9 @@ static bool in_focus(const struct evidence *e, const struct cpath *p, uint32_t i
 
 	if (e->from.point == FOREST_NONE)
 		return true;
-	while (before && p->steps[before].point == e->split)
+	while (before && is_split(e, event_of(&p->steps[before])))
 		before--;
-	while (after + 1 < p->step_cnt && p->steps[after].point == e->split)
+	while (after + 1 < p->step_cnt && is_split(e, event_of(&p->steps[after])))
 		after++;
 	return event_same(event_of(&p->steps[after]), e->to) &&
 	       (after - before > 1 || event_same(event_of(&p->steps[before]), e->from));
@@ -212,7 +219,7 @@ static void focus_mark(struct evidence *e, const struct graph *g, bool *marks)
 		if (marks[n] || before == GRAPH_NONE ||
 		    !event_same(node_event(&g->nodes[n]), e->to))
 			continue;
-		while (g->nodes[before].point == e->split &&
+		while (is_split(e, node_event(&g->nodes[before])) &&
 		       graph_last_pred(g, before) != GRAPH_NONE) {
 			first = before;
 			before = graph_last_pred(g, before);

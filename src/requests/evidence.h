@@ -84,6 +84,7 @@ struct evidence_group {
 struct evidence {
 	struct forest_event from, to; /* focus; from.point FOREST_NONE: the whole path */
 	uint32_t split;		/* tracepoint that was switched on to split the focus */
+	uint8_t split_sides;	/* what of it: enum sides */
 	const struct points *points;
 	VEC(struct edge_class) classes; /* column: index + 1; column 0 is the rest */
 	struct hmap by_key;
@@ -104,7 +105,7 @@ struct evidence {
 };
 
 void evidence_begin(struct evidence *e, const struct points *points, struct forest_event from,
-		    struct forest_event to, uint32_t split);
+		    struct forest_event to, uint32_t split, uint8_t split_sides);
 void evidence_release(struct evidence *e);
 
 /* A trace of now; a trace of the space. */

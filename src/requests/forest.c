@@ -2,6 +2,7 @@
 #include "requests/forest.h"
 
 #include "base/arena.h"
+#include "requests/sides.h"
 
 uint32_t forest_find(const struct forest *f, uint64_t type)
 {
@@ -12,11 +13,11 @@ uint32_t forest_find(const struct forest *f, uint64_t type)
 }
 
 /* Was the node's parent come through, and is the tracepoint there as the node's sign has it. */
-static bool comes_through(const struct forest_tree *tree, uint32_t node, const bool *on_path,
+static bool comes_through(const struct forest_tree *tree, uint32_t node, const uint8_t *on_path,
 			  uint32_t point_cnt, const uint32_t *nodes, uint32_t cnt)
 {
 	const struct forest_node *n = &tree->nodes[node];
-	bool has = n->point < point_cnt && on_path[n->point];
+	bool has = n->point < point_cnt && on_path[n->point] & n->sides;
 
 	if (n->parent == FOREST_NONE)
 		return true;
@@ -28,7 +29,7 @@ static bool comes_through(const struct forest_tree *tree, uint32_t node, const b
 	return false;
 }
 
-uint32_t forest_walk(const struct forest_tree *tree, const bool *on_path, uint32_t point_cnt,
+uint32_t forest_walk(const struct forest_tree *tree, const uint8_t *on_path, uint32_t point_cnt,
 		     uint32_t *ret_nodes, uint32_t max)
 {
 	uint32_t cnt = 0;
@@ -39,10 +40,24 @@ uint32_t forest_walk(const struct forest_tree *tree, const bool *on_path, uint32
 	return cnt;
 }
 
+/* What is on of it after a decision; one side may stay on when the other goes. */
+static void sight_take(struct forest_sight *s, const struct forest_decision *d)
+{
+	uint32_t was = s->seen == FOREST_SEEN_ON ? s->sides : 0;
+
+	if (d->kind == DECIDE_ON) {
+		*s = (struct forest_sight){FOREST_SEEN_ON, was | d->sides, d};
+	} else if (was & ~d->sides) {
+		s->sides = was & ~d->sides;
+	} else {
+		*s = (struct forest_sight){FOREST_SEEN_OFF, d->sides, d};
+	}
+}
+
 static void always(struct forest_sight *sights, uint32_t point_cnt, uint32_t point)
 {
 	if (point < point_cnt)
-		sights[point].seen = FOREST_SEEN_ALWAYS;
+		sights[point] = (struct forest_sight){FOREST_SEEN_ALWAYS, SIDES_BOTH, NULL};
 }
 
 const struct forest_sight *forest_sights(const struct forest *f, uint32_t tree,
@@ -61,13 +76,9 @@ const struct forest_sight *forest_sights(const struct forest *f, uint32_t tree,
 	for (uint32_t i = 0; i < f->decision_cnt; i++) {
 		const struct forest_decision *d = &f->decisions[i];
 
-		if (d->point >= point_cnt || sights[d->point].seen == FOREST_SEEN_ALWAYS ||
-		    (d->kind != DECIDE_ON && d->kind != DECIDE_OFF))
-			continue;
-		sights[d->point] = (struct forest_sight){
-			.seen = d->kind == DECIDE_ON ? FOREST_SEEN_ON : FOREST_SEEN_OFF,
-			.by = d,
-		};
+		if (d->point < point_cnt && sights[d->point].seen != FOREST_SEEN_ALWAYS &&
+		    (d->kind == DECIDE_ON || d->kind == DECIDE_OFF))
+			sight_take(&sights[d->point], d);
 	}
 	return sights;
 }

@@ -99,6 +99,7 @@ struct forest_decision {
 	uint32_t round;		/* from 1 */
 	uint32_t tree, node;	/* the node whose groups moved it */
 	uint32_t point;		/* FOREST_NONE where no tracepoint is meant */
+	uint32_t sides;		/* what of it: enum sides (requests/sides.h) */
 	uint32_t hidden_cnt;	/* tracepoints that could be on the edge */
 	uint64_t group;		/* hash; 0: all groups of the node */
 	struct forest_event from, to; /* the edge; point FOREST_NONE: none */
@@ -117,7 +118,8 @@ struct forest_node {
 	uint32_t point;		/* the hypothesis' tracepoint; of the root the type's */
 	bool present;		/* traces with it, or without */
 	uint8_t status;		/* enum hypothesis_status */
-	uint16_t pad;
+	uint8_t sides;		/* what of the point: enum sides */
+	uint8_t pad;
 	uint32_t other;		/* the node of the other sign; FOREST_NONE for a root */
 	uint32_t round;		/* in which it was made */
 	uint64_t trace_cnt;
@@ -153,9 +155,9 @@ uint32_t forest_find(const struct forest *f, uint64_t type);
 
 /*
  * The nodes a trace comes through, the root first, then by number: on_path says by point (up to
- * point_cnt) what is on its critical path.  Returns how many were written.
+ * point_cnt) what is on its critical path, as enum sides.  Returns how many were written.
  */
-uint32_t forest_walk(const struct forest_tree *tree, const bool *on_path, uint32_t point_cnt,
+uint32_t forest_walk(const struct forest_tree *tree, const uint8_t *on_path, uint32_t point_cnt,
 		     uint32_t *ret_nodes, uint32_t max);
 
 enum forest_seen {
@@ -167,6 +169,7 @@ enum forest_seen {
 
 struct forest_sight {		/* whether, and by what, a tracepoint was on */
 	enum forest_seen seen;
+	uint32_t sides;		/* what of it was on last: enum sides */
 	const struct forest_decision *by;
 };
 

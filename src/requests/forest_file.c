@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "requests/packed.h"
+#include "requests/sides.h"
 
 /* The least a thing takes in the file: hashes and doubles are 8 bytes, all else one. */
 enum {
@@ -16,9 +17,9 @@ enum {
 	BIN_MIN = 2,
 	GROUP_MIN = 3 + 8 + 3 * 16 + TIMES_MIN,
 	KEY_MIN = 4 + 3 * 8,
-	NODE_MIN = 10 + 4 * 8,
+	NODE_MIN = 11 + 4 * 8,
 	TREE_MIN = 3 + 2 * 8,
-	DECISION_MIN = 13 + 8 * 8,
+	DECISION_MIN = 14 + 8 * 8,
 };
 
 /* ---- writing */
@@ -108,6 +109,7 @@ static void put_node(struct packer *p, const struct forest_node *n)
 	put_index(p, n->parent);
 	put_index(p, n->other);
 	put_point(p, n->point);
+	put_u64(p, n->sides);
 	put_u64(p, n->present);
 	put_u64(p, n->status);
 	put_u64(p, n->round);
@@ -143,6 +145,7 @@ static void put_decision(struct packer *p, const struct forest_decision *d)
 	put_index(p, d->tree);
 	put_index(p, d->node);
 	put_point(p, d->point);
+	put_u64(p, d->sides);
 	put_u64(p, d->hidden_cnt);
 	put_fixed(p, d->group);
 	put_event(p, &d->from);
@@ -299,6 +302,7 @@ static void get_node(struct loader *l, struct forest_node *n)
 	n->parent = (uint32_t)get_u64(u, FOREST_FILE_NODES_MAX) - 1;
 	n->other = (uint32_t)get_u64(u, FOREST_FILE_NODES_MAX) - 1;
 	n->point = get_a_point(u);
+	n->sides = (uint8_t)get_u64(u, SIDES_BOTH);
 	n->present = get_bool(u);
 	n->status = (uint8_t)get_u64(u, HYP_STOPPED);
 	n->round = (uint32_t)get_u64(u, UINT32_MAX);
@@ -346,6 +350,7 @@ static void get_decision(struct loader *l, struct forest_decision *d, const stru
 	d->tree = (uint32_t)get_u64(u, f->tree_cnt) - 1;
 	d->node = (uint32_t)get_u64(u, FOREST_FILE_NODES_MAX) - 1;
 	d->point = get_point(u);
+	d->sides = (uint32_t)get_u64(u, SIDES_BOTH);
 	d->hidden_cnt = (uint32_t)get_u64(u, UINT32_MAX);
 	d->group = get_fixed(u);
 	d->from = get_event(u);

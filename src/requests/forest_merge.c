@@ -214,7 +214,7 @@ static uint32_t node_find(const struct forest_node *nodes, uint32_t cnt, uint32_
 	uint32_t i = 0;
 
 	while (i < cnt && (nodes[i].parent != parent || nodes[i].point != n->point ||
-			   nodes[i].present != n->present))
+			   nodes[i].sides != n->sides || nodes[i].present != n->present))
 		i++;
 	return parent == FOREST_NONE ? 0 : i;
 }

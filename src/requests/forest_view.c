@@ -43,7 +43,7 @@ static struct trace_id representative(const struct evidence_group *g)
 static uint32_t hidden_cnt(const struct viewing *v, const struct hyp_node *n,
 			   const struct forest_edge *e)
 {
-	bool *met = ARENA_ARRAY(v->arena, bool, v->c->point_size);
+	uint8_t *met = ARENA_ARRAY(v->arena, uint8_t, v->c->point_size);
 	uint32_t cnt = 0;
 	struct stretches ways;
 	struct hidden_query q = {
@@ -55,8 +55,11 @@ static uint32_t hidden_cnt(const struct viewing *v, const struct hyp_node *n,
 	hidden_find(&q, v->arena, &ways);
 	for (uint32_t i = 0; i < ways.cnt; i++)
 		for (uint32_t k = 0; k < ways.items[i].event_cnt; k++) {
-			cnt += !met[ways.items[i].events[k].point];
-			met[ways.items[i].events[k].point] = true;
+			struct forest_event event = ways.items[i].events[k];
+			uint8_t side = v->c->opts.apart ? side_of(event.kind) : SIDES_BOTH;
+
+			cnt += !(met[event.point] & side);
+			met[event.point] |= side;
 		}
 	return cnt;
 }
@@ -155,7 +158,8 @@ static void node_fill(const struct viewing *v, uint32_t node, struct forest_node
 	double mean = moments_mean(&n->e.live);
 
 	*ret = (struct forest_node){
-		.parent = n->parent, .point = n->point, .present = n->present,
+		.parent = n->parent, .point = n->point, .sides = n->sides,
+		.present = n->present,
 		.status = n->status, .other = n->other, .round = n->round,
 		.trace_cnt = moments_cnt(&n->e.live), .mean_ns = mean,
 		.cv = mean > 0 ? sqrt(moments_var(&n->e.live)) / mean : 0,

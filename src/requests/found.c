@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "requests/hyp.h"
+#include "requests/decide.h"
 
 /* Can no request come through both: they are on the two sides of one pair. */
 static bool apart(const struct hyp_tree *t, uint32_t a, uint32_t b)

@@ -80,6 +80,13 @@ static void node_add(struct graph_making *m, uint32_t span, enum node_kind kind)
 	};
 }
 
+static enum node_kind first_kind(const struct span *span)
+{
+	if (!(span->flags & SPANF_POINT) || span->flags & SPANF_BEGIN)
+		return NODE_ENTRY;
+	return span->flags & SPANF_END ? NODE_EXIT : NODE_NOTE;
+}
+
 /* Down and up without recursion: a trace may be as deep as it has spans. */
 static void nodes_number(struct graph_making *m, uint32_t first)
 {
@@ -87,9 +94,7 @@ static void nodes_number(struct graph_making *m, uint32_t first)
 	uint32_t at = first;
 
 	while (at != TREE_NONE) {
-		bool note = nodes[at].flags & TNODE_POINT;
-
-		node_add(m, at, note ? NODE_NOTE : NODE_ENTRY);
+		node_add(m, at, first_kind(&m->tree->trace->spans[at]));
 		if (nodes[at].first_child != TREE_NONE) {
 			at = nodes[at].first_child;
 			continue;
@@ -112,10 +117,11 @@ static void spans_point_at_nodes(struct graph_making *m)
 {
 	for (uint32_t i = 0; i < m->node_cnt; i++) {
 		struct gspan *span = &m->spans[m->nodes[i].span];
+		bool one = m->tree->nodes[m->nodes[i].span].flags & TNODE_POINT;
 
-		if (m->nodes[i].kind != NODE_EXIT)
+		if (one || m->nodes[i].kind != NODE_EXIT)
 			span->entry = i;
-		if (m->nodes[i].kind != NODE_ENTRY)
+		if (one || m->nodes[i].kind != NODE_ENTRY)
 			span->exit = i;
 	}
 }
@@ -178,6 +184,7 @@ static void result_fill(const struct graph_making *m, struct graph *ret)
 		.node_cnt = m->node_cnt,
 		.span_cnt = m->tree->trace->span_cnt,
 		.root_span = root,
+		.reordered = m->backward,
 		.start = m->spans[root].entry,
 		.end = instant ? m->node_cnt - 1 : m->spans[root].exit,
 	};

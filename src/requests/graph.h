@@ -3,8 +3,10 @@
 #define GRAPH_H
 /*
  * What happened before what in one request.  Each span is two nodes, entry
- * and exit; an instant (SPANF_POINT) is one.  A node's preds are those that
- * had to happen before it could: the critical path is a walk along them.
+ * and exit; an instant (SPANF_POINT) is one, as is a span of which the begin or the
+ * end alone was seen (SPANF_BEGIN, SPANF_END): an entry or an exit, of which
+ * the rules are those of instants.  A node's preds are those that had to
+ * happen before it could: the critical path is a walk along them.
  *
  *	struct graph_stats stats = {0};
  *	graph_build(&trace, &points, &strings, &arena, &graph, &stats);
@@ -70,7 +72,7 @@ enum {
 enum node_kind {	/* hashed: append only */
 	NODE_ENTRY = 0,
 	NODE_EXIT = 1,
-	NODE_NOTE = 2,	/* an instant: entry and exit in one */
+	NODE_NOTE = 2,	/* an instant: a span's entry and exit in one */
 };
 
 struct gnode {
@@ -100,6 +102,7 @@ struct graph {
 	const struct gspan *spans;
 	uint32_t node_cnt, span_cnt;
 	uint32_t root_span, start, end;	/* start and end: nodes */
+	uint32_t reordered;		/* 1: references contradict the clock somewhere */
 	int64_t total_ns;		/* of end, start being 0 */
 	uint32_t type;			/* the root's tracepoint */
 	uint32_t type_span;		/* the span that named the type: the root or one below */

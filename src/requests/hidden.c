@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cmp.h"
+#include "requests/sides.h"
 
 /* Of one sample: the events between, and when. */
 struct way {
@@ -66,6 +67,11 @@ static uint32_t whole_node(const struct known *k, const struct seen *s, uint32_t
 				    : k->full.graph.spans[at - 1].entry;
 }
 
+static bool is_on(const struct hidden_query *q, const struct gnode *node)
+{
+	return q->on[node->point] & side_of(node->kind);
+}
+
 /* Back from b along the whole trace's critical preds to a, or to before it. */
 static bool way_walk(struct finder *f, const struct known *k, uint32_t a, uint32_t b)
 {
@@ -76,7 +82,7 @@ static bool way_walk(struct finder *f, const struct known *k, uint32_t a, uint32
 	w->owners[0] = graph_owner(g, a, b);
 	for (uint32_t n = graph_last_pred(g, b); n != GRAPH_NONE && n != a && n > a;
 	     n = graph_last_pred(g, n)) {
-		if (f->q->on[g->nodes[n].point])
+		if (is_on(f->q, &g->nodes[n]))
 			continue;
 		if (cnt >= HIDDEN_EVENTS_MAX)
 			return false;
@@ -221,7 +227,7 @@ static void before_look(struct finder *f)
 
 			if (g->nodes[n].point != q->to.point || g->nodes[n].kind != q->to.kind)
 				continue;
-			while (a != GRAPH_NONE && !q->on[g->nodes[a].point])
+			while (a != GRAPH_NONE && !is_on(q, &g->nodes[a]))
 				a = graph_last_pred(g, a);
 			if (a == GRAPH_NONE || !way_walk(f, &q->known[i], a, n))
 				continue;

@@ -48,7 +48,7 @@ struct hidden_query {
 	const struct known *known; /* known_cnt */
 	const struct seen *stripped; /* as many; a path of no steps: not of this node */
 	uint32_t known_cnt;
-	const bool *on;		   /* by point */
+	const uint8_t *on;	   /* enum sides by point */
 	const struct points *points;
 	struct forest_event from, to;
 	uint32_t owner;

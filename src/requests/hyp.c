@@ -9,10 +9,10 @@
 #include "requests/age.h"
 #include "requests/strip.h"
 
-bool path_has(const struct cpath *p, uint32_t point)
+bool path_has(const struct cpath *p, uint32_t point, uint8_t sides)
 {
 	for (uint32_t i = 0; i < p->step_cnt; i++)
-		if (p->steps[i].point == point)
+		if (p->steps[i].point == point && side_of(p->steps[i].kind) & sides)
 			return true;
 	return false;
 }
@@ -32,7 +32,7 @@ static uint64_t path_bins(const struct control *c, const struct seen *s)
 	return hash ? hash : 1;
 }
 
-bool hyp_see(struct control *c, const struct trace *t, const bool *on, struct arena *arena,
+bool hyp_see(struct control *c, const struct trace *t, const uint8_t *on, struct arena *arena,
 	     struct seen *ret)
 {
 	struct trace *stripped = ARENA_NEW(arena, struct trace);
@@ -56,6 +56,7 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 
 	n->parent = want->node;
 	n->point = want->point;
+	n->sides = want->sides;
 	n->other = FOREST_NONE;
 	n->active = true;
 	n->round = c->round;
@@ -64,7 +65,7 @@ static struct hyp_node *node_new(struct control *c, const struct hyp_want *want)
 	n->expected = want->expected;
 	n->on = xcalloc(c->point_size, sizeof(*n->on));
 	memcpy(n->on, want->on, c->point_size * sizeof(*n->on));
-	evidence_begin(&n->e, c->points, want->from, want->to, want->point);
+	evidence_begin(&n->e, c->points, want->from, want->to, want->point, want->sides);
 	return n;
 }
 
@@ -119,7 +120,7 @@ static void usual_take(struct control *c, struct hyp_tree *t, struct hyp_node *n
 		    (of_path && t->nodes.items[0]->usual[i].path.hash != n->only) ||
 		    !hyp_see(c, t->known[i].full.trace, n->on, &n->arena, &s))
 			continue;
-		usual_keep(other && !path_has(&s.path, n->point) ? other : n, i, &s);
+		usual_keep(other && !path_has(&s.path, n->point, n->sides) ? other : n, i, &s);
 	}
 }
 
@@ -148,7 +149,7 @@ static double top_share(const struct control *c, const struct hyp_tree *t)
 	double top = 0;
 
 	evidence_begin(&e, c->points, (struct forest_event){FOREST_NONE, 0},
-		       (struct forest_event){FOREST_NONE, 0}, FOREST_NONE);
+		       (struct forest_event){FOREST_NONE, 0}, FOREST_NONE, 0);
 	for (uint32_t i = 0; i < t->known_cnt; i++)
 		if (t->known[i].full.path.step_cnt)
 			evidence_add_usual(&e, &t->known[i].full);
@@ -161,7 +162,8 @@ static double top_share(const struct control *c, const struct hyp_tree *t)
 struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 {
 	struct hyp_tree *t = xcalloc(1, sizeof(*t));
-	struct hyp_want root = {.node = FOREST_NONE, .point = type->point, .on = c->always,
+	struct hyp_want root = {.node = FOREST_NONE, .point = type->point,
+				.sides = SIDES_BOTH, .on = c->always,
 				.from = {FOREST_NONE, 0}, .to = {FOREST_NONE, 0}};
 	struct hyp_node *n;
 
@@ -283,7 +285,7 @@ void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 		came[i] = came[i + 1] = false;
 		if (!hyp_see(c, t, n->on, &c->scratch, &s))
 			continue;
-		to += !path_has(&s.path, n->point);
+		to += !path_has(&s.path, n->point, n->sides);
 		came[to] = true;
 		if (count)
 			node_count(c, tree, tree->nodes.items[to], &s, root);

@@ -23,11 +23,12 @@
 
 struct hyp_node {
 	uint32_t parent, point, other;
+	uint8_t sides;		/* enum sides: what of the point the hypothesis is about */
 	bool present;
 	bool active;		/* all that it needs is on: traces can be told */
 	uint8_t status;		/* enum hypothesis_status */
 	uint32_t round, looks;
-	bool *on;		/* by point: what its traces are stripped to; its own */
+	uint8_t *on;		/* by point: what its traces are stripped to; its own */
 	struct evidence e, young; /* young: what takes the place of e in time (age.c) */
 	uint64_t edge_key;	/* of the parent's edge that it is to split; 0: root */
 	/*
@@ -55,7 +56,7 @@ struct hyp_tree {
 	struct known *known;	/* its samples */
 	uint32_t known_cnt;
 	VEC(struct hyp_node *) nodes;
-	bool *barred;		/* by point: explained nothing here */
+	uint8_t *barred;	/* by point: sides that explained nothing here */
 	bool young;		/* its nodes collect young evidence too, since young_round */
 	uint32_t young_round, began_round;
 	bool finished;
@@ -97,8 +98,11 @@ struct control {
 	struct arena round_arena;
 	VEC(struct hyp_tree *) trees;
 	struct hmap by_type;
-	/* by point; size point_size, all points that there were at some time */
-	bool *always, *on, *ever, *known;
+	/*
+	 * enum sides by point; size point_size, all points that there were at some
+	 * time.  known: what the space has.
+	 */
+	uint8_t *always, *on, *ever, *known;
 	uint32_t point_size;
 	double *trust;
 	uint32_t trust_cnt;
@@ -123,7 +127,8 @@ void hyp_node_free(struct hyp_node *n);
 struct hyp_want {
 	uint32_t tree, node;	/* parent */
 	uint32_t point;
-	const bool *on;		/* by point: point and what bounds the focus; always-on ones */
+	uint8_t sides;
+	const uint8_t *on;	/* by point: point and what bounds the focus; always-on ones */
 	struct forest_event from, to; /* focus; from.point FOREST_NONE: the whole path */
 	uint64_t edge_key, only;
 	double expected;
@@ -133,7 +138,7 @@ struct hyp_want {
 uint32_t hyp_pair_new(struct control *c, const struct hyp_want *want);
 
 /* Strips, makes the graph and walks it; false: no request in it. */
-bool hyp_see(struct control *c, const struct trace *t, const bool *on, struct arena *arena,
+bool hyp_see(struct control *c, const struct trace *t, const uint8_t *on, struct arena *arena,
 	     struct seen *ret);
 
 /* The tree of a trace and its root's view of it; NULL: none.  In c->scratch. */
@@ -148,53 +153,6 @@ void hyp_keys_add(struct control *c, struct hyp_node *n, const struct seen *s);
 const struct forest_key *hyp_keys_find(const struct control *c, const struct hyp_node *n,
 				       struct arena *arena, uint32_t *ret_cnt);
 
-bool path_has(const struct cpath *p, uint32_t point);
-
-/* ---- decisions */
-
-struct action {
-	uint32_t tree, node;
-	struct edge_class edge;	/* point FOREST_NONE: none */
-	uint64_t only;		/* as a node's */
-	struct pick pick;
-	double score, gain_ns;
-	struct forest_decision why; /* the numbers; its words are filled in when it is taken */
-};
-
-struct actions {
-	VEC(struct action) items;
-};
-
-/* Ours: weigh.c.  The paper's: paper.c.  Append what the tree asks for. */
-void weigh_tree(struct control *c, uint32_t tree, struct actions *out);
-void paper_tree(struct control *c, uint32_t tree, struct actions *out);
-
-/* Notes a decision; words are printf's, in c->arena. */
-void control_note(struct control *c, const struct forest_decision *d, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* ---- found.c */
-
-/* What was found once is so many times as likely to be found as another. */
-#define TRUST_FOUND 3
-
-/*
- * The edge is as small as it gets.  Several nodes may say so of one edge: that
- * is one finding, in which each request counts once.
- */
-void control_found(struct control *c, const struct action *a);
-
-/* Was the edge dealt with for (most of) the same requests in another node: then it is here too. */
-bool found_elsewhere(struct control *c, const struct action *a);
-
-/* "exit of service/name". */
-const char *event_words(struct control *c, struct forest_event e);
-const char *point_words(struct control *c, uint32_t point);
-
-struct forest_decision decision_blank(const struct control *c, uint32_t tree, uint32_t node,
-				      enum decision_kind kind);
-void hidden_query_of(const struct control *c, uint32_t tree, uint32_t node,
-		     const struct edge_class *edge, struct hidden_query *ret);
-struct search search_of(const struct control *c, const struct hyp_tree *t, double fresh);
+bool path_has(const struct cpath *p, uint32_t point, uint8_t sides);
 
 #endif /* HYP_H */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cmp.h"
-#include "requests/hyp.h"
+#include "requests/decide.h"
 #include "requests/match.h"
 #include "requests/slow.h"
 
@@ -137,6 +137,16 @@ static void edge_ask(const struct view *v, const struct evidence_group *g, const
 	a->score = r->part * (v->all_ss > 0 ? sum_squares(&g->moments) / v->all_ss : 1);
 }
 
+/* Up to the step of a path, when nothing is hidden before it. */
+static uint32_t who_ran(const struct space_path *p, uint32_t step)
+{
+	const struct space_step *to = &p->steps[step];
+
+	if (to->kind == NODE_EXIT || to->parent == UINT32_MAX)
+		return to->point;
+	return p->steps[to->parent].point;
+}
+
 /* Down the edges until one can be split; those before it are isolated. */
 static void group_ask(const struct view *v, const struct evidence_group *g, bool by_variance,
 		      struct actions *out)
@@ -154,6 +164,7 @@ static void group_ask(const struct view *v, const struct evidence_group *g, bool
 	for (uint32_t i = 0; i < g->edge_cnt && (i == 0 || r[i].part >= EDGE_MIN); i++) {
 		struct pick pick = {.point = FOREST_NONE};
 		const struct space_path *p;
+		uint32_t step;
 
 		if (path != FOREST_NONE) {
 			p = &v->t->type->paths[path];
@@ -165,6 +176,10 @@ static void group_ask(const struct view *v, const struct evidence_group *g, bool
 						    steps[r[i].edge + 1], v->n->on, &pick);
 		}
 		edge_ask(v, g, &r[i], &pick, out);
+		step = path != FOREST_NONE ? steps[r[i].edge + 1] : 0;
+		if (pick.point == FOREST_NONE && step && steps[r[i].edge] + 1 == step)
+			vec_last(&out->items)->edge.owner =
+				who_ran(&v->t->type->paths[path], step);
 		if (pick.point != FOREST_NONE)
 			return;
 	}

@@ -108,9 +108,15 @@ static void set_bounds(struct replay *r)
 		r->opts.rounds_max = rounds ? (uint32_t)rounds : 1;
 }
 
+uint32_t replay_count(const struct replay *r, uint32_t sides)
+{
+	return r->opts.control.apart ? sides_cnt((uint8_t)sides) : sides != 0;
+}
+
 struct replay *replay_new(const struct replay_input *input, const struct replay_opts *opts)
 {
 	struct replay *r = xcalloc(1, sizeof(*r));
+	struct space_view view;
 
 	r->in = *input;
 	r->opts = opts ? *opts : (struct replay_opts){0};
@@ -127,13 +133,14 @@ struct replay *replay_new(const struct replay_input *input, const struct replay_
 		strip_points(input->live[i], input->points, input->strings);
 	draw_order(r);
 	r->point_cnt = (uint32_t)input->points->items.cnt;
-	r->known = ARENA_ARRAY(&r->arena, bool, r->point_cnt);
-	r->always = ARENA_ARRAY(&r->arena, bool, r->point_cnt);
+	r->known = ARENA_ARRAY(&r->arena, uint8_t, r->point_cnt);
+	r->always = ARENA_ARRAY(&r->arena, uint8_t, r->point_cnt);
+	space_view(r->space, &r->arena, &view);
+	space_sides(&view, r->known, r->point_cnt);
 	for (uint32_t p = 0; p < r->point_cnt; p++) {
-		r->known[p] = space_has(r->space, p);
-		r->always[p] = r->known[p] && space_always(r->space, p);
-		r->space_cnt += r->known[p];
-		r->always_cnt += r->always[p];
+		r->always[p] = r->known[p] && space_always(r->space, p) ? r->known[p] : 0;
+		r->space_cnt += replay_count(r, r->known[p]);
+		r->always_cnt += replay_count(r, r->always[p]);
 	}
 	replay_find_truths(r);
 	return r;
@@ -146,6 +153,12 @@ void replay_free(struct replay *r)
 	space_free(r->space);
 	arena_release(&r->arena);
 	free(r);
+}
+
+void replay_points(const struct replay *r, uint32_t *ret_cnt, uint32_t *ret_always)
+{
+	*ret_cnt = r->space_cnt;
+	*ret_always = r->always_cnt;
 }
 
 uint32_t replay_batch(const struct replay *r)
@@ -184,11 +197,10 @@ void replay_show(struct replay_job *job, const struct trace *full, struct arena 
 	job->ret->seen_span_cnt += ret->span_cnt;
 }
 
-void replay_switch_on(struct replay_job *job, uint32_t point)
+void replay_switch_on(struct replay_job *job, struct sided one)
 {
-	job->on[point] = true;
-	if (!job->r->always[point])
-		job->ever[point] = true;
+	job->on[one.point] |= one.sides;
+	job->ever[one.point] |= one.sides & ~job->r->always[one.point];
 }
 
 /* ---- control.h's strategies */
@@ -211,9 +223,8 @@ static void keep_located(struct replay_job *job, const struct control_round *rou
 static void wanted(struct replay_job *job, const struct control *c)
 {
 	for (uint32_t p = 0; p < job->r->point_cnt; p++) {
-		job->on[p] = job->r->known[p] && control_wants(c, p);
-		if (job->on[p])
-			replay_switch_on(job, p);
+		job->on[p] = job->r->known[p] & control_wants(c, p);
+		replay_switch_on(job, (struct sided){p, job->on[p]});
 	}
 }
 
@@ -319,8 +330,8 @@ static void judge(struct replay_job *job)
 static void count_enabled(struct replay_job *job)
 {
 	for (uint32_t p = 0; p < job->r->point_cnt; p++) {
-		job->ret->enabled_cnt += job->ever[p];
-		job->ret->on_cnt += job->ever[p] && job->on[p];
+		job->ret->enabled_cnt += replay_count(job->r, job->ever[p]);
+		job->ret->on_cnt += replay_count(job->r, job->ever[p] & job->on[p]);
 	}
 }
 
@@ -333,8 +344,8 @@ void replay_run(struct replay *r, enum replay_strategy strategy, struct arena *a
 				      .always_cnt = r->always_cnt};
 	if (!r->in.live_cnt)
 		return;
-	job.on = ARENA_ARRAY(arena, bool, r->point_cnt);
-	job.ever = ARENA_ARRAY(arena, bool, r->point_cnt);
+	job.on = ARENA_ARRAY(arena, uint8_t, r->point_cnt);
+	job.ever = ARENA_ARRAY(arena, uint8_t, r->point_cnt);
 	memcpy(job.on, r->always, r->point_cnt);
 	switch (strategy) {
 	case REPLAY_HEDGE:

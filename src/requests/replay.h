@@ -102,7 +102,7 @@ struct replay_result {
 	uint64_t trace_cnt;	/* shown */
 	uint64_t span_cnt;	/* in them */
 	uint64_t seen_span_cnt;	/* of these, of tracepoints that were on */
-	uint32_t point_cnt;	/* tracepoints of the space */
+	uint32_t point_cnt;	/* tracepoints of the space: spans, or apart their two sides */
 	uint32_t always_cnt;	/* of these on from the start, for the path to be seen */
 	double enabled_cnt;	/* on at any time beyond those (with sampling: on average) */
 	double on_cnt;		/* of these, still on at the end */
@@ -124,6 +124,9 @@ void replay_free(struct replay *r);
 /* The result lives in arena. */
 void replay_run(struct replay *r, enum replay_strategy strategy, struct arena *arena,
 		struct replay_result *ret);
+
+/* Tracepoints of the space, and those always on. */
+void replay_points(const struct replay *r, uint32_t *ret_cnt, uint32_t *ret_always);
 
 /* Traces in a round, after the defaults. */
 uint32_t replay_batch(const struct replay *r);

@@ -240,7 +240,8 @@ static void one_round(struct astraea *s)
 		struct trace full, seen;
 
 		for (uint32_t p = 0; p < r->point_cnt; p++)
-			job->on[p] = r->known[p] && draw(s) < s->beliefs[p].probability;
+			job->on[p] = r->known[p] && draw(s) < s->beliefs[p].probability ?
+					     r->known[p] : 0;
 		replay_trace(r, job->ret->round_cnt, i, &work, &full, &job->ret->hits);
 		replay_show(job, &full, &work, &seen);
 		learn_from(s, &seen, &work);
@@ -271,8 +272,8 @@ static void rank(struct astraea *s, uint32_t since)
 {
 	struct replay_job *job = s->job;
 	struct replay *r = job->r;
-	struct believed *order = ARENA_ARRAY(job->arena, struct believed, r->space_cnt);
-	struct replay_located *l = ARENA_ARRAY(job->arena, struct replay_located, r->space_cnt);
+	struct believed *order = ARENA_ARRAY(job->arena, struct believed, r->point_cnt);
+	struct replay_located *l = ARENA_ARRAY(job->arena, struct replay_located, r->point_cnt);
 	uint32_t cnt = 0;
 
 	for (uint32_t p = 0; p < r->point_cnt; p++)
@@ -316,6 +317,6 @@ void replay_astraea_run(struct replay_job *job)
 	/* What is sampled counts by how often; the floor is what is always on. */
 	job->ret->always_cnt = 0;
 	for (uint32_t p = 0; p < r->point_cnt; p++)
-		job->ret->enabled_cnt += r->known[p] ? s.beliefs[p].probability : 0;
+		job->ret->enabled_cnt += replay_count(r, r->known[p]) * s.beliefs[p].probability;
 	job->ret->on_cnt = job->ret->enabled_cnt;
 }

@@ -6,6 +6,7 @@
  */
 #include "base/arena.h"
 #include "requests/replay.h"
+#include "requests/sides.h"
 #include "requests/space.h"
 
 struct replay {
@@ -14,10 +15,10 @@ struct replay {
 	struct space *space;
 	struct arena arena;
 	uint32_t *order;	/* of the live traces */
-	uint32_t point_cnt;	/* numbers of tracepoints there are */
-	uint32_t space_cnt;	/* of these in the space */
+	uint32_t point_cnt;	/* numbers of operations there are */
+	uint32_t space_cnt;	/* tracepoints in the space: see replay_count */
 	uint32_t always_cnt;
-	bool *known, *always;	/* by tracepoint: in the space; of these always on */
+	uint8_t *known, *always; /* enum sides by point: of the space; of these always on */
 	struct replay_truth truths[INJECT_MAX_CNT];
 	uint32_t truth_cnt, least_cnt;
 };
@@ -27,7 +28,7 @@ struct replay_job {
 	struct replay *r;
 	struct arena *arena;	/* for the result */
 	struct replay_result *ret;
-	bool *on, *ever;	/* by tracepoint; ever: without the always-on ones */
+	uint8_t *on, *ever;	/* enum sides by point; ever: without those always on */
 };
 
 /* The nth trace of the round (from 1), everything on, with what is injected. */
@@ -38,7 +39,10 @@ void replay_trace(struct replay *r, uint32_t round, uint32_t nth, struct arena *
 void replay_show(struct replay_job *job, const struct trace *full, struct arena *arena,
 		 struct trace *ret);
 
-void replay_switch_on(struct replay_job *job, uint32_t point);
+void replay_switch_on(struct replay_job *job, struct sided one);
+
+/* Tracepoints of one operation: a span, or apart its begin and its end. */
+uint32_t replay_count(const struct replay *r, uint32_t sides);
 
 /* What is to be found: truths and least_cnt. */
 void replay_find_truths(struct replay *r);

@@ -32,7 +32,8 @@ struct group {			/* traces that are compared with one another */
 };
 
 struct vote {
-	uint32_t edge, point;
+	uint32_t edge;
+	struct sided one;
 	uint32_t cnt;
 };
 
@@ -40,6 +41,7 @@ struct edge {
 	uint32_t group;
 	struct forest_event from, to;
 	uint32_t owner;
+	uint32_t ran;		/* with everything on; FOREST_NONE: something is hidden */
 	__int128 sum, sum_sq, sum_with_total;
 	__int128 calm_sum;	/* over the undisturbed traces */
 	double score;
@@ -92,6 +94,7 @@ static uint32_t edge_of(struct tally *t, uint32_t group, const struct edge *like
 
 		*e = *like;
 		e->group = group;
+		e->ran = FOREST_NONE;
 		*slot = t->edges.cnt;
 	}
 	return (uint32_t)*slot - 1;
@@ -120,38 +123,49 @@ static uint64_t place_key(const struct trace *t, const struct cstep *s)
 	return hash_pair(t->spans[s->span].id, s->kind);
 }
 
-/* The tracepoint in the middle of what the full path has between two seen steps. */
-static bool hidden_between(const struct tally *t, const struct walk *full,
-			   const struct hmap *places, const uint64_t *ends, uint32_t *ret_point)
+/* What can be switched on to see the step. */
+static struct sided sided_of(const struct replay_job *job, const struct cstep *s)
 {
-	const struct replay *r = t->job->r;
+	const struct replay *r = job->r;
+	uint8_t sides = r->opts.control.apart ? side_of(s->kind) : SIDES_BOTH;
+
+	return (struct sided){s->point, sides & r->known[s->point] & ~job->on[s->point]};
+}
+
+/*
+ * The tracepoint in the middle of what the full path has between two seen steps, else who
+ * ran there.
+ */
+static bool hidden_between(const struct tally *t, const struct walk *full,
+			   const struct hmap *places, const uint64_t *ends, struct sided *ret,
+			   uint32_t *ret_ran)
+{
+	const struct cstep *steps = full->path.steps;
 	uint64_t a, b;
 	uint32_t cnt = 0;
 
+	*ret_ran = FOREST_NONE;
 	if (!hmap_get(places, ends[0], &a) || !hmap_get(places, ends[1], &b))
 		return false;
-	for (uint64_t i = a + 1; i < b; i++) {
-		uint32_t p = full->path.steps[i].point;
-
-		cnt += r->known[p] && !t->job->on[p];
-	}
+	for (uint64_t i = a + 1; i < b; i++)
+		cnt += sided_of(t->job, &steps[i]).sides != 0;
 	for (uint64_t i = a + 1, left = cnt / 2; i < b; i++) {
-		uint32_t p = full->path.steps[i].point;
-
-		if (!r->known[p] || t->job->on[p] || left--)
-			continue;
-		*ret_point = p;
-		return true;
+		*ret = sided_of(t->job, &steps[i]);
+		if (ret->sides && !left--)
+			return true;
 	}
+	if (b == a + 1)
+		*ret_ran = steps[b].owner_point;
 	return false;
 }
 
-static void vote(struct tally *t, uint32_t edge, uint32_t point)
+static void vote(struct tally *t, uint32_t edge, struct sided one)
 {
-	uint64_t *slot = hmap_slot(&t->votes_by, hash_pair(edge, point));
+	uint64_t *slot = hmap_slot(&t->votes_by,
+				   hash_pair(edge, (uint64_t)one.point << 2 | one.sides));
 
 	if (!*slot) {
-		vec_push(&t->votes, ((struct vote){edge, point, 0}));
+		vec_push(&t->votes, ((struct vote){edge, one, 0}));
 		*slot = t->votes.cnt;
 	}
 	t->votes.items[*slot - 1].cnt++;
@@ -176,8 +190,9 @@ static void tally_path(struct tally *t, const struct walk *seen, const struct wa
 		struct edge like = {.from = {a->point, a->kind}, .to = {b->point, b->kind},
 				    .owner = seen->graph.nodes[seen->graph.spans[b->owner].entry]
 						     .point};
-		uint32_t idx = edge_of(t, g, &like), point;
+		uint32_t idx = edge_of(t, g, &like), ran;
 		struct edge *e = &t->edges.items[idx];
+		struct sided hidden;
 		uint64_t ends[2] = {place_key(&seen->trace, a), place_key(&seen->trace, b)};
 
 		if (calm) {
@@ -187,8 +202,10 @@ static void tally_path(struct tally *t, const struct walk *seen, const struct wa
 		e->sum += b->edge_ns;
 		e->sum_sq += (__int128)b->edge_ns * b->edge_ns;
 		e->sum_with_total += (__int128)b->edge_ns * p->total_ns;
-		if (hidden_between(t, full, &places, ends, &point))
-			vote(t, idx, point);
+		if (hidden_between(t, full, &places, ends, &hidden, &ran))
+			vote(t, idx, hidden);
+		else if (ran != FOREST_NONE)
+			e->ran = ran;
 	}
 	hmap_release(&places);
 }
@@ -281,8 +298,16 @@ static int by_score(const void *pa, const void *pb, void *ctx)
 	return cmp ? cmp : points_cmp(r->points, r->strings, a->to.point, b->to.point);
 }
 
-/* The tracepoint most traces have in the middle of the edge; FOREST_NONE: nothing is hidden. */
-static uint32_t middle_of(const struct tally *t, uint32_t edge)
+/* Ties by text, the begin before the end. */
+static bool comes_before(const struct replay *r, struct sided a, struct sided b)
+{
+	int cmp = points_cmp(r->in.points, r->in.strings, a.point, b.point);
+
+	return cmp ? cmp < 0 : a.sides < b.sides;
+}
+
+/* The tracepoint most traces have in the middle of the edge; no sides: nothing is hidden. */
+static struct sided middle_of(const struct tally *t, uint32_t edge)
 {
 	const struct replay *r = t->job->r;
 	const struct vote *best = NULL;
@@ -293,27 +318,33 @@ static uint32_t middle_of(const struct tally *t, uint32_t edge)
 		if (v->edge != edge)
 			continue;
 		if (!best || v->cnt > best->cnt ||
-		    (v->cnt == best->cnt &&
-		     points_cmp(r->in.points, r->in.strings, v->point, best->point) < 0))
+		    (v->cnt == best->cnt && comes_before(r, v->one, best->one)))
 			best = v;
 	}
-	return best ? best->point : FOREST_NONE;
+	return best ? best->one : (struct sided){FOREST_NONE, 0};
 }
 
-static uint32_t random_point(const struct replay_job *job)
+static struct sided random_point(const struct replay_job *job)
 {
 	const struct replay *r = job->r;
-	uint32_t best = FOREST_NONE;
+	struct sided best = {FOREST_NONE, 0};
 	uint64_t best_hash = 0;
 
 	for (uint32_t p = 0; p < r->point_cnt; p++) {
-		uint64_t hash = hash_pair(r->opts.seed ^ 0x7261, /* another draw than the order's */
-					  r->in.points->items.items[p].hash);
+		uint8_t last = r->opts.control.apart ? SIDE_END : SIDE_BEGIN;
 
-		if (!r->known[p] || job->on[p] || (best != FOREST_NONE && hash >= best_hash))
-			continue;
-		best = p;
-		best_hash = hash;
+		for (uint8_t side = SIDE_BEGIN; side <= last; side <<= 1) {
+			uint8_t sides = r->opts.control.apart ? side : SIDES_BOTH;
+			/* another draw than the order's */
+			uint64_t hash = hash_pair(r->opts.seed ^ 0x7261,
+						  r->in.points->items.items[p].hash + side - 1);
+
+			sides &= r->known[p] & ~job->on[p];
+			if (!sides || (best.sides && hash >= best_hash))
+				continue;
+			best = (struct sided){p, sides};
+			best_hash = hash;
+		}
 	}
 	return best;
 }
@@ -329,15 +360,16 @@ static void keep_ranking(struct tally *t, struct edge *ranked, uint32_t cnt)
 		all += ranked[i].score > 0 ? ranked[i].score : 0;
 	for (uint32_t i = 0; i < cnt && kept < LOCATED_MAX && ranked[i].score > 0; i++)
 		l[kept++] = (struct replay_located){
-			.from = ranked[i].from, .to = ranked[i].to, .owner = ranked[i].owner,
+			.from = ranked[i].from, .to = ranked[i].to,
+			.owner = ranked[i].ran != FOREST_NONE ? ranked[i].ran : ranked[i].owner,
 			.round = job->ret->round_cnt, .hidden_cnt = ranked[i].votes > 0,
 			.share = ranked[i].score / all};
 	job->ret->located = l;
 	job->ret->located_cnt = kept;
 }
 
-/* Ranks the edges; what to switch on next, FOREST_NONE when the first has nothing hidden. */
-static uint32_t decide(struct tally *t)
+/* Ranks the edges; what to switch on next, no sides when the first has nothing hidden. */
+static struct sided decide(struct tally *t)
 {
 	struct replay_job *job = t->job;
 	struct ranking order = {job->r->in.points, job->r->in.strings};
@@ -356,7 +388,7 @@ static uint32_t decide(struct tally *t)
 		qsort_r(ranked, cnt, sizeof(*ranked), by_score, &order);
 	keep_ranking(t, ranked, cnt);
 	if (!cnt || t->edges.items[first].score <= 0)
-		return FOREST_NONE;
+		return (struct sided){FOREST_NONE, 0};
 	return middle_of(t, first);
 }
 
@@ -366,10 +398,10 @@ static bool nothing_seen(const struct replay_job *job)
 	return job->ret->located_cnt == 0;
 }
 
-static uint32_t one_round(struct replay_job *job)
+static struct sided one_round(struct replay_job *job)
 {
 	struct tally t = {.job = job, .by_path = job->ret->strategy == REPLAY_VARIANCE};
-	uint32_t next;
+	struct sided next;
 
 	tally_batch(&t, false);
 	if (job->ret->strategy == REPLAY_SHIFT)
@@ -388,19 +420,18 @@ void replay_rule_run(struct replay_job *job)
 	if (job->ret->strategy == REPLAY_SHIFT && r->in.learn == r->in.live)
 		return;
 	for (uint32_t p = 0; all && p < r->point_cnt; p++)
-		if (r->known[p])
-			replay_switch_on(job, p);
+		replay_switch_on(job, (struct sided){p, r->known[p]});
 	while (!job->ret->ended && job->ret->round_cnt < r->opts.rounds_max) {
-		uint32_t next;
+		struct sided next;
 
 		job->ret->round_cnt++;
 		next = one_round(job);
-		if (next == FOREST_NONE && nothing_seen(job) && !all)
+		if (!next.sides && nothing_seen(job) && !all)
 			continue;
-		job->ret->ended = next == FOREST_NONE;
-		if (next != FOREST_NONE && job->ret->strategy == REPLAY_RANDOM)
+		job->ret->ended = !next.sides;
+		if (next.sides && job->ret->strategy == REPLAY_RANDOM)
 			next = random_point(job);
-		if (next != FOREST_NONE)
+		if (next.sides)
 			replay_switch_on(job, next);
 	}
 }

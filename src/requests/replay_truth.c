@@ -4,14 +4,15 @@
  * an entry is in the edge after it, one at an exit in the edge before it; the
  * two ends of that edge are what at least must be on to tell it from others.
  */
-#include "base/hash.h"
 #include "base/vec.h"
 #include "requests/critical.h"
+#include "requests/evidence.h"
 #include "requests/graph.h"
 #include "requests/replay_int.h"
 
 struct ends {			/* of an edge that a truth's delay was in */
-	uint32_t truth, points[2];
+	uint32_t truth;
+	struct forest_event events[2];
 	double ns;
 };
 
@@ -35,15 +36,21 @@ static uint32_t truth_of(struct replay *r, uint32_t item)
 	return r->truth_cnt++;
 }
 
-static void count_ends(struct truths *t, uint32_t truth, const uint32_t *points, double ns)
+static void count_ends(struct truths *t, const struct ends *new)
 {
 	VEC_FOREACH(&t->ends, e) {
-		if (e->truth != truth || e->points[0] != points[0] || e->points[1] != points[1])
+		if (e->truth != new->truth || !event_same(e->events[0], new->events[0]) ||
+		    !event_same(e->events[1], new->events[1]))
 			continue;
-		e->ns += ns;
+		e->ns += new->ns;
 		return;
 	}
-	vec_push(&t->ends, ((struct ends){truth, {points[0], points[1]}, ns}));
+	vec_push(&t->ends, *new);
+}
+
+static struct forest_event event_of(const struct cstep *s)
+{
+	return (struct forest_event){s->point, s->kind};
 }
 
 static void count_hit(struct truths *t, const struct cpath *path, const struct inject_hit *hit)
@@ -54,17 +61,16 @@ static void count_hit(struct truths *t, const struct cpath *path, const struct i
 		const struct cstep *s = &path->steps[i];
 		bool late = s->kind == NODE_EXIT;
 		uint32_t other = late ? i - 1 : i + 1;
-		uint32_t points[2];
 
 		if (s->span != hit->span || (s->kind != NODE_NOTE && late != hit->late))
 			continue;
 		if (other >= path->step_cnt)
 			return;
-		points[0] = path->steps[late ? other : i].point;
-		points[1] = path->steps[late ? i : other].point;
 		t->ns[truth] += (double)hit->ns;
 		t->all_ns += (double)hit->ns;
-		count_ends(t, truth, points, (double)hit->ns);
+		count_ends(t, &(struct ends){truth, {event_of(&path->steps[late ? other : i]),
+						     event_of(&path->steps[late ? i : other])},
+					     (double)hit->ns});
 		return;
 	}
 }
@@ -91,7 +97,7 @@ static void count_trace(struct truths *t, uint32_t nth)
 static void count_least(struct truths *t)
 {
 	struct replay *r = t->r;
-	struct hmap need = {0};
+	uint8_t *need = ARENA_ARRAY(&t->arena, uint8_t, r->in.points->items.cnt);
 
 	for (uint32_t i = 0; i < r->truth_cnt; i++) {
 		const struct ends *best = NULL;
@@ -100,11 +106,11 @@ static void count_least(struct truths *t)
 			if (e->truth == i && r->truths[i].felt && (!best || e->ns > best->ns))
 				best = e;
 		for (unsigned k = 0; best && k < 2; k++)
-			if (best->points[k] >= r->point_cnt || !r->always[best->points[k]])
-				hmap_put(&need, best->points[k], 1);
+			need[best->events[k].point] |= side_of(best->events[k].kind);
 	}
-	r->least_cnt = (uint32_t)need.cnt;
-	hmap_release(&need);
+	for (uint32_t p = 0; p < r->in.points->items.cnt; p++)
+		r->least_cnt += replay_count(r, p < r->point_cnt ? need[p] & ~r->always[p]
+								 : need[p]);
 }
 
 void replay_find_truths(struct replay *r)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "requests/graph.h"
+#include "requests/sides.h"
 
 /* A span's own edges share its weight by their time, and no edge is below this part of it. */
 #define EDGE_FLOOR 0.05
@@ -19,40 +20,56 @@
 
 /* ---- the paper's two */
 
-static bool picked_before(const uint32_t *points, uint32_t cnt, uint32_t point)
+/* What switching on a step of a path, or an event, takes. */
+static struct sided sided_of(const struct search *s, bool apart, uint32_t point, uint32_t kind)
+{
+	return (struct sided){point, s->known[point] & (apart ? side_of(kind) : SIDES_BOTH)};
+}
+
+static bool same_sided(struct sided a, struct sided b)
+{
+	return a.point == b.point && a.sides == b.sides;
+}
+
+static bool picked_before(const struct sided *picks, uint32_t cnt, struct sided one)
 {
 	for (uint32_t i = 0; i < cnt; i++)
-		if (points[i] == point)
+		if (same_sided(picks[i], one))
 			return true;
 	return false;
 }
 
 /* The middle of those that are not on yet, each tracepoint at its first place. */
 static void middle_pick(const struct search *s, const struct space_path *path,
-			const uint32_t *steps, uint32_t cnt, const bool *on, struct pick *ret)
+			const uint32_t *steps, uint32_t cnt, const uint8_t *on, bool apart,
+			struct pick *ret)
 {
-	uint32_t free_points[SPACE_KEYS_MAX * 4], free_cnt = 0;
+	struct sided left[SPACE_KEYS_MAX * 4];
+	uint32_t left_cnt = 0;
 
-	for (uint32_t i = 0; i < cnt && free_cnt < SPACE_KEYS_MAX * 4; i++) {
-		uint32_t point = path->steps[steps[i]].point;
+	for (uint32_t i = 0; i < cnt && left_cnt < SPACE_KEYS_MAX * 4; i++) {
+		const struct space_step *step = &path->steps[steps[i]];
+		struct sided one = sided_of(s, apart, step->point, step->kind);
 
-		if (!on[point] && !s->barred[point] &&
-		    !picked_before(free_points, free_cnt, point))
-			free_points[free_cnt++] = point;
+		if (one.sides & ~on[one.point] && !(one.sides & s->barred[one.point]) &&
+		    !picked_before(left, left_cnt, one))
+			left[left_cnt++] = one;
 	}
-	*ret = (struct pick){FOREST_NONE, free_cnt, 0};
-	if (free_cnt)
-		ret->point = free_points[free_cnt / 2];
+	*ret = (struct pick){.point = FOREST_NONE, .hidden_cnt = left_cnt};
+	if (left_cnt) {
+		ret->point = left[left_cnt / 2].point;
+		ret->sides = left[left_cnt / 2].sides;
+	}
 }
 
 void search_flat(const struct search *s, const struct space_path *path, uint32_t from,
-		 uint32_t to, const bool *on, struct pick *ret)
+		 uint32_t to, const uint8_t *on, struct pick *ret)
 {
 	uint32_t steps[SEARCH_STEPS_MAX], cnt = 0;
 
 	for (uint32_t i = from + 1; i < to && cnt < SEARCH_STEPS_MAX; i++)
 		steps[cnt++] = i;
-	middle_pick(s, path, steps, cnt, on, ret);
+	middle_pick(s, path, steps, cnt, on, s->apart, ret);
 }
 
 /* The step in which the span of an exit was entered; the step itself for others. */
@@ -76,7 +93,7 @@ static bool is_around(const struct space_path *path, uint32_t span, uint32_t ste
 }
 
 void search_hierarchical(const struct search *s, const struct space_path *path, uint32_t from,
-			 uint32_t to, const bool *on, struct pick *ret)
+			 uint32_t to, const uint8_t *on, struct pick *ret)
 {
 	uint32_t steps[SEARCH_STEPS_MAX], cnt = 0;
 	uint32_t around = path->steps[from].kind == NODE_ENTRY ? from : path->steps[from].parent;
@@ -87,14 +104,14 @@ void search_hierarchical(const struct search *s, const struct space_path *path, 
 	for (uint32_t i = from + 1; i < to && cnt < SEARCH_STEPS_MAX; i++)
 		if (path->steps[i].parent == around)
 			steps[cnt++] = i;
-	middle_pick(s, path, steps, cnt, on, ret);
+	middle_pick(s, path, steps, cnt, on, false, ret);
 }
 
 /* ---- ours */
 
 /* One way without what is barred: event i is between edges i and i + 1. */
 struct line {
-	uint32_t *points;
+	struct sided *events;
 	uint32_t cnt;
 	double *before;		/* weight of the edges before edge i: cnt + 2 */
 	double *cost;		/* (cnt + 2)²: see costs_fill */
@@ -153,14 +170,16 @@ static void line_make(const struct search *s, const struct stretch *w, struct fo
 
 	fresh_add(s, w, from, weight);
 	known_add(s, w, weight);
-	ret->points = ARENA_ARRAY(arena, uint32_t, w->event_cnt + 1);
+	ret->events = ARENA_ARRAY(arena, struct sided, w->event_cnt + 1);
 	ret->before = ARENA_ARRAY(arena, double, w->event_cnt + 2);
 	ret->share = w->share;
 	for (uint32_t i = 0; i < w->event_cnt; i++) {
+		struct sided one = sided_of(s, s->apart, w->events[i].point, w->events[i].kind);
+
 		sum += weight[i];
-		if (s->barred[w->events[i].point])
+		if (!one.sides || s->barred[one.point] & one.sides)
 			continue;
-		ret->points[ret->cnt++] = w->events[i].point;
+		ret->events[ret->cnt++] = one;
 		ret->before[ret->cnt] = sum;
 	}
 	ret->before[ret->cnt + 1] = sum + weight[w->event_cnt];
@@ -183,13 +202,13 @@ static double cost_of(const struct line *l, uint32_t a, uint32_t b)
 }
 
 /* What is left to pay, times the weight, when the point is on between events a and b. */
-static double cost_with(const struct line *l, uint32_t a, uint32_t b, uint32_t point)
+static double cost_with(const struct line *l, uint32_t a, uint32_t b, struct sided one)
 {
 	double cost = 0;
 	uint32_t from = a;
 
 	for (uint32_t i = a + 1; i < b; i++) {
-		if (l->points[i - 1] != point)
+		if (!same_sided(l->events[i - 1], one))
 			continue;
 		cost += cost_of(l, from, i);
 		from = i;
@@ -198,9 +217,9 @@ static double cost_with(const struct line *l, uint32_t a, uint32_t b, uint32_t p
 }
 
 /* One that was on before costs its round alone. */
-static double price_on(const struct search *s, uint32_t point)
+static double price_on(const struct search *s, struct sided one)
 {
-	return s->paid && s->paid[point] ? PAID_PRICE : 1;
+	return s->paid && !(one.sides & ~s->paid[one.point]) ? PAID_PRICE : 1;
 }
 
 /* The least that finding it costs between any two events, times their weight; short ones first. */
@@ -217,8 +236,8 @@ static void costs_fill(const struct search *s, struct line *l, struct arena *are
 			double best = INFINITY, all = weight_of(l, a, a + len);
 
 			for (uint32_t i = a + 1; i < a + len; i++) {
-				double c = cost_with(l, a, a + len, l->points[i - 1]) +
-					   all * price_on(s, l->points[i - 1]);
+				double c = cost_with(l, a, a + len, l->events[i - 1]) +
+					   all * price_on(s, l->events[i - 1]);
 
 				best = c < best ? c : best;
 			}
@@ -227,16 +246,16 @@ static void costs_fill(const struct search *s, struct line *l, struct arena *are
 	}
 }
 
-static bool line_has(const struct line *l, uint32_t point)
+static bool line_has(const struct line *l, struct sided one)
 {
-	return picked_before(l->points, l->cnt, point);
+	return picked_before(l->events, l->cnt, one);
 }
 
 /* Tracepoints to be expected over all ways if the point is switched on now. */
 static double price_of(const struct search *s, const struct line *lines, uint32_t cnt,
-		       uint32_t point)
+		       struct sided one)
 {
-	double price = price_on(s, point);
+	double price = price_on(s, one);
 
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct line *l = &lines[i];
@@ -244,31 +263,38 @@ static double price_of(const struct search *s, const struct line *lines, uint32_
 
 		if (all <= 0 || !l->cnt)
 			continue;
-		price += l->share / all * (line_has(l, point) ? cost_with(l, 0, l->cnt + 1, point)
-							       : cost_of(l, 0, l->cnt + 1));
+		price += l->share / all * (line_has(l, one) ? cost_with(l, 0, l->cnt + 1, one)
+							     : cost_of(l, 0, l->cnt + 1));
 	}
 	return price;
 }
 
+static bool comes_after(const struct search *s, struct sided one, const struct pick *pick)
+{
+	int cmp = points_cmp(s->points, s->strings, one.point, pick->point);
+
+	return cmp ? cmp > 0 : one.sides > pick->sides;
+}
+
 static void lines_weigh(const struct search *s, const struct line *lines, uint32_t cnt,
-			bool *met, struct pick *ret)
+			uint8_t *met, struct pick *ret)
 {
 	for (uint32_t i = 0; i < cnt; i++) {
 		for (uint32_t k = 0; k < lines[i].cnt; k++) {
-			uint32_t point = lines[i].points[k];
+			struct sided one = lines[i].events[k];
 			double price;
 
-			if (met[point])
+			if (met[one.point] & one.sides)
 				continue;
-			met[point] = true;
+			met[one.point] |= one.sides;
 			ret->hidden_cnt++;
-			price = price_of(s, lines, cnt, point);
+			price = price_of(s, lines, cnt, one);
 			if (ret->point != FOREST_NONE &&
 			    (price > ret->cost + 1e-9 ||
-			     (price > ret->cost - 1e-9 &&
-			      points_cmp(s->points, s->strings, point, ret->point) > 0)))
+			     (price > ret->cost - 1e-9 && comes_after(s, one, ret))))
 				continue;
-			ret->point = point;
+			ret->point = one.point;
+			ret->sides = one.sides;
 			ret->cost = price;
 		}
 	}
@@ -278,7 +304,7 @@ void search_hedge(const struct search *s, const struct stretches *ways, struct a
 		  struct pick *ret)
 {
 	struct line *lines = ARENA_ARRAY(arena, struct line, ways->cnt + 1);
-	bool *met = ARENA_ARRAY(arena, bool, s->points->items.cnt + 1);
+	uint8_t *met = ARENA_ARRAY(arena, uint8_t, s->points->items.cnt + 1);
 
 	*ret = (struct pick){.point = FOREST_NONE};
 	for (uint32_t i = 0; i < ways->cnt; i++) {

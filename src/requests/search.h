@@ -6,14 +6,14 @@
  * can be hidden.  Ties go by the text of the tracepoint.
  *
  * hedge	Switching a span on shows its entry and its exit and cuts the
- *	stretch at both.  For each candidate: one tracepoint, and what is then
- *	still to be expected, over where the trouble can be; the least wins.
- *	Up to SEARCH_EXACT_MAX events by looking ahead to the end, over it by
+ *	stretch at both; apart, each cuts once.  For each candidate: one
+ *	tracepoint, and what is then still to be expected, over where the trouble
+ *	can be; the least wins.  Up to SEARCH_EXACT_MAX events by looking ahead to the end, over it by
  *	the uncertainty that is left.
  * flat		The paper's: the hidden tracepoints of the likeliest way in order
  *	of happens-before; the middle one.
  * hierarchical	The paper's: of the spans right under what encloses both ends;
- *	the middle one.
+ *	the middle one, always both sides of it.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,8 +31,11 @@ enum {
 struct search {
 	const struct points *points;
 	const struct strtab *strings;
-	const bool *barred;	/* by point: explained nothing, is not to be asked for again */
-	const bool *paid;	/* by point, or NULL: was on before */
+	/* enum sides by point */
+	const uint8_t *known;	/* of the space */
+	const uint8_t *barred;	/* explained nothing, not to be asked for again */
+	const uint8_t *paid;	/* or NULL: was on before */
+	bool apart;		/* begin and end of a span are asked for each by itself */
 	/*
 	 * How much of what is to be explained is new, 0-1: that part can be in
 	 * any span; the rest is where the space's own traces have it.
@@ -43,6 +46,7 @@ struct search {
 
 struct pick {
 	uint32_t point;		/* FOREST_NONE: nothing is hidden there */
+	uint8_t sides;		/* what of it is to be on: enum sides */
 	uint32_t hidden_cnt;	/* tracepoints that could be picked */
 	double cost;		/* tracepoints to be expected until it is found */
 };
@@ -50,10 +54,10 @@ struct pick {
 void search_hedge(const struct search *s, const struct stretches *ways, struct arena *arena,
 		  struct pick *ret);
 
-/* path: a potential path; from and to: steps of it.  on: what is switched on by point. */
+/* path: a potential path; from and to: steps of it.  on: enum sides by point. */
 void search_flat(const struct search *s, const struct space_path *path, uint32_t from,
-		 uint32_t to, const bool *on, struct pick *ret);
+		 uint32_t to, const uint8_t *on, struct pick *ret);
 void search_hierarchical(const struct search *s, const struct space_path *path, uint32_t from,
-			 uint32_t to, const bool *on, struct pick *ret);
+			 uint32_t to, const uint8_t *on, struct pick *ret);
 
 #endif /* REQUESTS_SEARCH_H */

@@ -15,7 +15,11 @@
 #include "base/cmp.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
+#include "requests/sides.h"
 #include "requests/space_learn.h"
+
+/* Beside enum sides: the space has the operation. */
+#define LISTED 0x80
 
 /*
  * A root starts one of so many of the traces that it is in.  Where more than a
@@ -597,6 +601,28 @@ bool space_point_sync(const struct space_point *p)
 bool space_point_always(const struct space_point *p)
 {
 	return space_point_sync(p) || (p->root_cnt && p->root_cnt >= p->trace_cnt / ROOT_TRACES);
+}
+
+/* Notes count as SIDE_BEGIN, spans as SIDE_END, until all are seen. */
+void space_sides(const struct space_view *v, uint8_t *ret, uint32_t point_cnt)
+{
+	memset(ret, 0, point_cnt);
+	for (uint32_t t = 0; t < v->type_cnt; t++) {
+		for (uint32_t p = 0; p < v->types[t].path_cnt; p++) {
+			const struct space_path *path = &v->types[t].paths[p];
+
+			for (uint32_t i = 0; i < path->step_cnt; i++)
+				ret[path->steps[i].point] |=
+					path->steps[i].kind == NODE_NOTE ? SIDE_BEGIN : SIDE_END;
+		}
+	}
+	for (uint32_t i = 0; i < v->point_cnt; i++) {
+		uint8_t *of = &ret[v->points[i].point];
+
+		*of = *of == SIDE_BEGIN ? LISTED | SIDE_BEGIN : LISTED | SIDES_BOTH;
+	}
+	for (uint32_t p = 0; p < point_cnt; p++)
+		ret[p] = ret[p] & LISTED ? ret[p] & SIDES_BOTH : 0;
 }
 
 bool space_always(const struct space *s, uint32_t point)

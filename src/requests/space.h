@@ -150,6 +150,9 @@ void space_fit(const struct space *s, const struct trace *t, struct space_fit *r
 bool space_point_sync(const struct space_point *p);
 bool space_point_always(const struct space_point *p);
 
+/* By point, of all point_cnt: enum sides, an instant has one; 0: it is not in the space. */
+void space_sides(const struct space_view *v, uint8_t *ret, uint32_t point_cnt);
+
 bool space_has(const struct space *s, uint32_t point);
 /* Is it to be on at all times: a root, a fork or a join. */
 bool space_always(const struct space *s, uint32_t point);

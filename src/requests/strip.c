@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parents first: the nearest ancestor that is on is that of a hidden parent.
+ * Parents first: the nearest ancestor that is whole is that of a hidden parent.
  * Then references: for each hidden node, in order, the kept nodes that reach
  * it through hidden ones, from the same of its preds; what refers to a hidden
  * span refers to those instead.
@@ -15,6 +15,7 @@
 #include "model/points.h"
 #include "model/trace.h"
 #include "requests/graph.h"
+#include "requests/sides.h"
 #include "requests/tree.h"
 
 struct reach {			/* kept nodes, latest last */
@@ -27,8 +28,9 @@ struct stripping {
 	struct arena *arena;
 	struct span_tree tree;
 	struct graph graph;
-	bool *keep;
-	uint32_t *above;	/* nearest kept ancestor, TREE_NONE: none */
+	uint8_t *keep;		/* by span: enum sides */
+	uint16_t *rank;		/* by node: of those at the same instant */
+	uint32_t *above;	/* nearest ancestor kept whole, TREE_NONE: none */
 	bool *unwaited;		/* nobody waits for something from there up to above */
 	struct reach *reach;	/* of hidden nodes */
 	struct keyed *keys, *tmp;
@@ -45,16 +47,52 @@ void strip_points(const struct trace *trace, struct points *points, const struct
 		points_add(points, strings, trace->spans[i].service, trace->spans[i].name);
 }
 
-static void keep_choose(struct stripping *s, const bool *on)
+static bool is_half(const struct stripping *s, uint32_t idx)
+{
+	return s->keep[idx] && s->keep[idx] != SIDES_BOTH &&
+	       !(s->trace->spans[idx].flags & SPANF_POINT);
+}
+
+/* What encloses its children: a side that was seen alone does not. */
+static bool is_whole(const struct stripping *s, uint32_t idx)
+{
+	return s->keep[idx] && !is_half(s, idx);
+}
+
+static bool node_kept(const struct stripping *s, uint32_t node)
+{
+	const struct gnode *n = &s->graph.nodes[node];
+
+	return s->keep[n->span] & side_of(n->kind);
+}
+
+static void keep_choose(struct stripping *s, const uint8_t *on)
 {
 	const struct graph *g = &s->graph;
 
-	for (uint32_t i = 0; i < s->trace->span_cnt; i++)
-		s->keep[i] = !(s->tree.nodes[i].flags & TNODE_DROPPED) &&
-			     on[s->tree.nodes[i].point];
-	s->keep[g->root_span] = true;
-	s->keep[g->type_span] = true;
-	s->keep[g->nodes[g->end].span] = true;
+	for (uint32_t i = 0; i < s->trace->span_cnt; i++) {
+		if (s->tree.nodes[i].flags & TNODE_DROPPED)
+			continue;
+		s->keep[i] = on[s->tree.nodes[i].point] & sides_of_span(&s->trace->spans[i]);
+	}
+	s->keep[g->root_span] = sides_of_span(&s->trace->spans[g->root_span]);
+	s->keep[g->type_span] = sides_of_span(&s->trace->spans[g->type_span]);
+	s->keep[g->nodes[g->end].span] = sides_of_span(&s->trace->spans[g->nodes[g->end].span]);
+}
+
+/*
+ * The order that the graph has them in, for those that their times do not tell apart: a half
+ * is beside what it was around or in.  Where references brought another order, they do again.
+ */
+static void rank_make(struct stripping *s)
+{
+	const struct graph *g = &s->graph;
+
+	s->rank = ARENA_ARRAY(s->arena, uint16_t, g->node_cnt);
+	for (uint32_t i = 1; i < g->node_cnt && !g->reordered; i++) {
+		if (g->nodes[i].at_ns == g->nodes[i - 1].at_ns)
+			s->rank[i] = s->rank[i - 1] < UINT16_MAX ? s->rank[i - 1] + 1 : UINT16_MAX;
+	}
 }
 
 static void above_find(struct stripping *s)
@@ -64,13 +102,13 @@ static void above_find(struct stripping *s)
 
 		s->above[idx] = TREE_NONE;
 		/* What was ordered by references alone and is hidden orders no child. */
-		if (parent == TREE_NONE && idx != s->tree.root && !s->keep[idx])
+		if (parent == TREE_NONE && idx != s->tree.root && !is_whole(s, idx))
 			s->above[idx] = s->tree.root;
 		if (parent == TREE_NONE)
 			continue;
 		s->unwaited[idx] = s->graph.spans[idx].flags & GSPAN_ASYNC;
 		s->above[idx] = parent;
-		if (!s->keep[parent]) {
+		if (!is_whole(s, parent)) {
 			s->above[idx] = s->above[parent];
 			s->unwaited[idx] |= s->unwaited[parent];
 		}
@@ -106,7 +144,7 @@ static void reach_gather(struct stripping *s, uint32_t node)
 {
 	const struct reach *reach = &s->reach[node];
 
-	if (s->keep[s->graph.nodes[node].span]) {
+	if (node_kept(s, node)) {
 		key_add(s, node);
 		return;
 	}
@@ -126,9 +164,9 @@ static void reach_make(struct stripping *s)
 		const uint32_t *preds = g->preds + g->nodes[i].pred_idx;
 		uint32_t *nodes;
 
-		if (s->keep[g->nodes[i].span])
+		if (node_kept(s, i))
 			continue;
-		if (g->nodes[i].pred_cnt == 1 && !s->keep[g->nodes[preds[0]].span]) {
+		if (g->nodes[i].pred_cnt == 1 && !node_kept(s, preds[0])) {
 			s->reach[i] = s->reach[preds[0]];
 			continue;
 		}
@@ -178,12 +216,17 @@ static bool is_ancestor(const struct stripping *s, uint32_t who, uint32_t span)
 	return s->above[who] == span;
 }
 
-static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref *ref)
+static uint32_t target_node(const struct stripping *s, const struct tref *ref)
 {
 	const struct gspan *target = &s->graph.spans[ref->target];
 
+	return ref->kind == SPAN_REF_AFTER ? target->exit : target->entry;
+}
+
+static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref *ref)
+{
 	s->key_cnt = 0;
-	reach_gather(s, ref->kind == SPAN_REF_AFTER ? target->exit : target->entry);
+	reach_gather(s, target_node(s, ref));
 	keys_cut(s);
 	for (uint32_t i = 0; i < s->key_cnt; i++) {
 		const struct gnode *node = &s->graph.nodes[s->keys[i].key];
@@ -199,8 +242,7 @@ static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref 
 static bool ref_holds(const struct stripping *s, const struct tref *ref)
 {
 	const struct gnode *entry = &s->graph.nodes[s->graph.spans[ref->span].entry];
-	const struct gspan *target = &s->graph.spans[ref->target];
-	uint32_t want = ref->kind == SPAN_REF_AFTER ? target->exit : target->entry;
+	uint32_t want = target_node(s, ref);
 
 	for (uint32_t i = 0; i < entry->pred_cnt; i++) {
 		if (s->graph.preds[entry->pred_idx + i] == want)
@@ -220,9 +262,10 @@ static void refs_write(struct stripping *s, uint32_t who, struct span *span, uin
 	for (; *at < tree->ref_cnt && tree->refs[*at].span <= who; ++*at) {
 		const struct tref *ref = &tree->refs[*at];
 
-		if (ref->span != who || !ref_holds(s, ref))
+		/* They order its begin. */
+		if (ref->span != who || !(s->keep[who] & SIDE_BEGIN) || !ref_holds(s, ref))
 			continue;
-		if (s->keep[ref->target])
+		if (node_kept(s, target_node(s, ref)))
 			ref_add(s, ref->target, ref->kind);
 		else
 			hidden_ref_add(s, who, ref);
@@ -253,11 +296,20 @@ static void span_write(struct stripping *s, uint32_t idx, struct span *to)
 	to->parent = s->above[idx] == TREE_NONE ? 0 : id_of(s, s->above[idx]);
 	to->begin_ns = later(root->begin_ns, g->nodes[has->entry].at_ns);
 	to->end_ns = later(root->begin_ns, g->nodes[has->exit].at_ns);
+	to->rank = s->rank[has->entry];
 	to->flags &= (uint8_t)~(SPANF_OPEN | SPANF_SHARED);
+	if (is_half(s, idx) && s->keep[idx] == SIDE_END) {
+		to->begin_ns = to->end_ns;
+		to->rank = s->rank[has->exit];
+		to->flags |= SPANF_POINT | SPANF_END;
+	} else if (is_half(s, idx)) {
+		to->end_ns = to->begin_ns;
+		to->flags |= SPANF_POINT | SPANF_BEGIN;
+	}
 	to->host = root->host ? root->host : root->service;
 }
 
-void trace_strip(const struct trace *trace, const bool *on, struct points *points,
+void trace_strip(const struct trace *trace, const uint8_t *on, struct points *points,
 		 const struct strtab *strings, struct arena *arena, struct trace *ret)
 {
 	struct graph_stats stats = {0};
@@ -270,10 +322,11 @@ void trace_strip(const struct trace *trace, const bool *on, struct points *point
 	if (graph_build(trace, points, strings, arena, &s.graph, &stats) < 0)
 		return;
 	span_tree_make(&ctx, trace, &s.tree);
-	s.keep = ARENA_ARRAY(arena, bool, trace->span_cnt);
+	s.keep = ARENA_ARRAY(arena, uint8_t, trace->span_cnt);
 	s.above = ARENA_ARRAY(arena, uint32_t, trace->span_cnt);
 	s.unwaited = ARENA_ARRAY(arena, bool, trace->span_cnt);
 	keep_choose(&s, on);
+	rank_make(&s);
 	above_find(&s);
 	if (s.tree.ref_cnt)
 		reach_make(&s);

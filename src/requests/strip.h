@@ -4,9 +4,10 @@
 /*
  * A trace as it would have been with some tracepoints off.
  *
- * Spans of a tracepoint that is off are gone.  Their children belong to the
- * nearest ancestor that is on (and nobody waits for them if nobody waited for
- * one in between).  A reference to a hidden span becomes references to those
+ * Spans of an operation that is off are gone; of one whose begin or end alone is
+ * on that is left, as an instant.  Their children belong to the nearest
+ * ancestor that is whole (and nobody waits for them if nobody waited for one in
+ * between).  A reference to a hidden span becomes references to those
  * kept that had to happen before that one ended, the STRIP_REF_MAX latest.
  *
  * What the rules of graph.h decided is written down, so that they decide the
@@ -19,7 +20,7 @@
  * root is an instant, the node the request ends with: they are what a request
  * is known by, so its type and total stay what they were.
  */
-#include <stdbool.h>
+#include <stdint.h>
 
 struct arena;
 struct points;
@@ -29,11 +30,11 @@ struct trace;
 enum { STRIP_REF_MAX = 32 };
 
 /*
- * on: by number of tracepoint, for all that are in points or come in by this
- * trace; see strip_points.  The result lives in arena; attributes are borrowed
+ * on: enum sides by number of the operation, for all that are in points or come
+ * in by this trace; see strip_points.  The result lives in arena; attributes are borrowed
  * from trace.
  */
-void trace_strip(const struct trace *trace, const bool *on, struct points *points,
+void trace_strip(const struct trace *trace, const uint8_t *on, struct points *points,
 		 const struct strtab *strings, struct arena *arena, struct trace *ret);
 
 /* Puts the trace's tracepoints into points, so that on can be made as long. */

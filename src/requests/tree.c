@@ -42,6 +42,7 @@ int span_tree_cmp(const struct span_tree *tree, uint32_t a, uint32_t b)
 	const struct span *s = &tree->trace->spans[a], *t = &tree->trace->spans[b];
 
 	CMP(x->begin, y->begin);
+	CMP(s->rank, t->rank);
 	CMP(x->end, y->end);
 	CMP(x->hash, y->hash);
 	CMP(s->id, t->id);

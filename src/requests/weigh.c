@@ -23,7 +23,7 @@
 #include <stdlib.h>
 
 #include "base/cmp.h"
-#include "requests/hyp.h"
+#include "requests/decide.h"
 #include "requests/sequential.h"
 #include "requests/slow.h"
 
@@ -170,6 +170,25 @@ static double on_path_cnt(const struct evidence *e, uint32_t class_idx)
 		       (double)e->live.columns[class_idx + 1].cnt : 0;
 }
 
+/*
+ * Does the tracepoint run beside the path of those that do not have it there: then it is there
+ * for being quick, and on the others' path for having got slow.
+ */
+static bool runs_beside(const struct hyp_node *n, const struct evidence *others)
+{
+	uint8_t side = n->sides & SIDE_BEGIN ? SIDE_BEGIN : SIDE_END;
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < others->classes.cnt; i++) {
+		const struct edge_class *k = &others->classes.items[i];
+		const struct beside *b = beside_find(&others->live_beside, k->key);
+
+		if (b && k->to.point == n->point && side_of(k->to.kind) == side)
+			cnt += b->cnt;
+	}
+	return (double)cnt > RUNS_THERE * (double)moments_cnt(&others->live);
+}
+
 /* Of the node or the nearest above it where it is so. */
 static struct mix mix_find(const struct weighing *w)
 {
@@ -188,7 +207,7 @@ static struct mix mix_find(const struct weighing *w)
 		more = now_in / now - was_in / was;
 		both = (now_in + was_in) / (now + was);
 		p = sequential_p(more, sqrt(both * (1 - both) * (1 / now + 1 / was)));
-		if (more > 0 && p < alpha)
+		if (more > 0 && p < alpha && !runs_beside(n, &other->e))
 			return (struct mix){more * now / now_in, p, &other->e};
 	}
 	return none;
@@ -479,11 +498,13 @@ static void give_up(struct weighing *w)
 	struct forest_decision d = numbers_of(w, NULL, DECIDE_OFF);
 
 	d.point = w->n->point;
+	d.sides = w->n->sides;
 	w->n->status = HYP_USELESS;
-	w->t->barred[w->n->point] = true;
+	w->t->barred[w->n->point] |= w->n->sides;
 	hmap_del(&w->t->nodes.items[w->n->parent]->done, w->n->edge_key);
 	control_note(w->c, &d, "%s explained nothing in %.0f requests: what it splits has no part "
-			       "that stands out", point_words(w->c, w->n->point), w->cnt);
+			       "that stands out",
+		     sided_words(w->c, w->n->point, w->n->sides), w->cnt);
 }
 
 /* Returns whether an edge of the node is to be dealt with or was. */
@@ -546,8 +567,8 @@ static bool does_more(const struct weighing *w)
 	struct evidence some = {0}, others = {0};
 	bool more;
 
-	evidence_begin(&some, w->c->points, none, none, FOREST_NONE);
-	evidence_begin(&others, w->c->points, none, none, FOREST_NONE);
+	evidence_begin(&some, w->c->points, none, none, FOREST_NONE, 0);
+	evidence_begin(&others, w->c->points, none, none, FOREST_NONE, 0);
 	for (uint32_t i = 0; i < w->t->known_cnt; i++) {
 		const struct seen *s = &w->n->usual[i];
 

@@ -154,9 +154,9 @@ TEST(forest_file_damage_is_seen)
 		OK(unpack(&b, &one, &err) < 0);
 		one.data[i] ^= 0x40;
 	}
-	OK(forest_read("heldup-forest 3\n12345678", 24, &b.points, &b.strings, &b.arena, &b.forest,
+	OK(forest_read("heldup-forest 4\n12345678", 24, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
-	EQ_S(err.msg, "version 3 of a forest, known is 2");
+	EQ_S(err.msg, "version 4 of a forest, known is 3");
 	OK(forest_read("heldup-space 1\n", 15, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
 	EQ_S(err.msg, "not a file of heldup's with a forest in it");

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "requests/sides.h"
 #include "requests/strip.h"
 #include "trace_make.h"
 #include "unit.h"
@@ -280,18 +281,32 @@ TEST(paths_without_graph_are_the_same)
 	made_release(&m);
 }
 
-/* Of what is in m, with the tracepoints that bits has on; m's graph and path are of that. */
+/* Of trace, with what on has; m's graph and path are of that. */
+static void strip_sides(struct made *m, const struct trace *trace, const uint8_t *on,
+			struct trace *ret)
+{
+	OK(m->points.items.cnt <= 64);
+	trace_strip(trace, on, &m->points, &m->strings, &m->arena, ret);
+	EQ_I(graph_build(ret, &m->points, &m->strings, &m->arena, &m->graph, &m->stats), 0);
+	EQ_I(critical_path(&m->graph, &m->points, &m->arena, &m->path), 0);
+}
+
+/* Of what is in m, with the tracepoints that bits has on. */
 static void strip(struct made *m, uint64_t bits)
 {
 	struct trace stripped;
-	bool on[64];
+	uint8_t on[64];
 
-	OK(m->points.items.cnt <= 64);
 	for (size_t i = 0; i < 64; i++)
-		on[i] = bits >> i & 1;
-	trace_strip(&m->trace, on, &m->points, &m->strings, &m->arena, &stripped);
-	EQ_I(graph_build(&stripped, &m->points, &m->strings, &m->arena, &m->graph, &m->stats), 0);
-	EQ_I(critical_path(&m->graph, &m->points, &m->arena, &m->path), 0);
+		on[i] = bits >> i & 1 ? SIDES_BOTH : 0;
+	strip_sides(m, &m->trace, on, &stripped);
+}
+
+/* Some sides of everything. */
+static void sides_roll(struct dice *d, uint8_t *on)
+{
+	for (size_t i = 0; i < 64; i++)
+		on[i] = (uint8_t)roll(d, SIDES_BOTH + 1);
 }
 
 /* Events by references alone, with clocks that contradict them. */
@@ -373,5 +388,55 @@ TEST(strip_of_anything)
 		EQ_I(m.path.total_ns, first.total_ns);
 		OK(m.graph.node_cnt <= 6);
 	}
+	made_release(&m);
+}
+
+/* Once to some sides, and by way of more of them; false: another path is seen then. */
+static bool strip_twice(struct made *m, struct dice *d)
+{
+	uint8_t some[64], more[64];
+	struct trace once, first, twice;
+	struct cpath path;
+
+	made_path(m);
+	path = m->path;
+	sides_roll(d, some);
+	sides_roll(d, more);
+	for (size_t i = 0; i < 64; i++)
+		more[i] |= some[i];
+	strip_sides(m, &m->trace, some, &once);
+	graph_is_sound(m);
+	EQ_I(m->path.total_ns, path.total_ns);
+	path = m->path;
+	strip_sides(m, &m->trace, more, &first);
+	strip_sides(m, &first, some, &twice);
+	graph_is_sound(m);
+	EQ_I(m->path.total_ns, path.total_ns);
+	return m->path.hash == path.hash;
+}
+
+/* What is seen of a request does not depend on what was seen of it before, for others. */
+TEST(strip_of_sides)
+{
+	struct made m = {0};
+	struct dice d = {5};
+	uint32_t same = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		ROW(round);
+		made_clear(&m);
+		tree_make(&m, &d, false);
+		same += strip_twice(&m, &d);
+	}
+	/* Of two that end at one instant either may be the last. */
+	OK(same > 19900);
+	for (int round = 0; round < 20000; round++) {
+		ROW(round);
+		made_clear(&m);
+		anything_make(&m, &d);
+		same += strip_twice(&m, &d);
+	}
+	/* Nor can all that is wrong with a trace be told from what is left of it. */
+	OK(same > 39000);
 	made_release(&m);
 }

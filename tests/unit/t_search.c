@@ -2,6 +2,7 @@
 #include "requests/graph.h"
 #include "requests/hidden.h"
 #include "requests/search.h"
+#include "requests/sides.h"
 #include "requests/strip.h"
 #include "trace_make.h"
 #include "unit.h"
@@ -11,7 +12,8 @@ enum { POINTS = 16 };
 struct bench {
 	struct points points;
 	struct strtab strings;
-	bool none[POINTS];
+	uint8_t none[POINTS], whole[POINTS];
+	bool apart;
 	struct arena arena;
 };
 
@@ -21,7 +23,8 @@ static void bench_make(struct bench *b)
 	char name[4] = "a";
 
 	for (uint32_t i = 0; i < POINTS; i++, name[0]++)
-		points_add(&b->points, &b->strings, 0, strtab_add(&b->strings, name));
+		b->whole[points_add(&b->points, &b->strings, 0,
+				    strtab_add(&b->strings, name))] = SIDES_BOTH;
 }
 
 static void bench_release(struct bench *b)
@@ -58,13 +61,14 @@ static struct stretch stretch_of(struct bench *b, const char *events, const doub
 	return (struct stretch){e, owners, mean, cov, cnt, 1, cnt, 1};
 }
 
-static uint32_t hedge(struct bench *b, const char *events, const double *took, const bool *barred,
-		      double fresh, struct pick *ret)
+static uint32_t hedge(struct bench *b, const char *events, const double *took,
+		      const uint8_t *barred, double fresh, struct pick *ret)
 {
 	struct stretch s = stretch_of(b, events, took);
 	struct stretches ways = {{POINTS - 1, NODE_ENTRY}, &s, 1, 1};
 	struct search search = {.points = &b->points, .strings = &b->strings,
-				.barred = barred ? barred : b->none, .fresh = fresh};
+				.known = b->whole, .barred = barred ? barred : b->none,
+				.fresh = fresh, .apart = b->apart};
 
 	if (took)
 		memcpy(s.cov, took, sizeof(*took) * (s.event_cnt + 1));
@@ -76,7 +80,7 @@ TEST(search_hedge_picks_what_leaves_least)
 {
 	struct bench b = {0};
 	double last[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1000, 1};
-	bool barred[POINTS] = {0};
+	uint8_t barred[POINTS] = {0};
 	struct pick p;
 
 	bench_make(&b);
@@ -92,9 +96,30 @@ TEST(search_hedge_picks_what_leaves_least)
 	EQ_U(hedge(&b, "aAbBcCdDeEfF", last, NULL, 0, &p), 5);
 	OK(p.cost < 1.1);
 	/* What was barred is as if it were not there. */
-	barred[1] = true;
+	barred[1] = SIDES_BOTH;
 	OK(hedge(&b, "aAbBcC", NULL, barred, 1, &p) != 1);
 	EQ_U(p.hidden_cnt, 2);
+	bench_release(&b);
+}
+
+TEST(search_hedge_takes_one_side_where_they_are_apart)
+{
+	struct bench b = {.apart = true};
+	uint8_t barred[POINTS] = {0};
+	struct pick p;
+
+	bench_make(&b);
+	/* Half way: after it a's own time is told from what comes then. */
+	EQ_U(hedge(&b, "aA", NULL, NULL, 1, &p), 0);
+	EQ_U(p.hidden_cnt, 2);
+	OK(p.sides == SIDE_BEGIN || p.sides == SIDE_END);
+	barred[0] = p.sides;
+	EQ_U(hedge(&b, "aA", NULL, barred, 1, &p), 0);
+	EQ_U(p.sides, SIDES_BOTH & ~barred[0]);
+	EQ_U(p.hidden_cnt, 1);
+	NEAR(p.cost, 1, 1e-9);
+	EQ_U(hedge(&b, "aAbBcC", NULL, NULL, 1, &p), 1);
+	EQ_U(p.hidden_cnt, 6);
 	bench_release(&b);
 }
 
@@ -135,10 +160,11 @@ static const struct space_path path = {.steps = steps, .step_cnt = 12};
 TEST(search_flat_and_hierarchical_take_the_middle)
 {
 	struct bench b = {0};
-	struct search s = {.barred = b.none};
-	bool on[POINTS] = {0};
+	struct search s = {.known = b.whole, .barred = b.none};
+	uint8_t on[POINTS] = {0};
 	struct pick p;
 
+	bench_make(&b);
 	/* Of a b c d e the third, of the children a c d the second. */
 	search_flat(&s, &path, 0, 11, on, &p);
 	EQ_U(p.point, 2);
@@ -146,14 +172,14 @@ TEST(search_flat_and_hierarchical_take_the_middle)
 	search_hierarchical(&s, &path, 0, 11, on, &p);
 	EQ_U(p.point, 2);
 	EQ_U(p.hidden_cnt, 3);
-	on[2] = true;
+	on[2] = SIDES_BOTH;
 	/* After c: d and e by what happens, d alone by who calls. */
 	search_flat(&s, &path, 6, 11, on, &p);
 	EQ_U(p.hidden_cnt, 2);
 	search_hierarchical(&s, &path, 6, 11, on, &p);
 	EQ_U(p.point, 3);
 	EQ_U(p.hidden_cnt, 1);
-	on[3] = true;
+	on[3] = SIDES_BOTH;
 	/* Inside d: e for both; between d and the end of p nothing. */
 	search_hierarchical(&s, &path, 7, 10, on, &p);
 	EQ_U(p.point, 4);
@@ -161,6 +187,17 @@ TEST(search_flat_and_hierarchical_take_the_middle)
 	EQ_U(p.point, FOREST_NONE);
 	search_hierarchical(&s, &path, 10, 11, on, &p);
 	EQ_U(p.point, FOREST_NONE);
+	/* Apart: the middle of ten events, and the child's both. */
+	s.apart = true;
+	memset(on, 0, sizeof(on));
+	search_flat(&s, &path, 0, 11, on, &p);
+	EQ_U(p.hidden_cnt, 10);
+	EQ_U(p.point, path.steps[6].point);
+	EQ_U(p.sides, side_of(path.steps[6].kind));
+	search_hierarchical(&s, &path, 0, 11, on, &p);
+	EQ_U(p.hidden_cnt, 3);
+	EQ_U(p.sides, SIDES_BOTH);
+	bench_release(&b);
 }
 
 /* The whole trace, and as it is with all but top and last off. */
@@ -171,7 +208,7 @@ TEST(hidden_finds_what_is_between_and_how_long)
 	struct seen stripped = {0};
 	struct trace t;
 	struct stretches ways;
-	bool on[8] = {0};
+	uint8_t on[8] = {0};
 	struct hidden_query q = {.known = &known, .stripped = &stripped, .known_cnt = 1,
 				 .on = on, .points = &m.points};
 
@@ -185,7 +222,7 @@ TEST(hidden_finds_what_is_between_and_how_long)
 	q.from = (struct forest_event){m.path.steps[0].point, NODE_ENTRY};
 	q.to = (struct forest_event){m.path.steps[5].point, NODE_ENTRY};
 	q.owner = q.from.point;
-	on[q.from.point] = on[q.to.point] = true;
+	on[q.from.point] = on[q.to.point] = SIDES_BOTH;
 	trace_strip(known.full.trace, on, &m.points, &m.strings, &m.arena, &t);
 	stripped.trace = &t;
 	EQ_I(graph_build(&t, &m.points, &m.strings, &m.arena, &stripped.graph, &m.stats), 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/sides.h"
 #include "requests/strip.h"
 
 #include <stdlib.h>
@@ -6,16 +7,26 @@
 #include "trace_make.h"
 #include "unit.h"
 
-/* Of m without the tracepoints whose names are not among the letters of on. */
+/* What of name the list has on: "ab>c<" is all of a, the begin of b and the end of c. */
+static uint8_t sides_in(const char *on, const char *name)
+{
+	const char *at = strpbrk(on, name);
+
+	if (!at)
+		return 0;
+	return at[1] == '>' ? SIDE_BEGIN : at[1] == '<' ? SIDE_END : SIDES_BOTH;
+}
+
+/* Of m without the tracepoints that are not in the list. */
 static void strip_to(struct made *m, const char *on, struct made *ret)
 {
 	struct trace stripped;
-	bool *flags;
+	uint8_t *flags;
 
 	strip_points(made_trace(m), &m->points, &m->strings);
 	flags = calloc(m->points.items.cnt, sizeof(*flags));
 	for (size_t i = 0; i < m->points.items.cnt; i++)
-		flags[i] = strpbrk(strtab_str(&m->strings, m->points.items.items[i].name), on);
+		flags[i] = sides_in(on, strtab_str(&m->strings, m->points.items.items[i].name));
 	trace_strip(&m->trace, flags, &m->points, &m->strings, &m->arena, &stripped);
 	free(flags);
 	*ret = *m;
@@ -43,6 +54,12 @@ TEST(strip_hands_children_up)
 		{"c", "s/a> s/c> s/c< s/a<"},
 		{"a", "s/a> s/a<"},
 		{"x", "s/a> s/a<"},
+		{"b>", "s/a> s/b> s/a<"},
+		{"b<", "s/a> s/b< s/a<"},
+		{"b>c", "s/a> s/b> s/c> s/c< s/a<"},
+		{"b<c", "s/a> s/c> s/c< s/b< s/a<"},
+		{"b>c<d>", "s/a> s/b> s/c< s/d> s/a<"},
+		{"bc>d<", "s/a> s/b> s/c> s/b< s/d< s/a<"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -55,5 +72,33 @@ TEST(strip_hands_children_up)
 		EQ_I(seen.path.total_ns, 100);
 		EQ_U(seen.stats.orphan_cnt, 0);
 		made_release(&seen);	/* holds what m did */
+	}
+}
+
+/* The order of what happens at one instant is that of the whole. */
+TEST(strip_keeps_the_order_of_one_instant)
+{
+	static const struct {
+		const char *on, *steps;
+	} table[] = {
+		{"abcd", "s/a> s/b> s/c> s/c< s/b< s/d> s/d< s/a<"},
+		{"b>c", "s/a> s/b> s/c> s/c< s/a<"},
+		{"b<c<d>", "s/a> s/c< s/b< s/d> s/a<"},
+		{"b<d>c>", "s/a> s/c> s/b< s/d> s/a<"},
+		{"b<d", "s/a> s/b< s/d> s/d< s/a<"},
+		{"d<", "s/a> s/d< s/a<"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct made m = {0}, seen;
+
+		ROW(i);
+		made_span(&m, 1, 0, "s/a", 1000, 1100);
+		made_span(&m, 2, 1, "s/b", 1010, 1060);
+		made_span(&m, 3, 2, "s/c", 1010, 1060);
+		made_span(&m, 4, 1, "s/d", 1060, 1100);
+		strip_to(&m, table[i].on, &seen);
+		EQ_S(made_steps(&seen), table[i].steps);
+		made_release(&seen);
 	}
 }

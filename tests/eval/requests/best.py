@@ -2,7 +2,8 @@
 """How few tracepoints any search could do with, where one operation after another runs.
 
 Whoever does not know which operation is slow can only split the edge that the
-delay is in.  The best tree of such splits, over a delay at the entry of each
+delay is in, by a span's begin or end, or by both at once where spans are switched
+whole.  The best tree of such splits, over a delay at the entry of each
 operation with equal chance, needs so many tracepoints on average: no rule can
 need fewer.  Only for requests without concurrency, where the order is the path.
 """
@@ -42,12 +43,21 @@ def events(path):
 
 def tracepoints(path, always):
     """The mean of the best tree; None where it cannot be said.  always: points that are on."""
+    return least(path, always, lambda event: event)
+
+
+def spans(path, always):
+    return least(path, always, lambda event: event[0])
+
+
+def least(path, always, switch):
+    """switch: of an event (point, kind) what is switched to see it."""
     seq = events(path)
     if not seq or len({p for p, _ in seq}) * 2 != len(seq):
         return None
     places, truths = {}, set()
     for i, (point, kind) in enumerate(seq):
-        places.setdefault(point, []).append(i)
+        places.setdefault(switch((point, kind)), []).append(i)
         if kind == 'begin':
             truths.add(i)           # a delay at an entry is in the edge after it
 
@@ -64,6 +74,6 @@ def tracepoints(path, always):
         ways = [[p for p in where if i < p < j] for where in places.values()]
         return weight + min(sum(cost(a, b) for a, b in cut(i, j, w)) for w in ways if w)
 
-    start = {p for point in always for p in places.get(point, [])} | {0, len(seq) - 1}
+    start = {i for i, (point, _) in enumerate(seq) if point in always} | {0, len(seq) - 1}
     edges = sorted(start)
     return sum(cost(a, b) for a, b in zip(edges, edges[1:])) / len(truths)

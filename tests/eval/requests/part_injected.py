@@ -7,6 +7,7 @@ from requests import best
 from requests.replayed import OURS, PAPERS, Sums, Trouble, replay
 
 ABOUT = 'delays in recorded requests at each tracepoint, found by what is switched on'
+WHOLE = ('--whole-spans', '--strategy', ','.join((OURS, *PAPERS)))
 FILES = ('hotel', 'media', 'node')
 AIM_RIGHT, AIM_SHARE = 0.95, 0.10
 
@@ -31,20 +32,18 @@ def evaluate(opts, say):
     if not folder:
         say('SKIPPED: ../shared/data/traces is not there')
         return 0, 0, 0
-    total, sums, broken, least = Sums(), {}, 0, []
+    total, whole, sums, broken, least = Sums(), Sums(), {}, 0, []
     for name in FILES:
         path = os.path.join(folder, name + '-load150.jaeger.json.gz')
         known = replay(opts, [path], '--strategy', 'all-on')['points']
         points = [p['name'] for p in known]
-        fewest = best.tracepoints(path, [p['name'] for p in known if p['always_on']])
-        if fewest is not None:
-            least.append('%s: no search for one slow operation can do with fewer than %.2f of '
-                         '%d tracepoints on average' % (name, fewest, len(points)))
+        least += fewest(path, name, known)
         for i in range(len(points)):
             for law, injections in laws(points, i):
                 more = [a for text in injections for a in ('--inject', text)]
                 try:
                     doc = replay(opts, [path], *more)
+                    whole.add(replay(opts, [path], *more, *WHOLE))
                 except Trouble as e:
                     say(str(e))
                     broken += 1
@@ -58,9 +57,22 @@ def evaluate(opts, say):
             say(line)
     for line in total.lines('all'):
         say(line)
+    for line in whole.lines('all, whole spans'):
+        say(line)
     for line in least:
         say(line)
     return judge(total, say) + (broken,)
+
+
+def fewest(path, name, known):
+    """Lines: with how few tracepoints any search for one slow operation must do on average."""
+    always = [p['name'] for p in known if p['always_on']]
+    apart, together = best.tracepoints(path, always), best.spans(path, always)
+    if apart is None:
+        return []
+    return ['%s: no search for one slow operation can do with fewer than %.2f of %d tracepoints '
+            'on average, or %.2f of %d whole spans' % (name, apart, 2 * len(known), together,
+                                                       len(known))]
 
 
 def report_wrong(opts, doc, name, law, injections, say):

@@ -30,7 +30,7 @@ class Sums:
 
     def add(self, doc):
         least = doc['strategies'][0]['least']
-        self.least.append((least, least / max(1, len(doc['points']))))
+        self.least.append((least, least / max(1, doc['strategies'][0]['points'])))
         for s in doc['strategies']:
             rounds = max((t['round'] or s['rounds'] for t in s['truths']), default=s['rounds'])
             self.rows.setdefault(s['strategy'], []).append(
