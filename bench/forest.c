@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	}
 	s.slow = 2 + 3 * (1 + CALLS) + 2;
 	began = now_ms();
-	c = control_new(space, NULL, &s.points, &s.strings);
+	c = control_new(space, &(struct control_opts){.apart = true}, &s.points, &s.strings);
 	printf("begun in %.1f ms\n", now_ms() - began);
 	search_time(&s, c, argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : TRACES);
 	control_free(c);
