@@ -8,8 +8,8 @@
  * hedge	Switching a span on shows its entry and its exit and cuts the
  *	stretch at both; apart, each cuts once.  For each candidate: one
  *	tracepoint, and what is then still to be expected, over where the trouble
- *	can be; the least wins.  Up to SEARCH_EXACT_MAX events by looking ahead to the end, over it by
- *	the uncertainty that is left.
+ *	can be; the least wins.  Up to SEARCH_EXACT_MAX events by looking ahead to
+ *	the end, over it by the uncertainty that is left.
  * flat		The paper's: the hidden tracepoints of the likeliest way in order
  *	of happens-before; the middle one.
  * hierarchical	The paper's: of the spans right under what encloses both ends;
