@@ -35,6 +35,7 @@ enum span_flags {
 	SPANF_OPEN = 1 << 1,	/* its end was not recorded: end_ns is begin_ns */
 	SPANF_POINT = 1 << 2,	/* an instant (event, annotation, log line), no stretch */
 	SPANF_SHARED = 1 << 3,	/* Zipkin: the server's half under the client's id */
+	SPANF_READ = (1 << 4) - 1, /* those above: what was recorded; those below: seen of it */
 	SPANF_BEGIN = 1 << 4,	/* with SPANF_POINT: a span's begin, its end was not seen */
 	SPANF_END = 1 << 5,	/* with SPANF_POINT: a span's end, its begin was not seen */
 };

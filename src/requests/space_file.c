@@ -293,7 +293,7 @@ static void get_span(struct unpacker *u, struct sample *sample, int64_t base_ns,
 	s->name = get_text(u);
 	s->host = get_text(u);
 	s->kind = (uint8_t)get_u64(u, SPAN_CONSUMER);
-	s->flags = (uint8_t)get_u64(u, UINT8_MAX);
+	s->flags = (uint8_t)get_u64(u, SPANF_READ);
 	s->ref_idx = (uint32_t)sample->refs.cnt;
 	s->ref_cnt = get_cnt(u, REFS_MAX, REF_MIN - 8, sizeof(struct span_ref));
 	for (uint32_t i = 0; i < s->ref_cnt && unpack_ok(u); i++)

@@ -14,7 +14,7 @@ static int take(void *ctx, const struct trace_id *trace, const struct span *s,
 
 	BUG_ON(!trace->hi && !trace->lo);
 	BUG_ON(!s->id || s->parent == s->id || s->begin_ns < 0 || s->end_ns < s->begin_ns);
-	BUG_ON(s->kind > SPAN_CONSUMER || s->attr_idx || s->ref_idx || s->pad);
+	BUG_ON(s->kind > SPAN_CONSUMER || s->attr_idx || s->ref_idx || s->rank);
 	BUG_ON(s->service > strings->cnt || s->name > strings->cnt || s->host > strings->cnt);
 	BUG_ON(s->attr_cnt > ATTRS_MAX || s->ref_cnt > REFS_MAX);
 	for (uint32_t i = 0; i < s->attr_cnt; i++) {

@@ -42,7 +42,8 @@ static int take(void *ctx, const struct trace_id *trace, const struct span *s,
 	BUG_ON(!s->id || s->id == s->parent);
 	BUG_ON(s->begin_ns < 0 || s->end_ns < s->begin_ns);
 	BUG_ON(s->service > strings->cnt || s->name > strings->cnt || s->host > strings->cnt);
-	BUG_ON(s->kind > SPAN_CONSUMER || s->flags > 15 || s->pad || s->attr_idx || s->ref_idx);
+	BUG_ON(s->kind > SPAN_CONSUMER || s->flags > SPANF_READ || s->rank);
+	BUG_ON(s->attr_idx || s->ref_idx);
 	BUG_ON(s->attr_cnt > ATTRS_MAX || s->ref_cnt > REFS_MAX);
 	BUG_ON((s->flags & SPANF_OPEN) && s->begin_ns != s->end_ns);
 	for (uint32_t i = 0; i < s->attr_cnt; i++)
