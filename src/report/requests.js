@@ -306,7 +306,8 @@ function type(t, i) {
 	const problems = D.problems.filter(p => p.type === i);
 	const box = el('details', 'type'), list = el('div', '');
 	box.append(el('summary', '', el('h2', '', t.name), problems.length ? el('span', 'tag bad', plural(problems.length, 'problem')) : null,
-		el('span', 'soft small', plural(t.requests, 'request') + failedText(t) + ', ' + latencyText(t.latency))));
+		el('span', 'soft small', plural(t.requests, 'request') + failedText(t) +
+			(t.begun_by_messages ? ', ' + count(t.begun_by_messages) + ' begun by messages' : '') + ', ' + latencyText(t.latency))));
 	const fill = () => {
 		if (box.dataset.full) return;
 		box.dataset.full = '1';

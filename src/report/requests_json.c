@@ -409,6 +409,7 @@ static void json_group(const struct requests_view *v, struct json *j,
 	share(j, "trimmed_cv", g->trimmed_cv);
 	share(j, "type_share", g->type_share);
 	json_ku64(j, "failed", g->failed_cnt);
+	json_ku64(j, "begun_by_messages", g->message_cnt);
 	share(j, "variance_share", g->variance_share);
 	json_latency(j, &g->latency);
 	json_group_lists(v, j, g);

@@ -333,6 +333,7 @@ static void put_type(struct page_data *d, uint32_t type)
 	json_key(j, "within_share");
 	put_share(j, t->within_share);
 	json_ku64(j, "failed", t->all->failed_cnt);
+	json_ku64(j, "begun_by_messages", t->all->message_cnt);
 	put_levels(j, t);
 	put_type_keys(d, t);
 	json_karr(j, "groups");

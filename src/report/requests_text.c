@@ -528,6 +528,8 @@ static void type_head(const struct requests_view *v, const struct request_type *
 		   t->all->latency.cnt == 1 ? "" : "s");
 	if (t->all->failed_cnt)
 		buf_printf(&b, "%s failed, ", fmt_count(n, t->all->failed_cnt));
+	if (t->all->message_cnt)
+		buf_printf(&b, "%s begun by messages, ", fmt_count(n, t->all->message_cnt));
 	requests_latency_words(&t->all->latency, &b);
 	pen_nl(p);
 	pen_cut(p, PEN_HEAD, p->columns / 2, strtab_str(v->strings, t->name));

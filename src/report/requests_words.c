@@ -353,7 +353,9 @@ void requests_problem_words(const struct requests_view *v, const struct request_
 	const struct request_group *g = requests_problem_group(v, p);
 	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
 
-	buf_printf(out, "%s: ", strtab_str(v->strings, t->name));
+	buf_printf(out, "%s%s: ", strtab_str(v->strings, t->name),
+		   2 * t->all->message_cnt > t->all->latency.cnt ?
+			   " (messages begin it, nobody waits)" : "");
 	switch (p->kind) {
 	case PROBLEM_VARIANCE:
 		buf_printf(out, "%s requests take %s", fmt_count(a, g->latency.cnt),

@@ -74,13 +74,12 @@ static void fill_bins(const struct requests *r, struct leaf *const *leaves, uint
 	ret->bins = bins;
 }
 
-static uint64_t failed(struct leaf *const *leaves, uint32_t cnt)
+static void fill_roots(struct leaf *const *leaves, uint32_t cnt, struct request_group *ret)
 {
-	uint64_t ret = 0;
-
-	for (uint32_t i = 0; i < cnt; i++)
-		ret += leaves[i]->failed_cnt;
-	return ret;
+	for (uint32_t i = 0; i < cnt; i++) {
+		ret->failed_cnt += leaves[i]->failed_cnt;
+		ret->message_cnt += leaves[i]->message_cnt;
+	}
 }
 
 static void fill_group(struct making *m, struct type *type, const struct cut_group *cut,
@@ -99,7 +98,7 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	ret->path_cnt = cut->leaf_cnt;
 	ret->rules = cut->rules;
 	ret->rule_cnt = cut->rule_cnt;
-	ret->failed_cnt = failed(leaves, cut->leaf_cnt);
+	fill_roots(leaves, cut->leaf_cnt, ret);
 	fill_bins(m->r, leaves, cut->leaf_cnt, arena, ret);
 	group_fill(acc, &type->all, m->r, arena, ret);
 	examples_choose(m->r, leaves, cut->leaf_cnt, acc, arena, ret);
@@ -199,7 +198,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	all->hash = type->hash;
 	all->level = CSHAPE_TYPE;
 	all->path_cnt = (uint32_t)type->leaves.cnt;
-	all->failed_cnt = failed(type->leaves.items, all->path_cnt);
+	fill_roots(type->leaves.items, all->path_cnt, all);
 	group_fill(&type->all, &type->all, r, arena, all);
 	examples_choose(r, type->leaves.items, all->path_cnt, &type->all, arena, all);
 	if (all->decided)

@@ -193,6 +193,7 @@ void coarsen(struct requests *r, struct type *type)
 
 		acc_merge(&to->acc, &from->acc);
 		to->failed_cnt += from->failed_cnt;
+		to->message_cnt += from->message_cnt;
 		r->sample_cnt -= samples_move(&to->samples, &from->samples);
 		copies_move(&to->copies, &from->copies);
 		leaf_free(from);
@@ -269,6 +270,7 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 	if (graph->bins && !leaf->acc.cnt && type->level == CSHAPE_EXACT)
 		note_bins(r, leaf, trace, cpath, graph);
 	leaf->failed_cnt += !!(trace->spans[graph->root_span].flags & SPANF_ERROR);
+	leaf->message_cnt += trace->spans[graph->root_span].kind == SPAN_CONSUMER;
 	columns = summed_columns(leaf);
 	if (type->level == CSHAPE_EXACT)
 		acc_add_same(&leaf->acc, &path);

@@ -37,6 +37,7 @@ struct leaf {
 	uint32_t group;			/* of the last answer, REQUEST_ALL: of none */
 	struct path_bins bins;		/* of an exact path, by tracepoint and label */
 	uint64_t failed_cnt;		/* members whose root says so */
+	uint64_t message_cnt;		/* members whose root is a consumer */
 	struct acc acc;
 	struct samples samples;
 	struct copies copies;

@@ -117,6 +117,7 @@ struct request_group {
 	double trimmed_cv;	/* without the slowest 1 % (at least one) */
 	double type_share;	/* of the type's requests */
 	uint64_t failed_cnt;	/* requests whose root says that they failed */
+	uint64_t message_cnt;	/* begun by a message: the root is a consumer, nobody waits */
 	double variance_share;	/* of the type's variance: within this group, see also between */
 	struct latency latency;
 	const struct request_edge *edges;	/* in order of the path */

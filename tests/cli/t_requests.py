@@ -398,6 +398,11 @@ def test_requests_that_messages_begin_are_requests():
         assert requests_json(path, "--trace", one)["trace"]["type"] == "web: POST /a"
         assert requests_json(path, "--trace", one, "--type", "db")["trace"]["type"] == "db: process"
         assert "1 more request of this trace" in requests(path, "--trace", one)
+        begun = {t["name"]: t["all"]["begun_by_messages"] for t in data["types"]}
+        assert begun == {"db: process": 200, "web: POST /a": 0}, begun
+        text = requests(path)
+        assert "200 begun by messages" in text
+        assert "db: process (messages begin it, nobody waits): " in text, text
 
 
 def test_requests_folded_holds_all_time():
