@@ -108,9 +108,13 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 	     v->in->detached.part_cnt);
 	notes_graph(&l, &v->r->graph_stats, &v->in->rooted);
 	notes_analysis(&l, &v->r->stats);
-	if (v->rank)
+	if (v->rank) {
 		note(&l, "unranked_visits", "visits to edges over the bound of the ranking",
 		     v->rank->dropped_cnt);
+		note(&l, "unseen_visits",
+		     "slow edges without the span that most requests have there: it is blamed",
+		     v->rank->unseen_visit_cnt);
+	}
 	note(&l, "uncompared_clocks", "calls between hosts over the bound, clocks not compared",
 	     v->in->clocks.unseen_cnt);
 	note(&l, "untold_clocks", "clocks over the bound, mended but not listed",

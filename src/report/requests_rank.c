@@ -95,7 +95,8 @@ static void json_row(const struct requests_view *v, struct json *j,
 	static const char *const usual[] = {[EDGE_USUAL_GOOD] = "good",
 					    [EDGE_USUAL_GOOD_PEERS] = "good-peers",
 					    [EDGE_USUAL_OWN] = "own",
-					    [EDGE_USUAL_PEERS] = "peers"};
+					    [EDGE_USUAL_PEERS] = "peers",
+					    [EDGE_USUAL_FILLED] = "filled"};
 	struct edge_key key = key_of(row);
 
 	json_obj(j);

@@ -4,6 +4,8 @@
  * eighth of an octave with a count and an exact sum, made as they are needed.
  * All that is told of an edge (median, mean with the ends brought in, spread)
  * is worked out of these, so that it does not depend on the order of adding.
+ * What stretches.c keeps gives an edge such histograms once more, of the
+ * requests that have spans where it has none.
  */
 #include "requests/edge_rank.h"
 
@@ -19,6 +21,7 @@
 #include "model/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
+#include "requests/stretches.h"
 
 /*
  * Of a tenth at either end only that it is there counts: one stalled request
@@ -32,6 +35,12 @@
  * usual, so that an edge of a calm one is still told, behind the others.
  */
 #define SLOWER_MIN 0.01
+
+/*
+ * An edge takes as long as its stretch does where their means differ by no more than a
+ * quarter, or than three standard errors: of a few visits more cannot be said.
+ */
+static const double alike_part = 0.25, alike_errors = 3;
 
 enum {
 	OCTAVE_BITS = 3,
@@ -50,11 +59,18 @@ struct chunk {
 struct times {
 	struct chunk *chunks[CHUNK_CNT];
 	uint64_t cnt;
+	uint64_t seen_cnt;	/* of these; of a sample each stands for several */
+};
+
+/* What it takes from one end of an edge to the other in requests that have spans between. */
+struct filled {
+	struct times times[EDGE_RANK_SIDES];
 };
 
 struct edge {
 	struct edge_rank_end from, to;
 	struct times times[EDGE_RANK_SIDES];
+	const struct filled *filled;		/* NULL until all was added */
 };
 
 struct edge_rank {
@@ -63,6 +79,7 @@ struct edge_rank {
 	struct arena arena;	/* the chunks */
 	VEC(struct edge) edges;
 	struct hmap by_ends;	/* index, plus one */
+	struct stretches *stretches;
 	uint64_t path_cnt[EDGE_RANK_SIDES];
 	uint64_t dropped_cnt;
 };
@@ -73,6 +90,7 @@ struct edge_rank *edge_rank_new(const struct points *points, const struct strtab
 
 	r->points = points;
 	r->strings = strings;
+	r->stretches = stretches_new();
 	return r;
 }
 
@@ -82,6 +100,7 @@ void edge_rank_free(struct edge_rank *r)
 		return;
 	vec_release(&r->edges);
 	hmap_release(&r->by_ends);
+	stretches_free(r->stretches);
 	arena_release(&r->arena);
 	free(r);
 }
@@ -99,49 +118,61 @@ static unsigned bucket_of(uint64_t ns)
 	       (unsigned)(ns >> (top - OCTAVE_BITS) & ((1 << OCTAVE_BITS) - 1));
 }
 
-static void times_add(struct times *t, struct arena *arena, uint64_t ns)
+static void times_add(struct times *t, struct arena *arena, uint64_t ns, uint64_t cnt)
 {
 	unsigned b = bucket_of(ns);
 	struct chunk **chunk = &t->chunks[b / CHUNK_BUCKETS];
 
 	if (!*chunk)
 		*chunk = ARENA_NEW(arena, struct chunk);
-	(*chunk)->buckets[b % CHUNK_BUCKETS].cnt++;
-	(*chunk)->buckets[b % CHUNK_BUCKETS].sum += ns;
-	t->cnt++;
+	(*chunk)->buckets[b % CHUNK_BUCKETS].cnt += cnt;
+	(*chunk)->buckets[b % CHUNK_BUCKETS].sum += ns * cnt;
+	t->cnt += cnt;
+	t->seen_cnt++;
 }
 
-static struct edge *edge_at(struct edge_rank *r, const struct cstep *from, const struct cstep *to)
+static uint64_t ends_hash(struct edge_rank_end from, struct edge_rank_end to)
 {
-	uint64_t *slot = hmap_slot(&r->by_ends,
-				   hash_pair((uint64_t)from->point << 2 | from->kind,
-					     (uint64_t)to->point << 2 | to->kind));
+	return hash_pair((uint64_t)from.point << 2 | from.kind, (uint64_t)to.point << 2 | to.kind);
+}
+
+static struct edge *edge_at(struct edge_rank *r, struct edge_rank_end from,
+			    struct edge_rank_end to)
+{
+	uint64_t *slot = hmap_slot(&r->by_ends, ends_hash(from, to));
 	struct edge *e;
 
 	if (!*slot) {
 		if (r->edges.cnt == EDGE_RANK_MAX)
 			return NULL;
 		e = vec_add(&r->edges);
-		e->from = (struct edge_rank_end){from->point, from->kind};
-		e->to = (struct edge_rank_end){to->point, to->kind};
+		e->from = from;
+		e->to = to;
 		*slot = r->edges.cnt;
 	}
 	return &r->edges.items[*slot - 1];
 }
 
-void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct cpath *path)
+static struct edge_rank_end end_of(const struct cstep *step)
+{
+	return (struct edge_rank_end){step->point, step->kind};
+}
+
+void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct trace_id *id,
+		   const struct cpath *path)
 {
 	r->path_cnt[side]++;
 	for (uint32_t i = 1; i < path->step_cnt; i++) {
 		const struct cstep *step = &path->steps[i];
-		struct edge *e = edge_at(r, step - 1, step);
+		struct edge *e = edge_at(r, end_of(step - 1), end_of(step));
 
 		if (e)
 			times_add(&e->times[side], &r->arena,
-				  step->edge_ns > 0 ? (uint64_t)step->edge_ns : 0);
+				  step->edge_ns > 0 ? (uint64_t)step->edge_ns : 0, 1);
 		else
 			r->dropped_cnt++;
 	}
+	stretches_add(r->stretches, side, id, path);
 }
 
 /* ---- what is told of one edge */
@@ -200,7 +231,7 @@ static struct told tell(const struct times *t)
 		}
 		told.mean_ns = sum / (double)t->cnt;
 	}
-	told.error_ns = t->cnt > 1 ? sqrt(square / (double)(t->cnt - 1) / (double)t->cnt) : 0;
+	told.error_ns = t->cnt > 1 ? sqrt(square / (double)(t->cnt - 1) / (double)t->seen_cnt) : 0;
 	told.median_ns = (at_rank(t, t->cnt / 2) + at_rank(t, (t->cnt - 1) / 2)) / 2;
 	told.quartile_ns = at_rank(t, t->cnt / 4);
 	return told;
@@ -256,6 +287,7 @@ static void times_merge(struct times *to, const struct times *from, struct arena
 		}
 	}
 	to->cnt += from->cnt;
+	to->seen_cnt += from->seen_cnt;
 }
 
 static struct usual usual_make(const struct edge_rank *r, struct arena *scratch)
@@ -312,6 +344,83 @@ static double row_usual(const struct edge_rank *r, const struct usual *u, const 
 	return row->usual == EDGE_USUAL_GOOD || row->usual == EDGE_USUAL_GOOD_PEERS
 		       ? row->usual_ns
 		       : fmin(peers_ns, bad.median_ns);
+}
+
+/* ---- edges in which a span was not seen */
+
+struct filling {
+	const struct edge_rank *r;
+	struct arena *arena;
+	struct filled *filled;	/* by edge */
+	enum edge_rank_side side;
+};
+
+static void fill_edge(void *ctx, const struct stretch *s)
+{
+	struct filling *f = ctx;
+	const uint64_t *slot = hmap_find(&f->r->by_ends, ends_hash(s->from, s->to));
+	struct filled *filled;
+
+	if (!slot || f->r->edges.items[*slot - 1].times[EDGE_RANK_BAD].cnt < EDGE_RANK_VISITS_MIN)
+		return;
+	filled = &f->filled[*slot - 1];
+	times_add(&filled->times[f->side], f->arena, s->took_ns, s->weight);
+}
+
+static struct filled *fill_edges(const struct edge_rank *r, struct arena *scratch)
+{
+	struct filling f = {.r = r, .arena = scratch,
+			    .filled = ARENA_ARRAY(scratch, struct filled, r->edges.cnt + 1)};
+
+	for (int side = 0; side < EDGE_RANK_SIDES; side++) {
+		f.side = (enum edge_rank_side)side;
+		stretches_each(r->stretches, f.side, fill_edge, &f);
+	}
+	return f.filled;
+}
+
+/* Most requests have spans between the ends of the edge, and it takes as long without them. */
+static bool is_unseen(const struct edge *e)
+{
+	const struct times *with = &e->filled->times[EDGE_RANK_BAD];
+	const struct times *without = &e->times[EDGE_RANK_BAD];
+	struct told a, b;
+
+	if (with->seen_cnt < EDGE_RANK_VISITS_MIN || with->cnt < without->cnt)
+		return false;
+	a = tell(with);
+	b = tell(without);
+	return fabs(a.mean_ns - b.mean_ns) <=
+	       fmax(alike_errors * hypot(a.error_ns, b.error_ns), alike_part * a.mean_ns);
+}
+
+/*
+ * Then these spans were not seen rather than not there, and what the stretch takes longer than
+ * usual is theirs, told of the edges that they make.  What the edge takes longer than that is its
+ * own.  *ratio_to: what its service's ratio is to.  Returns whether it would surely be to blame.
+ */
+static bool lay_inside(const struct edge_rank *r, const struct usual *u, const struct edge *e,
+		       struct edge_rank_row *row, double *ratio_to)
+{
+	struct edge stretch = {.from = e->from, .to = e->to};
+	struct edge_rank_row inside = {0};
+	double over_ns = row->mean_ns - row->usual_ns, error = over_ns - row->more_low_ns;
+	double inside_ns;
+
+	if (!(over_ns > 0) || !is_unseen(e))
+		return false;
+	for (int side = 0; side < EDGE_RANK_SIDES; side++)
+		stretch.times[side] = e->filled->times[side];
+	row_usual(r, u, &stretch, &inside);
+	inside_ns = fmin(inside.mean_ns - inside.usual_ns, over_ns);
+	if (!(inside_ns > 0))
+		return false;
+	row->usual = EDGE_USUAL_FILLED;
+	row->usual_ns += inside_ns;
+	row->more_low_ns = over_ns - inside_ns -
+			   hypot(error, inside.mean_ns - inside.usual_ns - inside.more_low_ns);
+	*ratio_to = fmin(*ratio_to + inside_ns, fmax(*ratio_to, row->mean_ns));
+	return over_ns > alike_errors * error;
 }
 
 /* How much slower than usual the edges of a service are. */
@@ -404,11 +513,14 @@ const struct edge_rank_result *edge_rank_finish(const struct edge_rank *r, struc
 	struct edge *edges = ARENA_ARRAY(&scratch, struct edge, r->edges.cnt + 1);
 	double *ratio_to = ARENA_ARRAY(&scratch, double, r->edges.cnt + 1);
 	struct usual usual = usual_make(r, &scratch);
+	struct filled *filled = fill_edges(r, &scratch);
 	uint32_t cnt = 0;
 
 	/* In order of their texts: sums of logs are rounded, so their order matters. */
-	for (size_t i = 0; i < r->edges.cnt; i++)
+	for (size_t i = 0; i < r->edges.cnt; i++) {
 		edges[i] = r->edges.items[i];
+		edges[i].filled = &filled[i];
+	}
 	qsort_r(edges, r->edges.cnt, sizeof(*edges), cmp_edge, (void *)(uintptr_t)r);
 	for (size_t i = 0; i < r->edges.cnt; i++) {
 		const struct edge *e = &edges[i];
@@ -422,6 +534,10 @@ const struct edge_rank_result *edge_rank_finish(const struct edge_rank *r, struc
 		rows[cnt].visit_cnt = e->times[EDGE_RANK_BAD].cnt;
 		rows[cnt].good_visit_cnt = e->times[EDGE_RANK_GOOD].cnt;
 		ratio_to[cnt] = row_usual(r, &usual, e, &rows[cnt]);
+		if (lay_inside(r, &usual, e, &rows[cnt], &ratio_to[cnt])) {
+			ret->unseen_cnt++;
+			ret->unseen_visit_cnt += rows[cnt].visit_cnt;
+		}
 		cnt++;
 	}
 	score_rows(r, rows, cnt, ratio_to, &scratch);

@@ -22,6 +22,11 @@
  * merely varies does so on one.  Where there are no good requests the ratio is
  * to the median: much varies evenly, and what has a few slow visits does not.
  *
+ * Spans get lost, and an edge on which one was is as long as what the span
+ * took: so where most requests have spans between the ends of an edge and take
+ * as long (stretches.h), what these take longer than usual is theirs, and not
+ * the edge's.  How many edges that is the answer for is counted.
+ *
  * Nothing depends on the order of the paths.  Memory is bounded by
  * EDGE_RANK_MAX edges; visits to others are counted in the result.
  */
@@ -31,6 +36,7 @@ struct arena;
 struct cpath;
 struct points;
 struct strtab;
+struct trace_id;
 struct edge_rank;
 
 enum {
@@ -46,6 +52,7 @@ enum edge_usual {
 	EDGE_USUAL_GOOD_PEERS,	/* of edges between services, in the good requests */
 	EDGE_USUAL_OWN,		/* its own quartile; median where others have good ones */
 	EDGE_USUAL_PEERS,	/* the median over edges between services */
+	EDGE_USUAL_FILLED,	/* one of these, and what the spans that most have in it add */
 };
 
 struct edge_rank_end {
@@ -71,13 +78,17 @@ struct edge_rank_result {
 	uint64_t path_cnt[EDGE_RANK_SIDES];
 	uint64_t dropped_cnt;			/* visits to edges over the bound */
 	uint64_t rare_cnt;			/* edges with too few visits to tell */
+	/* Edges that are slow by what most requests have a span for, and the visits to them. */
+	uint64_t unseen_cnt, unseen_visit_cnt;
 };
 
 /* Both are borrowed until _free. */
 struct edge_rank *edge_rank_new(const struct points *points, const struct strtab *strings);
 void edge_rank_free(struct edge_rank *r);
 
-void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct cpath *path);
+/* id: of the request. */
+void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct trace_id *id,
+		   const struct cpath *path);
 
 /* May be called again after more was added.  The result lives in arena. */
 const struct edge_rank_result *edge_rank_finish(const struct edge_rank *r, struct arena *arena);

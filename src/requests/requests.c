@@ -301,7 +301,7 @@ void requests_add(struct requests *r, const struct trace *trace)
 		return;
 	}
 	if (r->opts.rank)
-		edge_rank_add(r->opts.rank, r->opts.rank_side, &cpath);
+		edge_rank_add(r->opts.rank, r->opts.rank_side, &trace->id, &cpath);
 	type = type_of(r, &graph);
 	if (type)
 		add_to_type(r, type, trace, &graph, &cpath);

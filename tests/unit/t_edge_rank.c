@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "model/points.h"
+#include "model/trace.h"
 #include "requests/critical.h"
 #include "requests/edge_rank.h"
 #include "requests/graph.h"
@@ -62,7 +63,7 @@ static void add(struct rig *r, enum edge_rank_side side, takes_fn takes, unsigne
 		if (i)
 			steps[i].edge_ns = (int64_t)takes(&usual[i - 1], &usual[i], request) * MS;
 	}
-	edge_rank_add(r->rank, side, &path);
+	edge_rank_add(r->rank, side, &(struct trace_id){side, request}, &path);
 }
 
 static bool is(const char *a, const char *b)
@@ -223,9 +224,86 @@ TEST(edge_rank_over_the_bound_is_counted)
 		steps[1].point = points_add(&r.points, &r.strings, 0,
 					    strtab_add(&r.strings, name));
 		points_add(&r.points, &r.strings, 0, 0);
-		edge_rank_add(r.rank, EDGE_RANK_BAD, &path);
+		edge_rank_add(r.rank, EDGE_RANK_BAD, &(struct trace_id){0, i}, &path);
 	}
 	res = edge_rank_finish(r.rank, &r.arena);
 	EQ_U(res->dropped_cnt, 10);
 	rig_release(&r);
+}
+
+/* front calls store; of ten requests so many do not have the store's span. */
+struct losing {
+	int without_cnt;
+	int store_ms[EDGE_RANK_SIDES], without_ms[EDGE_RANK_SIDES];	/* bad, good; times 0..6 */
+};
+
+static void add_losing(struct rig *r, enum edge_rank_side side, const struct losing *l, int i)
+{
+	static const struct {
+		const char *service, *name;
+		int kind;
+		uint32_t span, owner;
+	} events[] = {
+		{"front", "order", NODE_ENTRY, 0, 0}, {"front", "call", NODE_ENTRY, 1, 0},
+		{"store", "find", NODE_ENTRY, 2, 1},  {"store", "find", NODE_EXIT, 2, 2},
+		{"front", "call", NODE_EXIT, 1, 1},   {"front", "order", NODE_EXIT, 0, 0},
+	};
+	bool without = i / 7 % 10 < l->without_cnt;
+	struct cstep steps[6] = {0};
+	struct cpath path = {.steps = steps};
+
+	for (int k = 0; k < 6; k++) {
+		struct cstep *step = &steps[path.step_cnt];
+
+		if (without && events[k].span == 2)
+			continue;
+		step->point = points_add(&r->points, &r->strings,
+					 strtab_add(&r->strings, events[k].service),
+					 strtab_add(&r->strings, events[k].name));
+		step->kind = (uint8_t)events[k].kind;
+		step->span = events[k].span;
+		step->owner = events[k].owner;
+		step->edge_ns = k ? (1 + i % 3) * MS : 0;
+		if (k == 3)
+			step->edge_ns += (int64_t)(l->store_ms[side] * (i % 7)) * MS;
+		if (k == 4 && without)
+			step->edge_ns += (int64_t)(l->without_ms[side] * (i % 7)) * MS;
+		path.step_cnt++;
+	}
+	edge_rank_add(r->rank, side, &(struct trace_id){side, (uint64_t)i}, &path);
+}
+
+TEST(edge_rank_span_that_was_lost_is_blamed_where_it_is_seen)
+{
+	static const struct {
+		const char *why, *first;
+		struct losing losing;
+		uint64_t unseen;
+	} rows[] = {
+		{"lost", "find", {1, {10, 0}, {10, 0}}, 1},
+		{"lost, more of them", "find", {4, {30, 2}, {30, 2}}, 1},
+		{"not asked, and slow for another reason", "call", {1, {1, 1}, {30, 0}}, 0},
+		{"most have none", "call", {6, {10, 0}, {30, 0}}, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rig r = {0};
+		const struct edge_rank_result *res;
+		ROW(i);
+		r.rank = edge_rank_new(&r.points, &r.strings);
+		for (int k = 0; k < 420; k++) {
+			add_losing(&r, EDGE_RANK_GOOD, &rows[i].losing, k);
+			add_losing(&r, EDGE_RANK_BAD, &rows[i].losing, k);
+		}
+		res = edge_rank_finish(r.rank, &r.arena);
+		OK(res->row_cnt > 0);
+		EQ_S(strtab_str(&r.strings,
+				r.points.items.items[res->rows[0].from.point].name), rows[i].first);
+		EQ_U(res->unseen_cnt, rows[i].unseen);
+		if (rows[i].unseen)
+			EQ_U(res->unseen_visit_cnt, rows[i].losing.without_cnt * 42);
+		for (uint32_t k = 1; rows[i].unseen && k < res->row_cnt; k++)
+			OK(res->rows[k].score < 0.1 * res->rows[0].score);
+		rig_release(&r);
+	}
 }
