@@ -106,14 +106,13 @@ struct path_rule {		/* what a group's paths have in common beyond their level */
 struct request_group {
 	uint64_t hash;		/* stable name of the path (or, at coarser levels, shape) */
 	uint8_t level;		/* enum tolerance it was formed at */
-	uint32_t path_cnt;	/* exact paths in it, or as far as its type tells them apart */
-	const struct path_rule *rules;	/* all hold: a coarse group is parted by them */
-	uint32_t rule_cnt;
-	const struct path_bin *bins;	/* that all of its paths have */
-	uint32_t bin_cnt;
 	bool decided;		/* min_cnt members: else nothing is said of it */
+	bool by_outliers;	/* effective_cnt under 4: a few requests make the variance */
+	uint32_t path_cnt;	/* exact paths in it, or as far as its type tells them apart */
+	uint32_t rule_cnt, bin_cnt;
+	const struct path_rule *rules;	/* all hold: a coarse group is parted by them */
+	const struct path_bin *bins;	/* that all of its paths have */
 	double effective_cnt;	/* members the variance rests on: see tails.h */
-	bool by_outliers;	/* under 4: a few requests make the variance, not the path */
 	double trimmed_cv;	/* without the slowest 1 % (at least one) */
 	double type_share;	/* of the type's requests */
 	uint64_t failed_cnt;	/* requests whose root says that they failed */
@@ -122,13 +121,10 @@ struct request_group {
 	struct latency latency;
 	const struct request_edge *edges;	/* in order of the path */
 	const uint32_t *by_share, *by_time;	/* indexes of edges, greatest first */
-	uint32_t edge_cnt;
+	uint32_t edge_cnt, owner_cnt, pair_cnt, key_cnt;
 	const struct request_owner *owners;	/* by share; as the edges they add to 1 */
-	uint32_t owner_cnt;
 	const struct edge_pair *pairs;		/* by |share|; NULL: too many edges for a matrix */
-	uint32_t pair_cnt;
 	const struct request_key *keys;		/* by strength; the explaining ones first */
-	uint32_t key_cnt;
 	struct request_copy typical, fast, slow;
 };
 
