@@ -440,6 +440,9 @@ static int take_records(struct csv *c)
 		uint64_t off = in_off(in);
 		bool fits = len && split(c, (const char *)in->at, (const char *)in->at + len);
 
+		/* a line that damage ended is not what it seems: 12 may have been 123 */
+		if (next && in->at[next - 1] != '\n' && (in_trouble(in) || in_stopped(in)))
+			break;
 		if (header && (!fits || bad || !take_header(c, c->r)))
 			return reading_cut(c->r, off, "expected a header of columns of spans");
 		if (!header && len && (!fits || bad))

@@ -196,6 +196,10 @@ TEST(spans_cut_file)
 	EQ_I(take_bytes(&t, packed.data, packed.len / 2), 0);
 	OK(t.cnt > 1000 && t.cnt < 4000);
 	OK(t.stats.cut);
+	/* of the line in which it ended nothing is believed */
+	for (size_t i = 0; i < t.cnt; i++)
+		EQ_I(t.spans[i].begin_ns, (int64_t)(i + 1) * 31);
+	EQ_U(t.stats.bad_cnt, 0);
 	EQ_S(t.stats.cut_at.why, "its gzip data ends in the middle");
 	taken_release(&t);
 	t = (struct taken){0};
