@@ -191,6 +191,10 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 		r->progress.file_cnt = cnt;
 		files[i].path = paths[i];
 		code = spans_read(paths[i], &how, strings, &sink, &files[i].stats, err);
+		if (code == -ECANCELED && i) { /* stopped before this one gave anything */
+			*err = (struct err){0};
+			return 0;
+		}
 		if (code < 0 && *assembler_why(r->assembler))
 			return err_set(err, code, "%s", assembler_why(r->assembler));
 		if (code < 0)

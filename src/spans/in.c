@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@ enum {
 	PACKED = 1 << 17,	/* read at once where it must be unpacked */
 	HEAD = 4,		/* tells how it is packed */
 	TROUBLE_MAX = 96,
+	ASK_MS = 100,		/* while nothing comes: whether to go on waiting */
 };
 
 enum packing { PLAIN, GZIP, ZSTD };
@@ -27,6 +29,8 @@ struct in_private {
 	struct spans_in in;
 	int fd;			/* -1: all there is stands in raw */
 	enum packing packing;
+	bool may_wait;		/* no file: a read may block */
+	bool begun;		/* the first bytes were looked at */
 	bool ended;		/* no more will come into the window */
 	bool stopped, between;	/* between: at the end of a member or frame */
 	uint8_t *window;
@@ -50,11 +54,32 @@ static void trouble(struct in_private *p, const char *why, const char *detail)
 		 detail ? detail : "");
 }
 
+static void ask_to_go_on(struct in_private *p)
+{
+	if (p->progress && !p->progress(p->progress_ctx, in_done_bytes(&p->in), p->all_bytes))
+		p->ended = p->stopped = true;
+}
+
+/* A pipe may be silent for hours: Ctrl-C must not wait for what comes next.  false: stopped. */
+static bool wait_for_more(struct in_private *p)
+{
+	struct pollfd one = {.fd = p->fd, .events = POLLIN};
+
+	while (!p->stopped) {
+		int rc = poll(&one, 1, ASK_MS);
+
+		if (rc > 0 || (rc < 0 && errno != EINTR))
+			return true;
+		ask_to_go_on(p);
+	}
+	return false;
+}
+
 static size_t read_some(struct in_private *p, void *to, size_t len)
 {
 	ssize_t got;
 
-	if (p->fd < 0)
+	if (p->fd < 0 || (p->may_wait && !wait_for_more(p)))
 		return 0;
 	do
 		got = read(p->fd, to, len);
@@ -107,7 +132,7 @@ static size_t gzip_some(struct in_private *p, uint8_t *to, size_t len)
 		int rc;
 
 		if (!raw_fill(p)) {
-			if (!p->trouble[0])
+			if (!p->trouble[0] && !p->stopped)
 				trouble(p, "its gzip data ends in the middle", NULL);
 			break;
 		}
@@ -151,7 +176,7 @@ static size_t zstd_some(struct in_private *p, uint8_t *to, size_t len)
 		}
 		p->between = rc == 0;
 		if (!p->between && in.pos == 0 && out.pos == 0 && !raw_fill(p)) {
-			if (!p->trouble[0])
+			if (!p->trouble[0] && !p->stopped)
 				trouble(p, "its zstd data ends in the middle", NULL);
 			break;
 		}
@@ -212,6 +237,7 @@ struct spans_in *in_bytes(const void *data, size_t len)
 	in->p->raw = data;
 	in->p->raw_len = len;
 	in->p->read_bytes = in->p->all_bytes = len;
+	in->p->begun = true;
 	unpack_begin(in->p);
 	return in;
 }
@@ -232,17 +258,9 @@ int in_open(const char *path, struct spans_in **ret, struct err *err)
 	}
 	p = in_new(fd)->p;
 	p->all_bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	p->may_wait = !S_ISREG(st.st_mode);
 	p->raw_buf = xmalloc(PACKED);
 	p->raw = p->raw_buf;
-	/* a pipe may give its first bytes one by one */
-	while (p->raw_len < HEAD) {
-		size_t got = read_some(p, p->raw_buf + p->raw_len, PACKED - p->raw_len);
-
-		p->raw_len += got;
-		if (!got)
-			break;
-	}
-	unpack_begin(p);
 	*ret = &p->in;
 	return 0;
 }
@@ -263,6 +281,21 @@ void in_free(struct spans_in *in)
 	free(p->raw_buf);
 	free(p->window);
 	free(p);
+}
+
+/* Not in in_open: whoever opens has not yet said by what the wait can be ended. */
+static void begin(struct in_private *p)
+{
+	p->begun = true;
+	/* a pipe may give its first bytes one by one */
+	while (p->raw_len < HEAD) {
+		size_t got = read_some(p, p->raw_buf + p->raw_len, PACKED - p->raw_len);
+
+		p->raw_len += got;
+		if (!got)
+			break;
+	}
+	unpack_begin(p);
 }
 
 /* Moves what is left to the front and makes room for want. */
@@ -286,8 +319,8 @@ static void window_shift(struct in_private *p, size_t want)
 static void took(struct in_private *p, size_t got)
 {
 	p->ended |= got == 0;
-	if (p->progress && !p->progress(p->progress_ctx, in_done_bytes(&p->in), p->all_bytes))
-		p->ended = p->stopped = true;
+	if (!p->stopped)
+		ask_to_go_on(p);
 }
 
 size_t in_fill(struct spans_in *in, size_t want)
@@ -297,6 +330,8 @@ size_t in_fill(struct spans_in *in, size_t want)
 
 	if (have >= want || p->ended)
 		return have;
+	if (!p->begun)
+		begin(p);
 	if (want > IN_WINDOW_MAX)
 		want = IN_WINDOW_MAX;
 	window_shift(p, want);

@@ -64,7 +64,7 @@ ssize_t in_read(void *in, char *buf, size_t cap);
 /* Passes over len bytes that need not be seen; false when the input ends before. */
 bool in_skip(struct spans_in *in, uint64_t len);
 
-/* Asked with each new piece; false ends the input there. */
+/* Asked with each new piece, and often while there is none; false ends the input there. */
 void in_on_progress(struct spans_in *in,
 		    bool (*progress)(void *ctx, uint64_t done_bytes, uint64_t all_bytes),
 		    void *ctx);
@@ -73,7 +73,7 @@ void in_on_progress(struct spans_in *in,
 uint64_t in_done_bytes(const struct spans_in *in);
 uint64_t in_all_bytes(const struct spans_in *in);
 
-/* "gzip", "zstd" or NULL. */
+/* "gzip", "zstd" or NULL; known after the first in_fill. */
 const char *in_packed_as(const struct spans_in *in);
 
 bool in_stopped(const struct spans_in *in);	/* by progress */

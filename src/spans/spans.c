@@ -181,6 +181,8 @@ static int read_all(struct spans_in *in, const char *name, struct reading *r, st
 	skip_mark(in);
 	head_len = in_fill(in, HEAD_MIN);
 	r->stats->packed_as = in_packed_as(in);
+	if (!head_len && in_stopped(in))
+		return err_set(err, -ECANCELED, "%s: offset 0: stopped before anything came", name);
 	if (!head_len && !in_trouble(in))
 		return err_set(err, -EBADMSG, "%s: offset 0: expected spans, found an empty file",
 			       name);

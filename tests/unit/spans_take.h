@@ -25,6 +25,7 @@ struct taken {
 	struct span *spans;
 	struct trace_id *traces;
 	size_t cnt, cap;
+	unsigned asked_cnt;		/* how often progress was */
 	VEC(struct attr) attrs;		/* of all; span.attr_idx says where */
 	VEC(struct span_ref) refs;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The window over packed and unpacked bytes, and how formats are told apart. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <zlib.h>
@@ -226,6 +227,48 @@ TEST(spans_stopped)
 			      &t.err), 0);
 	OK(t.stats.stopped);
 	taken_release(&t);
+}
+
+static bool stop_later(void *ctx, uint64_t done, uint64_t all)
+{
+	struct taken *t = ctx;
+
+	(void)done, (void)all;
+	return ++t->asked_cnt < 3;
+}
+
+/* Whoever writes to the pipe says nothing more and does not close it. */
+TEST(spans_stopped_while_waiting)
+{
+	static const char csv[] = "trace_id,span_id,service,name,start_ns\n1,2,s,o,5\n";
+
+	for (int row = 0; row < 3; row++) {
+		struct taken t = {0};
+		struct span_sink sink = {.ctx = &t, .span = take_span, .progress = stop_later};
+		struct buf bytes = {0};
+		char path[40];
+		int fds[2];
+
+		ROW(row);
+		OK(pipe2(fds, O_CLOEXEC) == 0);
+		if (row == 1)
+			buf_add(&bytes, csv, sizeof(csv) - 1);
+		else if (row == 2)
+			add_gzip(&bytes, csv, sizeof(csv) - 1);
+		if (row == 2)
+			bytes.len -= 3;
+		OK(file_write_all(fds[1], buf_str(&bytes), bytes.len) == 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[0]);
+		EQ_I(spans_read(path, NULL, &t.strings, &sink, &t.stats, &t.err),
+		     row ? 0 : -ECANCELED);
+		EQ_U(t.cnt, row ? 1 : 0);
+		OK(row == 0 || (t.stats.stopped && !t.stats.cut));
+		OK(row || strstr(t.err.msg, "stopped before anything came"));
+		close(fds[0]);
+		close(fds[1]);
+		taken_release(&t);
+		buf_release(&bytes);
+	}
 }
 
 static int refuse(void *ctx, const struct trace_id *trace, const struct span *span,
