@@ -174,6 +174,10 @@ static void set_why(struct spans_bad *bad, uint64_t off, const char *fmt, va_lis
 {
 	bad->off = off;
 	vsnprintf(bad->why, sizeof(bad->why), fmt, ap);
+	/* it may quote the file, and goes to a terminal */
+	for (char *c = bad->why; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 }
 
 void reading_bad(struct reading *r, uint64_t off, const char *fmt, ...)

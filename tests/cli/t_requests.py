@@ -514,6 +514,17 @@ def test_requests_names_reach_no_terminal():
         assert "\\x1b" in text
 
 
+def test_requests_errors_quote_no_control_characters():
+    """Also where nothing but the error is shown, which goes to the terminal as it is."""
+    with Files() as f:
+        for begin in ("\x1b]0;evil\x07", '"x\nheldup: all is well"', "soon‮"):
+            path = f.path("bad.csv")
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("trace_id,span_id,service,name,start_ns\n1,2,s,o,%s\n" % begin)
+            done = heldup("requests", path).ended(FAILED).one_line().says("expected the time of the begin")
+            assert all(" " <= c <= "~" for c in done.err.rstrip("\n")), done.err
+
+
 def test_requests_counts_what_is_bad():
     with Files() as f:
         traces = Shop(30).traces
