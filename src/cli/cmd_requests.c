@@ -4,6 +4,7 @@
  * JSON, as a page, and their critical paths in others' formats.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ struct set {
 static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memory_bytes,
 		 struct err *err)
 {
+	unsigned to_stdout = 0;
 	regex_t re;
 	char why[160];
 	int code;
@@ -74,6 +76,11 @@ static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memo
 		return err_usage(err, "--trace and --diff are two questions: ask one");
 	if (o->forest_path && !o->trace_id)
 		return err_usage(err, "--forest shows the way of one request: give --trace ID too");
+	for (unsigned k = 0; k < EXPORT_CNT; k++)
+		to_stdout += o->exports[k] && strcmp(o->exports[k], "-") == 0;
+	if (to_stdout + o->output.json > 1)
+		return err_usage(err, "only one of --json, --html -, --folded - and --chrome - can "
+				 "go to standard output");
 	*ret_memory_bytes = 0;
 	if (o->memory && size_parse(o->memory, ret_memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", o->memory);
@@ -277,6 +284,19 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 	return code;
 }
 
+static int nothing_read(const struct requests_input *in, struct err *err)
+{
+	uint64_t span_cnt = 0;
+
+	for (size_t i = 0; i < in->file_cnt; i++)
+		span_cnt += in->files[i].stats.span_cnt;
+	if (!in->file_cnt || span_cnt || in->stopped)
+		return err_set(err, -ENODATA, "no whole request was read");
+	return err_set(err, -ENODATA, "%s: offset %" PRIu64 ": expected spans, found its end%s",
+		       in->files[0].path, in->files[0].stats.plain_bytes,
+		       in->file_cnt > 1 ? ", as in the other files" : "");
+}
+
 static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_bytes,
 		  struct page_file *files, struct err *err)
 {
@@ -298,7 +318,7 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	if (code == 0)
 		finish(&base, &set);
 	if (code == 0 && !set.result->stats.trace_cnt)
-		code = err_set(err, -ENODATA, "no whole request was read");
+		code = nothing_read(&set.input, err);
 	if (code == 0)
 		code = show(&set, &base, files, err);
 	requests_free(base.requests);
@@ -312,10 +332,11 @@ static int requests_run(struct cli *cli, int argc, char **argv)
 	struct requests_cmd_opts *o = cli->opts;
 	struct page_file files[EXPORT_CNT];
 	struct err err = {0};
-	uint64_t memory_bytes;
-	int code = check(o, argc, &memory_bytes, &err);
+	uint64_t memory_bytes = 0;
+	int code;
 
 	o->exports[EXPORT_HTML] = o->output.html_path;
+	code = check(o, argc, &memory_bytes, &err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		files[k] = (struct page_file){.fd = -1};
 	for (unsigned k = 0; k < EXPORT_CNT && code == 0; k++)

@@ -45,6 +45,8 @@ int page_file_write(struct page_file *f, const struct buf *bytes, struct err *er
 	if (!f->to_stdout && ftruncate(f->fd, 0) < 0 && errno != EINVAL)
 		return err_errno(err, -errno, "write '%s'", f->path);
 	code = file_write_all(f->fd, buf_str(bytes), bytes->len);
+	if (code < 0 && f->to_stdout)
+		return err_errno(err, code, "write to standard output");
 	if (code < 0)
 		return err_errno(err, code, "write '%s'", f->path);
 	return 0;

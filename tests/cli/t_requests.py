@@ -544,6 +544,10 @@ def test_requests_bad_files_are_one_line():
             with open(path, "wb") as out:
                 out.write(content)
             heldup("requests", path).ended(FAILED).one_line()
+        for content in ('{"data": [], "total": 0}', '{"resourceSpans": []}\n{"resourceSpans": []}'):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(content)
+            heldup("requests", path).ended(FAILED).one_line().says("bad: offset [0-9]+: expected spans")
         heldup("requests", f.path("none")).ended(FAILED).one_line().says("No such file")
         heldup("requests", "-").ended(FAILED).one_line()
 
@@ -553,7 +557,8 @@ def test_requests_bad_use():
                        (("--slow-percentile", "101", "a"), "percentile"), (("--type", "(", "a"), "regular"),
                        (("--memory", "much", "a"), "64M"), (("--key", "rows:5,3", "a"), "ascending"),
                        (("--key", "=x", "a"), "names no"), (("--min-requests", "1", "a"), "min-requests"),
-                       (("--trace", "1", "--diff", "a", "b"), "two questions"), (("--nope",), "nope")):
+                       (("--trace", "1", "--diff", "a", "b"), "two questions"),
+                       (("--html", "-", "--json", "a"), "only one"), (("--folded", "-", "--chrome", "-", "a"), "only one"), (("--nope",), "nope")):
         heldup("requests", *argv).ended(USAGE).one_line().says(re.escape(what))
 
 
