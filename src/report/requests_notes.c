@@ -40,7 +40,7 @@ static void notes_read(struct list *l, const struct requests_input *in)
 		s.no_service_cnt += f->no_service_cnt;
 	}
 	note(l, "bad_spans", "spans not understood", s.bad_cnt);
-	note(l, "backwards_spans", "spans ended before they began", s.backwards_cnt);
+	note(l, "backwards_spans", "spans with an end before the begin", s.backwards_cnt);
 	note(l, "open_spans", "spans without an end", s.open_cnt);
 	note(l, "no_service_spans", "spans of a process the file does not describe",
 	     s.no_service_cnt);
@@ -67,12 +67,13 @@ static void notes_graph(struct list *l, const struct graph_stats *g,
 	note(l, "skewed_spans", "spans moved by that", g->skew_span_cnt);
 	note(l, "duplicate_spans", "spans there twice", g->duplicate_cnt);
 	note(l, "same_id_spans", "spans with another's id", g->same_id_cnt);
-	note(l, "orphan_spans", "spans without their parent", g->orphan_cnt + rooted->orphan_cnt);
+	note(l, "orphan_spans", "spans whose parent is missing",
+	     g->orphan_cnt + rooted->orphan_cnt);
 	note(l, "extra_roots", "roots beside the first",
 	     g->extra_root_cnt + rooted->extra_root_cnt);
 	note(l, "rootless_traces", "requests without a root",
 	     g->rootless_cnt + rooted->rootless_cnt);
-	note(l, "stand_in_roots", "requests given a root over those they have", rooted->trace_cnt);
+	note(l, "stand_in_roots", "requests with no root over all, given one", rooted->trace_cnt);
 	note(l, "outside_spans", "spans reaching out of their parent, cut", g->outside_cnt);
 	note(l, "async_spans", "spans nobody waits for", g->async_cnt);
 	note(l, "cycles", "rings of parents or references, broken", g->cycle_cnt);
