@@ -140,7 +140,8 @@ static int check_head(const char *what, unsigned version, const char *head, size
 	size_t at = (size_t)snprintf(want, sizeof(want), "heldup-%s ", what);
 
 	if (len < at || memcmp(head, want, at) != 0)
-		return err_set(err, -EINVAL, "not a file of heldup's with a %s in it", what);
+		return err_set(err, -EINVAL, "offset 0: expected 'heldup-%s %u', found something "
+			       "else: not a file of heldup's with a %s in it", what, version, what);
 	for (; at < len && head[at] >= '0' && head[at] <= '9' && found < 10000; at++)
 		found = found * 10 + (unsigned)(head[at] - '0');
 	if (at == len || head[at] != '\n')

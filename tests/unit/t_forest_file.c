@@ -159,7 +159,8 @@ TEST(forest_file_damage_is_seen)
 	EQ_S(err.msg, "version 4 of a forest, known is 3");
 	OK(forest_read("heldup-space 1\n", 15, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
-	EQ_S(err.msg, "not a file of heldup's with a forest in it");
+	EQ_S(err.msg, "offset 0: expected 'heldup-forest 3', found something else: "
+	     "not a file of heldup's with a forest in it");
 	EQ_U(b.forest.tree_cnt, 0);
 	buf_release(&one);
 	world_release(&a);
