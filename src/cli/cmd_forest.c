@@ -116,6 +116,8 @@ static int find_trace(struct session *s, struct err *err)
 	}
 	s->wanted = id_trace(id, strlen(id));
 	code = trace_files_read(&path, 1, &how, &s->strings, &sink, &s->cli->arena, &input, err);
+	if (code == 0)
+		trace_files_warn(&input);
 	if (code == 0 && !s->found)
 		code = err_set(err, -ENOENT, "no request '%s' in %s", id, path);
 	return code;

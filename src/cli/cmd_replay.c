@@ -4,15 +4,18 @@
  * switched on, and tells what that took and found, beside simpler rules.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/inject_opts.h"
 #include "cli/request_opts.h"
@@ -58,6 +61,7 @@ struct kept {			/* owned by the arena */
 	uint64_t span_cnt;
 	uint64_t refused_cnt;	/* traces over SPANS_MAX */
 	uint64_t big_cnt;	/* traces over TRACE_SPANS_MAX */
+	bool stopped;		/* Ctrl-C: a part of what there is */
 };
 
 static int keep_trace(void *ctx, const struct trace *t)
@@ -100,16 +104,14 @@ static int read_traces(struct cli *cli, char **paths, size_t cnt, struct strtab 
 	code = trace_files_read(paths, cnt, &opts, strings, &sink, &cli->arena, &input, err);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < input.file_cnt; i++)
-		if (input.files[i].stats.bad_cnt)
-			log_warn("%s: %s spans could not be understood", input.files[i].path,
-				 fmt_count(t, input.files[i].stats.bad_cnt));
+	trace_files_warn(&input);
+	k->stopped |= input.stopped;
 	if (k->refused_cnt)
-		log_warn("%s requests over the limit of %u spans in memory were left out",
-			 fmt_count(t, k->refused_cnt), SPANS_MAX);
+		log_warn("over the limit of %u spans in memory, left out: %s requests", SPANS_MAX,
+			 fmt_count(t, k->refused_cnt));
 	if (k->big_cnt)
-		log_warn("%s requests of over %u spans were left out", fmt_count(t, k->big_cnt),
-			 TRACE_SPANS_MAX);
+		log_warn("of over %u spans, left out: %s request%s", TRACE_SPANS_MAX,
+			 fmt_count(t, k->big_cnt), k->big_cnt == 1 ? "" : "s");
 	if (!k->traces.cnt && k->big_cnt)
 		return err_set(err, -E2BIG, "%s: no request in it has %u spans or fewer", paths[0],
 			       TRACE_SPANS_MAX);
@@ -334,19 +336,77 @@ static int write_forest(const char *path, const struct replay_view *v, struct er
 
 	while (i < v->result_cnt && !v->results[i].forest)
 		i++;
-	if (i == v->result_cnt)
-		return err_usage(err, "--forest: none of these strategies makes one");
+	if (i == v->result_cnt) /* stopped before one that does */
+		return err_set(err, -EINTR, "write '%s': stopped before there was a forest", path);
 	forest_write(v->results[i].forest, v->points, v->strings, &bytes);
 	return packed_file_write(path, FOREST_FILE_WHAT, &bytes, err);
+}
+
+#define SHOW_NS (200 * NS_PER_MS)	/* a person sees it move */
+
+struct course {
+	bool shown;		/* stderr is a terminal */
+	bool stopped_before;	/* that Ctrl-C was for the reading: another ends us at once */
+	uint64_t begin_ns, shown_ns;
+};
+
+static bool goes_on(void *ctx, enum replay_strategy strategy, uint32_t round)
+{
+	struct course *c = ctx;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (c->shown && now_ns - c->begin_ns > SHOW_NS && now_ns - c->shown_ns > SHOW_NS) {
+		c->shown_ns = now_ns;
+		fprintf(stderr, "\r\033[Kreplaying: %s, round %u (Ctrl-C: answer now)",
+			replay_strategy_name(strategy), round);
+		fflush(stderr);
+	}
+	return c->stopped_before || !stop_requested();
+}
+
+static void run_wanted(struct replay *r, const bool *wanted, struct course *course,
+		       struct arena *arena, struct replay_result *results, struct replay_view *v)
+{
+	v->stopped = course->stopped_before;
+	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++) {
+		struct replay_result *res = &results[v->result_cnt];
+
+		if (!wanted[i])
+			continue;
+		replay_run(r, (enum replay_strategy)i, arena, res);
+		v->stopped |= res->stopped;
+		/* what was not begun has nothing to show */
+		v->result_cnt += !res->stopped || res->round_cnt;
+	}
+	if (course->shown_ns)
+		fputs("\r\033[K", stderr);
+}
+
+/* Wrong at the end of a long run is late. */
+static int check_outputs(const struct replay_cmd_opts *o, const bool *wanted, struct err *err)
+{
+	int code = 0;
+
+	if (o->forest_path && !wanted[REPLAY_HEDGE] && !wanted[REPLAY_FLAT] &&
+	    !wanted[REPLAY_HIERARCHICAL])
+		return err_usage(err, "--forest: none of these strategies makes one");
+	if (o->forest_path)
+		code = packed_file_check(o->forest_path, FOREST_FILE_WHAT, err);
+	/* one that is there is read at once */
+	if (code == 0 && o->space_path && access(o->space_path, F_OK) < 0)
+		code = packed_file_check(o->space_path, SPACE_FILE_WHAT, err);
+	return code;
 }
 
 static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err)
 {
 	const struct replay_cmd_opts *o = cli->opts;
 	CLEANUP(setup_release) struct setup s = {0};
+	struct course course = {.shown = isatty(STDERR_FILENO)};
 	struct replay_opts opts = {.batch = (uint32_t)o->batch,
 				   .rounds_max = (uint32_t)o->rounds,
 				   .seed = (uint64_t)o->seed,
+				   .goes_on = goes_on, .ctx = &course,
 				   .control = {.budget = (uint32_t)o->budget, .cv_min = o->cv,
 					       .slow_pct = o->slow_pct,
 					       .apart = !o->whole_spans,
@@ -360,6 +420,8 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	int code = chosen(o, wanted, err);
 
 	if (code == 0)
+		code = check_outputs(o, wanted, err);
+	if (code == 0)
 		code = setup_make(cli, paths, cnt, &s, err);
 	if (code < 0)
 		return code;
@@ -368,10 +430,9 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	v.batch = replay_batch(r);
 	v.apart = opts.control.apart;
 	replay_points(r, &v.point_cnt, &v.always_cnt);
-	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++)
-		if (wanted[i])
-			replay_run(r, (enum replay_strategy)i, &cli->arena,
-				   &results[v.result_cnt++]);
+	course.stopped_before = s.live.stopped || s.learn.stopped;
+	course.begin_ns = clock_mono_ns();
+	run_wanted(r, wanted, &course, &cli->arena, results, &v);
 	space_view(replay_space(r), &cli->arena, &space);
 	v.space = &space;
 	v.split = s.split;

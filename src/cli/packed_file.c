@@ -91,6 +91,31 @@ static int replace(const char *path, const struct buf *bytes, struct err *err)
 	return code < 0 && code != -EINVAL ? err_errno(err, code, "write '%s'", target) : 0;
 }
 
+static int check_folder(const char *path, struct err *err)
+{
+	CLEANUP_FREE char *folder = xstrdup(path);
+	char *slash = strrchr(folder, '/');
+
+	if (slash)
+		slash[slash == folder] = '\0';
+	if (access(slash ? folder : ".", W_OK | X_OK) < 0)
+		return err_errno(err, -errno, "write '%s'", path);
+	return 0;
+}
+
+int packed_file_check(const char *path, const char *what, struct err *err)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0)
+		return 0;
+	if (stat(path, &st) < 0)
+		return check_folder(path, err);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, -EISDIR, "'%s' is a directory: name a file in it", path);
+	return S_ISREG(st.st_mode) ? check_old(path, what, err) : 0;
+}
+
 int packed_file_write(const char *path, const char *what, const struct buf *bytes,
 		      struct err *err)
 {

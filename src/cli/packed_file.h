@@ -19,4 +19,7 @@ int packed_file_read(const char *path, struct buf *out, struct err *err);
 int packed_file_write(const char *path, const char *what, const struct buf *bytes,
 		      struct err *err);
 
+/* Before long work: refuses what packed_file_write is sure to, and folders nobody may write to. */
+int packed_file_check(const char *path, const char *what, struct err *err);
+
 #endif /* PACKED_FILE_H */

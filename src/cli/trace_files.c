@@ -2,6 +2,7 @@
 #include "cli/trace_files.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "base/log.h"
 #include "base/stop.h"
 #include "model/trace.h"
 #include "requests/detach.h"
@@ -202,6 +204,27 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 		*ret_cnt = i + 1;
 	}
 	return 0;
+}
+
+void trace_files_warn(const struct requests_input *in)
+{
+	char t[FMT_MAX];
+
+	for (size_t i = 0; i < in->file_cnt; i++) {
+		const struct spans_stats *s = &in->files[i].stats;
+		const char *path = in->files[i].path;
+
+		if (s->bad_cnt)
+			log_warn("%s: %s span%s not understood, the first at offset %" PRIu64
+				 ": %s", path, fmt_count(t, s->bad_cnt),
+				 s->bad_cnt == 1 ? "" : "s", s->bad[0].off, s->bad[0].why);
+		if (s->cut && !s->stopped)
+			log_warn("%s: nothing could be read from offset %" PRIu64 " on: %s", path,
+				 s->cut_at.off, s->cut_at.why);
+	}
+	if (in->stopped)
+		log_warn("stopped while reading: what was read until then is a part of what there "
+			 "is");
 }
 
 int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *opts,

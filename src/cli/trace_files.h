@@ -34,4 +34,10 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 		     struct strtab *strings, const struct trace_files_sink *sink,
 		     struct arena *arena, struct requests_input *ret, struct err *err);
 
+/*
+ * Lines to stderr of what in them could not be read, for commands whose report
+ * has no place for it.
+ */
+void trace_files_warn(const struct requests_input *in);
+
 #endif /* TRACE_FILES_H */

@@ -183,6 +183,7 @@ void replay_json(const struct replay_view *v, struct buf *out)
 	json_ku64(&j, "requests", v->input->live_cnt);
 	json_ku64(&j, "learnt_requests", v->learnt_cnt);
 	json_kf64_dec(&j, "learnt_mean_ms", v->mean_ns / 1e6, 6);
+	json_kbool(&j, "stopped", v->stopped);
 	json_ku64(&j, "batch", v->batch);
 	json_kstr(&j, "tracepoints", v->apart ? "sides" : "spans");
 	put_points(&j, v);

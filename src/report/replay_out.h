@@ -25,6 +25,7 @@ struct replay_view {
 	double mean_ns;		/* of the requests learnt from */
 	uint64_t learnt_cnt;	/* requests in the search space */
 	bool split;		/* learnt from one half, the other replayed */
+	bool stopped;		/* Ctrl-C: a part of the requests, or of the strategies */
 };
 
 /* One line a strategy; with one strategy alone what it decided, round by round. */

@@ -56,6 +56,8 @@ static void put_head(const struct replay_view *v, struct pen *pen)
 	pen_fmt(pen, PEN_PLAIN, ", %u in a round; learnt from %s%s of %s on average", v->batch,
 		v->split ? "another " : v->input->learn == v->input->live ? "the same " : "",
 		fmt_count(n, v->learnt_cnt), fmt_ns(t, (uint64_t)v->mean_ns));
+	if (v->stopped)
+		pen_text(pen, PEN_DOUBT, " (stopped: a part of what there is)");
 	pen_nl(pen);
 }
 

@@ -197,6 +197,18 @@ void replay_show(struct replay_job *job, const struct trace *full, struct arena 
 	job->ret->seen_span_cnt += ret->span_cnt;
 }
 
+bool replay_next_round(struct replay_job *job)
+{
+	const struct replay_opts *o = &job->r->opts;
+	struct replay_result *ret = job->ret;
+
+	if (ret->ended || ret->round_cnt >= o->rounds_max)
+		return false;
+	ret->stopped = o->goes_on && !o->goes_on(o->ctx, ret->strategy, ret->round_cnt + 1);
+	ret->round_cnt += !ret->stopped;
+	return !ret->stopped;
+}
+
 void replay_switch_on(struct replay_job *job, struct sided one)
 {
 	job->on[one.point] |= one.sides;
@@ -238,8 +250,7 @@ static void control_run(struct replay_job *job, enum strategy strategy)
 
 	opts.strategy = strategy;
 	c = control_new(r->space, &opts, r->in.points, r->in.strings);
-	while (job->ret->round_cnt < r->opts.rounds_max && !round.finished) {
-		job->ret->round_cnt++;
+	while (replay_next_round(job)) {
 		wanted(job, c);
 		for (uint32_t i = 0; i < r->opts.batch; i++) {
 			struct arena work = {0};
@@ -251,8 +262,8 @@ static void control_run(struct replay_job *job, enum strategy strategy)
 			arena_release(&work);
 		}
 		control_decide(c, &round);
+		job->ret->ended = round.finished;
 	}
-	job->ret->ended = round.finished;
 	keep_located(job, &round);
 	wanted(job, c);
 	forest = control_forest(c, job->arena);

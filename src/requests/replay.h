@@ -68,6 +68,9 @@ struct replay_opts {		/* a zero field means its default */
 	uint32_t rounds_max;	/* 50 */
 	uint64_t seed;
 	struct control_opts control; /* strategy is replay_run's */
+	/* Asked before each round (from 1); false ends the run there.  NULL: none asks. */
+	bool (*goes_on)(void *ctx, enum replay_strategy strategy, uint32_t round);
+	void *ctx;
 };
 
 struct replay_located {
@@ -98,6 +101,7 @@ struct replay_result {
 	enum replay_strategy strategy;
 	uint32_t round_cnt;	/* until it ended */
 	bool ended;		/* by itself, not by the bound on rounds or for want of traces */
+	bool stopped;		/* by goes_on */
 	bool right;		/* the felt truths are the first it located; false without any */
 	uint64_t trace_cnt;	/* shown */
 	uint64_t span_cnt;	/* in them */
@@ -108,13 +112,11 @@ struct replay_result {
 	double on_cnt;		/* of these, still on at the end */
 	uint32_t least_cnt;	/* tracepoints at the ends of the edges that were slowed, without
 				 * those always on: with fewer nobody can tell */
+	uint32_t located_cnt, truth_cnt, decision_cnt;
 	const struct replay_located *located;	/* best first */
-	uint32_t located_cnt;
-	uint32_t truth_cnt;
 	const struct replay_truth *truths;
 	const struct forest *forest;	/* of control.h's strategies; NULL for others */
 	const struct forest_decision *decisions; /* the forest's */
-	uint32_t decision_cnt;
 	struct inject_hits hits;
 };
 

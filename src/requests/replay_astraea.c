@@ -303,8 +303,7 @@ void replay_astraea_run(struct replay_job *job)
 	for (uint32_t p = 0; p < r->point_cnt; p++)
 		s.beliefs[p] = (struct belief){.a = 1, .b = 1, .probability = 1};
 	set_probabilities(&s);
-	while (!job->ret->ended && job->ret->round_cnt < r->opts.rounds_max) {
-		job->ret->round_cnt++;
+	while (replay_next_round(job)) {
 		one_round(&s);
 		rank(&s, since);
 		if (job->ret->located_cnt && job->ret->located[0].owner != first) {

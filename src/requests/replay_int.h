@@ -39,6 +39,9 @@ void replay_trace(struct replay *r, uint32_t round, uint32_t nth, struct arena *
 void replay_show(struct replay_job *job, const struct trace *full, struct arena *arena,
 		 struct trace *ret);
 
+/* Begins the next round; false: there is none. */
+bool replay_next_round(struct replay_job *job);
+
 void replay_switch_on(struct replay_job *job, struct sided one);
 
 /* Tracepoints of one operation: a span, or apart its begin and its end. */

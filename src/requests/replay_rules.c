@@ -421,11 +421,9 @@ void replay_rule_run(struct replay_job *job)
 		return;
 	for (uint32_t p = 0; all && p < r->point_cnt; p++)
 		replay_switch_on(job, (struct sided){p, r->known[p]});
-	while (!job->ret->ended && job->ret->round_cnt < r->opts.rounds_max) {
-		struct sided next;
+	while (replay_next_round(job)) {
+		struct sided next = one_round(job);
 
-		job->ret->round_cnt++;
-		next = one_round(job);
 		if (!next.sides && nothing_seen(job) && !all)
 			continue;
 		job->ret->ended = !next.sides;

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`heldup replay` on made requests: what it finds, that it is the same each time, bad use."""
+import fcntl
 import json
 import os
+import signal
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
+import time
 
-from heldup_cli import FAILED, OK, TOP, USAGE, heldup
+from heldup_cli import FAILED, HELDUP, OK, TOP, USAGE, heldup
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 sys.path.insert(0, os.path.join(TOP, "tests", "eval"))
@@ -141,6 +147,47 @@ def test_replay_laws_fit_the_schema():
             assert all(s["rounds"] <= 3 for s in doc["strategies"])
 
 
+def test_replay_stops_when_asked():
+    """What was read until Ctrl-C is replayed, and it is said that there is more."""
+    with Files() as f, open(f.good, "rb") as src:
+        p = subprocess.Popen([HELDUP, "replay", "--json", "--strategy", "hedge", "-"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        p.stdin.write(src.read())
+        p.stdin.flush()
+        while struct.unpack("i", fcntl.ioctl(p.stdin, termios.FIONREAD, b"\0" * 4))[0]:
+            time.sleep(0.01)
+        p.send_signal(signal.SIGINT)
+        out, err = p.stdout.read(), p.stderr.read().decode()
+        assert p.wait() == OK, err
+        p.stdin.close()
+        doc = json.loads(out)
+        assert doc["stopped"] and doc["requests"] > REQUESTS // 2, (doc["requests"], err)
+        assert "stopped while reading" in err, err
+
+
+def test_replay_says_what_it_could_not_read():
+    with Files() as f:
+        with open(f.good, "rb") as src:
+            whole = src.read()
+        cut = os.path.join(f.dir.name, "cut.json")
+        with open(cut, "wb") as dst:
+            dst.write(whole[:len(whole) // 2].replace(b'"startTime": 1', b'"startTime": x1', 1))
+        heldup("replay", cut, "--strategy", "hedge").ended(OK).says(
+            r"cut.json: nothing could be read from offset \d+ on: .*expected")
+
+
+def test_replay_refuses_early_what_it_could_not_write():
+    with Files() as f:
+        for path, why in ((f.dir.name, "is a directory"), (f.good, "is not a forest"),
+                          ("/nonexistent/x", "No such file")):
+            heldup("replay", "/nonexistent/traces", "--forest", path).ended(FAILED).says(
+                why).one_line()
+        heldup("replay", "/nonexistent/traces", "--strategy", "random", "--forest",
+               os.path.join(f.dir.name, "x")).ended(USAGE).says("none of these").one_line()
+        heldup("replay", "/nonexistent/traces", "--space", "/nonexistent/x").ended(FAILED).says(
+            "write '/nonexistent/x'").one_line()
+
+
 def test_replay_refuses():
     heldup("replay").ended(USAGE).one_line()
     heldup("replay", "/nonexistent").ended(FAILED).one_line()
@@ -168,4 +215,4 @@ def test_replay_leaves_out_requests_that_are_too_big():
         heldup("replay", path).ended(FAILED).says("8192 spans")
         with open(path, "a") as f:
             f.write("2,1,,s,op,1700000000000000,50\n")
-        heldup("replay", path).ended(OK).says("1 requests of over 8192 spans were left out")
+        heldup("replay", path).ended(OK).says("of over 8192 spans, left out: 1 request\\n")

@@ -194,6 +194,41 @@ TEST(replay_of_nothing)
 	made_release(&m);
 }
 
+static bool one_round_only(void *ctx, enum replay_strategy strategy, uint32_t round)
+{
+	EQ_U(strategy, *(const unsigned *)ctx);
+	return round < 2;
+}
+
+TEST(replay_ends_where_it_may_not_go_on)
+{
+	struct app *app = app_new();
+	struct injection j = {.service = name_of(app, "db"), .name = name_of(app, "b1"),
+			      .law = INJECT_UNIFORM, .ns = 40 * OWN};
+	struct inject_plan plan = {&j, 1, 1};
+	struct replay_input in = {.learn = app->half[0], .learn_cnt = app->half_cnt[0],
+				  .live = app->half[1], .live_cnt = app->half_cnt[1],
+				  .plan = &plan, .points = &app->m.points,
+				  .strings = &app->m.strings};
+	unsigned s;
+	struct replay_opts opts = {.batch = 20, .goes_on = one_round_only, .ctx = &s};
+	struct replay *r = replay_new(&in, &opts);
+	struct arena a = {0};
+
+	for (s = 0; s < REPLAY_STRATEGIES; s++) {
+		struct replay_result res;
+
+		ROW(s);
+		replay_run(r, (enum replay_strategy)s, &a, &res);
+		EQ_U(res.round_cnt, 1);
+		EQ_U(res.trace_cnt, 20);
+		OK(res.stopped != res.ended);
+	}
+	replay_free(r);
+	arena_release(&a);
+	app_free(app);
+}
+
 TEST(replay_names)
 {
 	enum replay_strategy s;
