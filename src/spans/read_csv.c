@@ -428,6 +428,16 @@ static void skip_line(struct spans_in *in)
 	}
 }
 
+/*
+ * The record that next is behind has no end of line.  Where the file was cut it is
+ * not what it seems, since 12 may have been 123: so of one that is packed and
+ * damaged, and of one that somebody still writes, if there are cells missing too.
+ */
+static bool is_unended(const struct spans_in *in, size_t next)
+{
+	return next && in->at[next - 1] != '\n';
+}
+
 static int take_records(struct csv *c)
 {
 	struct spans_in *in = c->r->in;
@@ -440,9 +450,10 @@ static int take_records(struct csv *c)
 		uint64_t off = in_off(in);
 		bool fits = len && split(c, (const char *)in->at, (const char *)in->at + len);
 
-		/* a line that damage ended is not what it seems: 12 may have been 123 */
-		if (next && in->at[next - 1] != '\n' && (in_trouble(in) || in_stopped(in)))
+		if (is_unended(in, next) && (in_trouble(in) || in_stopped(in)))
 			break;
+		if (!header && !bad && is_unended(in, next) && c->cell_cnt < c->column_cnt)
+			bad = "expected the rest of the record, found the end";
 		if (header && (!fits || bad || !take_header(c, c->r)))
 			return reading_cut(c->r, off, "expected a header of columns of spans");
 		if (!header && len && (!fits || bad))

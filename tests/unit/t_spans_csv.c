@@ -135,6 +135,35 @@ TEST(spans_csv_bad_records)
 }
 
 /* A line that is far too long is one bad record, and the next is read. */
+/* Without a line's end the last record may be one that somebody still writes. */
+TEST(spans_csv_unended_record)
+{
+	static const struct {
+		const char *record;
+		const char *why;	/* NULL: it is whole */
+	} rows[] = {
+		{"1,2,,s,o,5,6", NULL},
+		{"1,2,,s,o,5", "expected the rest of the record, found the end"},
+		{"1,2,,s,o,5\n", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct taken t = {0};
+		char text[300];
+
+		ROW(i);
+		snprintf(text, sizeof(text),
+			 "trace_id,span_id,parent_id,service,name,start_ns,end_ns\n"
+			 "1,3,,s,o,5,6\n%s", rows[i].record);
+		EQ_I(take_text(&t, text), 0);
+		EQ_U(t.cnt, rows[i].why ? 1 : 2);
+		EQ_U(t.stats.bad_cnt, rows[i].why != NULL);
+		if (rows[i].why)
+			EQ_S(t.stats.bad[0].why, rows[i].why);
+		taken_release(&t);
+	}
+}
+
 TEST(spans_csv_long_record)
 {
 	struct taken t = {0};
