@@ -66,6 +66,11 @@ char *fmt_count(char *out, uint64_t cnt)
 	return fmt_three(out, value, names[i]);
 }
 
+double fmt_percent(double share)
+{
+	return rint(100 * share) + 0.0; /* of -0 and 0 the sum is 0 */
+}
+
 char *fmt_share(char *out, double share)
 {
 	double pct = share * 100;

@@ -18,5 +18,6 @@ char *fmt_ns(char *out, uint64_t ns);		/* 0, 940 ns, 1.24 ms, 10.0 s, 3 m 20 s *
 char *fmt_bytes(char *out, uint64_t bytes);	/* 512 B, 4.00 KiB, 1.50 GiB */
 char *fmt_count(char *out, uint64_t cnt);	/* 950, 12.3 k, 4.56 M */
 char *fmt_share(char *out, double share);	/* 0.031 -> 3.1 %, 0.5 -> 50 % */
+double fmt_percent(double share);		/* 0.314 -> 31, for "%.0f"; never -0 */
 
 #endif /* FMT_H */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -191,7 +192,7 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 
 		r->progress.file = i + 1;
 		r->progress.file_cnt = cnt;
-		files[i].path = paths[i];
+		files[i].path = strcmp(paths[i], "-") == 0 ? "standard input" : paths[i];
 		code = spans_read(paths[i], &how, strings, &sink, &files[i].stats, err);
 		if (code == -ECANCELED && i) { /* stopped before this one gave anything */
 			*err = (struct err){0};

@@ -150,9 +150,10 @@ static void edge_row(const struct forest_view *v, uint32_t node, const struct fo
 	table_cell(table, "%u", node);
 	table_cell(table, "%s", fmt_count(a, g->times.cnt));
 	table_cell(table, "%s", buf_str(&words));
-	table_cell(table, "%.0f %%", 100 * e->share_variance);
+	table_cell(table, "%.0f %%", fmt_percent(e->share_variance));
 	if (isfinite(e->share_low) && isfinite(e->share_high))
-		table_cell(table, "%.0f..%.0f %%", 100 * e->share_low, 100 * e->share_high);
+		table_cell(table, "%.0f..%.0f %%", fmt_percent(e->share_low),
+			   fmt_percent(e->share_high));
 	else
 		table_cell(table, "%s", "");
 	table_cell(table, "%s", fmt_share(a, e->share_time));

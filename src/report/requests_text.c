@@ -246,11 +246,11 @@ static void put_figures(struct pen *p, const struct figures *f, bool with_varian
 	pen_right(p, PEN_PLAIN, columns - COL_VARIANCE, fmt_share(t, f->time_share));
 	if (with_variance)
 		pen_right(p, PEN_BOLD, columns - COL_VARIANCE + 9,
-			  (snprintf(t, sizeof(t), "%.0f %%", 100 * f->share), t));
+			  (snprintf(t, sizeof(t), "%.0f %%", fmt_percent(f->share)), t));
 	if (with_variance && isfinite(f->low) && isfinite(f->high))
 		pen_right(p, PEN_DIM, columns,
-			  (snprintf(t, sizeof(t), "%.0f..%.0f %%", 100 * f->low, 100 * f->high),
-			   t));
+			  (snprintf(t, sizeof(t), "%.0f..%.0f %%", fmt_percent(f->low),
+				    fmt_percent(f->high)), t));
 	pen_nl(p);
 }
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from heldup_cli import FAILED, OK, TOP, USAGE, Skip, heldup
+from heldup_cli import FAILED, HELDUP, OK, TOP, USAGE, Skip, heldup
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 import schema_check  # noqa: E402
@@ -523,6 +523,18 @@ def test_requests_errors_quote_no_control_characters():
                 out.write("trace_id,span_id,service,name,start_ns\n1,2,s,o,%s\n" % begin)
             done = heldup("requests", path).ended(FAILED).one_line().says("expected the time of the begin")
             assert all(" " <= c <= "~" for c in done.err.rstrip("\n")), done.err
+
+
+def test_requests_of_standard_input():
+    with Files() as f, open(f.write("a.json", Shop(30).traces), "rb") as src:
+        p = subprocess.run([HELDUP, "requests", "-"], stdin=src, capture_output=True, text=True,
+                           timeout=30)
+        assert p.returncode == OK and p.stdout.startswith("standard input: Jaeger JSON, "), p
+
+
+def test_requests_no_share_is_minus_nothing():
+    with Files() as f:
+        assert not re.search(r"-0(\.\.| %)", requests(f.write("a.json", Shop().traces), "--top", "99"))
 
 
 def test_requests_counts_what_is_bad():
