@@ -37,8 +37,8 @@
 #define SLOWER_MIN 0.01
 
 /*
- * An edge takes as long as its stretch does where their means differ by no more than a
- * quarter, or than three standard errors: of a few visits more cannot be said.
+ * An edge takes as long as its stretch does where its mean is less by no more than a quarter,
+ * or than three standard errors: of a few visits more cannot be said.
  */
 static const double alike_part = 0.25, alike_errors = 3;
 
@@ -379,7 +379,10 @@ static struct filled *fill_edges(const struct edge_rank *r, struct arena *scratc
 	return f.filled;
 }
 
-/* Most requests have spans between the ends of the edge, and it takes as long without them. */
+/*
+ * Most requests have spans between the ends of the edge, and it takes as long without them, or
+ * longer: without a call that was not made it would be quicker.
+ */
 static bool is_unseen(const struct edge *e)
 {
 	const struct times *with = &e->filled->times[EDGE_RANK_BAD];
@@ -390,7 +393,7 @@ static bool is_unseen(const struct edge *e)
 		return false;
 	a = tell(with);
 	b = tell(without);
-	return fabs(a.mean_ns - b.mean_ns) <=
+	return a.mean_ns - b.mean_ns <=
 	       fmax(alike_errors * hypot(a.error_ns, b.error_ns), alike_part * a.mean_ns);
 }
 
