@@ -17,7 +17,11 @@ enum {
 	VALUE_WIDTH = 40,
 	NAME_MIN = 8,
 	TAIL_CNT_MIN = 200,	/* of fewer the slowest in a hundred are one */
+	CAUSES_MAX = 3,		/* of the variance, in a sentence */
 };
+
+/* Beside the first cause of the variance: what has a fifth is one too, as in a search. */
+static const double CAUSE_SHARE = 0.2;
 
 /* So much over the slowest of twenty, the slowest of a hundred are worth a word. */
 static const double TAIL_FAR = 2;
@@ -289,7 +293,12 @@ static void excess_words(const struct requests_view *v, const struct request_gro
 	where_words(v, &edge->key, out);
 }
 
-/* Of the group's variance: that of the tracepoint, or the edge, which has most of it. */
+static bool is_cause(double share, double low)
+{
+	return share >= CAUSE_SHARE && low > 0;
+}
+
+/* Of the group's variance: those of the tracepoints, or the edges, which have most of it. */
 void requests_variance_words(const struct requests_view *v, const struct request_group *g,
 			     struct buf *out)
 {
@@ -303,11 +312,25 @@ void requests_variance_words(const struct requests_view *v, const struct request
 			   fmt_share(t, g->owners[0].share));
 		requests_point_words(v, g->owners[0].point, out);
 		buf_adds(out, " runs");
+		for (uint32_t i = 1; i < g->owner_cnt && i < CAUSES_MAX; i++) {
+			if (!is_cause(g->owners[i].share, g->owners[i].share_low))
+				return;
+			buf_printf(out, ", %s while ", fmt_share(t, g->owners[i].share));
+			requests_point_words(v, g->owners[i].point, out);
+			buf_adds(out, " runs");
+		}
 		return;
 	}
 	e = &g->edges[g->by_share[0]];
 	buf_printf(out, "; %s of the variance lies ", fmt_share(t, e->share));
 	where_words(v, &e->key, out);
+	for (uint32_t i = 1; i < g->edge_cnt && i < CAUSES_MAX; i++) {
+		e = &g->edges[g->by_share[i]];
+		if (!is_cause(e->share, e->share_low))
+			return;
+		buf_printf(out, ", %s ", fmt_share(t, e->share));
+		where_words(v, &e->key, out);
+	}
 }
 
 /* " (tenant=acme in api GET /)": what its paths have that others have not. */

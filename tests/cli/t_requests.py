@@ -106,6 +106,21 @@ def test_requests_names_the_edge_that_varies():
         assert "200 requests" in problem["words"] and "db query" in problem["words"]
 
 
+def test_requests_names_each_of_two_edges_that_vary():
+    def make(r):
+        return ("web", "GET /a", sum(ms) + 1, "server", {}, [
+            (service, "work", x, "client", {}, []) for service, x in zip(("auth", "db"), ms)])
+    for most, named in ((20, True), (3, False)):
+        ms = []
+        def pair(r):
+            ms[:] = [5 + r.uniform(0, 20), 5 + r.uniform(0, most)]
+            return make(r)
+        with Files() as f:
+            words = requests_json(f.write("a.json", Steps(pair).traces))["problems"][0]["words"]
+            both = re.search(r"5\d % of the variance lies in \w+ work, 4\d % in \w+ work$", words)
+            assert bool(both) == named and "auth work" in words, words
+
+
 def test_requests_shares_and_times_add_up():
     with Files() as f:
         for group in requests_json(f.write("a.json", Shop().traces))["types"][0]["groups"]:
