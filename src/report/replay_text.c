@@ -52,7 +52,8 @@ static void put_head(const struct replay_view *v, struct pen *pen)
 {
 	char t[FMT_MAX], n[FMT_MAX];
 
-	pen_fmt(pen, PEN_BOLD, "%zu requests replayed", v->input->live_cnt);
+	pen_fmt(pen, PEN_BOLD, "%zu request%s replayed", v->input->live_cnt,
+		v->input->live_cnt == 1 ? "" : "s");
 	pen_fmt(pen, PEN_PLAIN, ", %u in a round; learnt from %s%s of %s on average", v->batch,
 		v->split ? "another " : v->input->learn == v->input->live ? "the same " : "",
 		fmt_count(n, v->learnt_cnt), fmt_ns(t, (uint64_t)v->mean_ns));

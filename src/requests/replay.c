@@ -103,6 +103,9 @@ static void set_bounds(struct replay *r)
 				: once < BATCH ? (uint32_t)once : BATCH;
 	if (!r->opts.batch)
 		r->opts.batch = BATCH;
+	/* nor is a request shown twice in one round: four would be taken for a hundred */
+	if (!r->in.plan && r->in.live_cnt && r->in.live_cnt < r->opts.batch)
+		r->opts.batch = (uint32_t)r->in.live_cnt;
 	rounds = r->in.live_cnt / r->opts.batch;
 	if (!r->in.plan && rounds < r->opts.rounds_max)
 		r->opts.rounds_max = rounds ? (uint32_t)rounds : 1;

@@ -94,6 +94,7 @@ def test_replay_shows_a_recording_once():
         for batch, rounds in (("100", 4), ("1000", 1)):
             doc = answer(f.bad, "--learn", f.good, "--batch", batch, "--strategy", "random")
             assert doc["strategies"][0]["rounds"] <= rounds, doc["strategies"][0]["rounds"]
+            assert doc["strategies"][0]["requests"] <= REQUESTS, doc["strategies"][0]["requests"]
         assert answer(f.good)["batch"] == 25
 
 
