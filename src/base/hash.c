@@ -180,54 +180,67 @@ static uint64_t text_hash(const char *str, size_t len)
 	return hash_u64(hash ^ word);
 }
 
-static size_t strtab_place(const struct strtab *t, const char *str, size_t len)
+/* Where the string is, or the free place where it would go. */
+static struct strtab_slot *strtab_place(const struct strtab *t, const char *str, size_t len,
+					uint32_t hash)
 {
-	size_t i = text_hash(str, len) & (t->slot_cap - 1);
+	size_t i = hash & (t->slot_cap - 1);
 
-	for (; t->slots[i]; i = (i + 1) & (t->slot_cap - 1)) {
-		const char *have = t->strings[t->slots[i] - 1];
+	for (; t->slots[i].id; i = (i + 1) & (t->slot_cap - 1)) {
+		const char *have;
 
+		if (t->slots[i].hash != hash)
+			continue;
+		have = t->strings[t->slots[i].id - 1];
 		if (strncmp(have, str, len) == 0 && have[len] == '\0')
 			break;
 	}
-	return i;
+	return &t->slots[i];
 }
 
+/* All strings differ, so each goes to the next free place. */
 static void strtab_grow(struct strtab *t)
 {
-	size_t cap = t->slot_cap ? t->slot_cap * 2 : 64;
+	size_t old_cap = t->slot_cap, cap = old_cap ? old_cap * 2 : 64;
+	struct strtab_slot *old = t->slots;
 
-	free(t->slots);
 	t->slots = xcalloc(cap, sizeof(*t->slots));
 	t->slot_cap = cap;
 	/* the load is at most one half, so half of the slots is room enough */
 	t->strings = xreallocarray(t->strings, cap / 2, sizeof(*t->strings));
-	for (uint32_t id = 1; id <= t->cnt; id++) {
-		const char *str = t->strings[id - 1];
+	for (size_t from = 0; from < old_cap; from++) {
+		size_t to = old[from].hash & (cap - 1);
 
-		t->slots[strtab_place(t, str, strlen(str))] = id;
+		if (!old[from].id)
+			continue;
+		while (t->slots[to].id)
+			to = (to + 1) & (cap - 1);
+		t->slots[to] = old[from];
 	}
+	free(old);
 }
 
 uint32_t strtab_addn(struct strtab *t, const char *str, size_t len)
 {
 	uint32_t max = t->max_cnt ? t->max_cnt : STRTAB_DEFAULT_MAX;
-	size_t i;
+	struct strtab_slot *slot;
+	uint32_t hash;
 
 	len = strnlen(str, len);
 	if (!len)
 		return 0;
 	if ((size_t)t->cnt + 1 > t->slot_cap / 2)
 		strtab_grow(t);
-	i = strtab_place(t, str, len);
-	if (t->slots[i])
-		return t->slots[i];
+	hash = (uint32_t)text_hash(str, len);
+	slot = strtab_place(t, str, len, hash);
+	if (slot->id)
+		return slot->id;
 	if (t->cnt >= max) {
 		t->refused_cnt++;
 		return 0;
 	}
 	t->strings[t->cnt] = arena_strndup(&t->arena, str, len);
-	t->slots[i] = ++t->cnt;
+	*slot = (struct strtab_slot){.id = ++t->cnt, .hash = hash};
 	return t->cnt;
 }
 

@@ -57,10 +57,15 @@ uint64_t hash_bytes(const void *data, size_t len);
 
 enum { STRTAB_DEFAULT_MAX = 1 << 20 };
 
+struct strtab_slot {
+	uint32_t id;   /* 0: free */
+	uint32_t hash; /* so that nearly all others are told apart without a look at them */
+};
+
 struct strtab {
 	struct arena arena;
 	const char **strings; /* by id - 1 */
-	uint32_t *slots;      /* id or 0, open addressing */
+	struct strtab_slot *slots; /* open addressing */
 	size_t slot_cap;
 	uint32_t cnt;
 	uint32_t max_cnt;     /* 0 means STRTAB_DEFAULT_MAX */
