@@ -15,10 +15,10 @@
 enum { TEXT_SLOTS = 1024 };
 
 struct text_slot {
-	char text[ATTR_TEXT_MAX];
 	uint32_t len; /* 0: empty */
 	uint32_t id;
 	struct attr attr; /* of a value: all but the key */
+	char text[ATTR_TEXT_MAX];
 };
 
 struct otlp_texts {
@@ -36,31 +36,50 @@ static uint64_t load8(const char *s)
 	return v;
 }
 
+static uint64_t load4(const char *s)
+{
+	uint32_t v;
+
+	memcpy(&v, s, 4);
+	return v;
+}
+
+/* The last eight bytes, or all there are: of one length no two texts have the same. */
+static inline uint64_t tail_of(const char *text, size_t len)
+{
+	if (len >= 8)
+		return load8(text + len - 8);
+	if (len >= 4)
+		return load4(text) | load4(text + len - 4) << 32;
+	return (uint64_t)(unsigned char)text[0] | (uint64_t)(unsigned char)text[len / 2] << 8 |
+	       (uint64_t)(unsigned char)text[len - 1] << 16;
+}
+
 /*
  * Eight bytes a step, the last ones twice where the length is no multiple; each
  * times an odd number of its own, so that no step waits for the one before.
  */
-static struct text_slot *slot_of(struct text_slot *slots, const char *text, size_t len)
+static inline struct text_slot *slot_of(struct text_slot *slots, const char *text, size_t len)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t h = len, tail = 0;
+	uint64_t h = len + tail_of(text, len) * (odd - 2);
 
-	if (len >= 8) {
-		for (size_t i = 0; i + 8 < len; i += 8)
-			h += load8(text + i) * (odd + 2 * i);
-		tail = load8(text + len - 8);
-	} else {
-		memcpy(&tail, text, len);
-	}
-	h += tail * (odd - 2);
+	for (size_t i = 0; i + 8 < len; i += 8)
+		h += load8(text + i) * (odd + 2 * i);
 	h ^= h >> 32;
 	h *= UINT64_C(0xbf58476d1ce4e5b9);
 	return &slots[h >> 40 & (TEXT_SLOTS - 1)];
 }
 
-static bool slot_has(const struct text_slot *slot, const char *text, size_t len)
+/* As memcmp would have it, but for the call. */
+static inline bool slot_has(const struct text_slot *slot, const char *text, size_t len)
 {
-	return slot->len == len && memcmp(slot->text, text, len) == 0;
+	if (slot->len != len || tail_of(slot->text, len) != tail_of(text, len))
+		return false;
+	for (size_t i = 0; i + 8 < len; i += 8)
+		if (load8(slot->text + i) != load8(text + i))
+			return false;
+	return true;
 }
 
 static void slot_set(struct text_slot *slot, const char *text, size_t len)

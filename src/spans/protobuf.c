@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spans/protobuf.h"
 
-#include <endian.h>
-#include <string.h>
-
 static bool broken(struct pb *m, const char *expected)
 {
 	m->broken = expected;

@@ -223,10 +223,11 @@ struct span_times {
 	uint64_t begin_ns, end_ns;
 };
 
-/* One field of a span; what was expected where it is bad. */
+static const char whole[] = "a message that is whole";
+
+/* One field of a span but its attributes; what was expected where it is bad. */
 static const char *span_field(struct proto *p, const struct pb_field *f, struct span_times *times)
 {
-	static const char whole[] = "a message that is whole";
 	struct making *m = &p->o.making;
 
 	switch (PB_FIELD(f->num, f->type)) {
@@ -248,8 +249,6 @@ static const char *span_field(struct proto *p, const struct pb_field *f, struct 
 	case PB_FIELD(8, PB_I64):
 		times->end_ns = f->value;
 		return NULL;
-	case PB_FIELD(9, PB_LEN):
-		return attr_fields(p, f->bytes) ? NULL : whole;
 	case PB_FIELD(11, PB_LEN):
 		return event_fields(p, f->bytes) ? NULL : whole;
 	case PB_FIELD(13, PB_LEN):
@@ -270,7 +269,11 @@ static int span_fields(struct proto *p, struct pb m, uint64_t off)
 
 	otlp_span_begin(&p->o, off);
 	while (!expected && pb_next(&m, &f)) {
-		expected = span_field(p, &f, &times);
+		/* most fields are attributes, and they stand side by side */
+		if (PB_FIELD(f.num, f.type) == PB_FIELD(9, PB_LEN))
+			expected = attr_fields(p, f.bytes) ? NULL : whole;
+		else
+			expected = span_field(p, &f, &times);
 		if (!expected)
 			at = m.at;
 	}
