@@ -19,8 +19,7 @@ uint32_t points_add(struct points *p, const struct strtab *strings, uint32_t ser
 		    uint32_t name)
 {
 	uint64_t both = (uint64_t)service << 32 | name, *slot;
-	struct point_near *near =
-		&p->near[(service * 31 + name) % (sizeof(p->near) / sizeof(*p->near))];
+	struct point_near *near = &p->near[(service * 31 + name) % POINTS_NEAR];
 
 	if (near->idx && near->name == both)
 		return near->idx - 1;

@@ -26,10 +26,12 @@ struct point_near {
 	uint32_t pad;
 };
 
+enum { POINTS_NEAR = 512 };	/* a site of a dozen services has some hundred tracepoints */
+
 struct points {
 	VEC(struct point) items;
 	struct hmap by_name;
-	struct point_near near[64];	/* of those met last: most are met again soon */
+	struct point_near near[POINTS_NEAR];	/* of those met last: most are met again soon */
 };
 
 void points_release(struct points *p);

@@ -98,7 +98,8 @@ static void nodes_fill(struct making *m)
 /* The place of id: that of its span, or the empty one where it would stand. */
 static uint32_t *table_place(const struct making *m, uint64_t id)
 {
-	uint32_t at = (uint32_t)hash_u64(id) & m->mask;
+	/* Ids are random, or counted up: one multiplication spreads the latter too. */
+	uint32_t at = (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & m->mask;
 
 	while (m->table[at] && m->spans[m->table[at] - 1].id != id)
 		at = (at + 1) & m->mask;
