@@ -86,11 +86,7 @@ static int take(void *ctx, const struct trace *t)
 
 	if (s->found || trace_id_cmp(&s->wanted, &t->id) != 0)
 		return 0;
-	s->found = ARENA_NEW(arena, struct trace);
-	*s->found = *t;
-	s->found->spans = arena_dup(arena, t->spans, t->span_cnt * sizeof(*t->spans));
-	s->found->attrs = arena_dup(arena, t->attrs, t->attr_cnt * sizeof(*t->attrs));
-	s->found->refs = arena_dup(arena, t->refs, t->ref_cnt * sizeof(*t->refs));
+	s->found = trace_copy_to(arena_alloc(arena, trace_copy_bytes(t)), t);
 	return 0;
 }
 

@@ -78,10 +78,7 @@ static int keep_trace(void *ctx, const struct trace *t)
 		return 0;
 	}
 	k->span_cnt += t->span_cnt;
-	copy = arena_dup(k->arena, t, sizeof(*t));
-	copy->spans = arena_dup(k->arena, t->spans, t->span_cnt * sizeof(*t->spans));
-	copy->attrs = arena_dup(k->arena, t->attrs, t->attr_cnt * sizeof(*t->attrs));
-	copy->refs = arena_dup(k->arena, t->refs, t->ref_cnt * sizeof(*t->refs));
+	copy = trace_copy_to(arena_alloc(k->arena, trace_copy_bytes(t)), t);
 	vec_push(&k->traces, copy);
 	return 0;
 }

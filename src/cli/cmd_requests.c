@@ -97,24 +97,14 @@ static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memo
 
 /* ---- reading */
 
-static struct trace *trace_copy(const struct trace *t, struct arena *arena)
-{
-	struct trace *copy = ARENA_NEW(arena, struct trace);
-
-	*copy = *t;
-	copy->spans = arena_dup(arena, t->spans, t->span_cnt * sizeof(*t->spans));
-	copy->attrs = arena_dup(arena, t->attrs, t->attr_cnt * sizeof(*t->attrs));
-	copy->refs = arena_dup(arena, t->refs, t->ref_cnt * sizeof(*t->refs));
-	return copy;
-}
-
 static int take(void *ctx, const struct trace *t)
 {
 	struct set *s = ctx;
 
 	if ((s->wanted.hi || s->wanted.lo) && trace_id_cmp(&s->wanted, &t->id) == 0 &&
 	    s->found_cnt < FOUND_MAX)
-		s->found[s->found_cnt++] = trace_copy(t, &s->cli->arena);
+		s->found[s->found_cnt++] =
+			trace_copy_to(arena_alloc(&s->cli->arena, trace_copy_bytes(t)), t);
 	requests_add(s->requests, t);
 	return 0;
 }

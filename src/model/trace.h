@@ -83,14 +83,26 @@ struct span {			/* 64 bytes */
 };
 _Static_assert(sizeof(struct span) == 64, "written to disk by the assembler");
 
-/* All that came of one request.  Spans are in no order a reader may rely on. */
+/*
+ * All that came of one request.  Spans are in no order a reader may rely on.
+ * Attributes are found by way of their spans alone: between those of two spans
+ * there may lie what is no attribute.
+ */
 struct trace {
 	struct trace_id id;
 	const struct span *spans;
 	const struct attr *attrs;
 	const struct span_ref *refs;
-	uint32_t span_cnt, attr_cnt, ref_cnt;
+	uint32_t span_cnt;
+	uint32_t attr_cnt;	/* of all spans */
+	uint32_t ref_cnt;
 };
+
+/* What a copy takes. */
+size_t trace_copy_bytes(const struct trace *t);
+
+/* A copy with all that is its own in block, which has room for trace_copy_bytes; returns block. */
+struct trace *trace_copy_to(void *block, const struct trace *t);
 
 static inline int trace_id_cmp(const struct trace_id *a, const struct trace_id *b)
 {

@@ -2,7 +2,6 @@
 #include "requests/copies.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cmp.h"
@@ -23,37 +22,11 @@ int copy_cmp(const struct copy *a, const struct copy *b)
 	return 0;
 }
 
-static size_t trace_bytes(const struct trace *t)
-{
-	return sizeof(*t) + t->span_cnt * sizeof(*t->spans) + t->attr_cnt * sizeof(*t->attrs) +
-	       t->ref_cnt * sizeof(*t->refs);
-}
-
 static struct trace *trace_dup(const struct trace *from)
 {
-	size_t spans = from->span_cnt * sizeof(*from->spans);
-	size_t attrs = from->attr_cnt * sizeof(*from->attrs);
-	size_t refs = from->ref_cnt * sizeof(*from->refs);
-	struct trace *t;
-	char *at;
+	size_t bytes = trace_copy_bytes(from);
 
-	if (trace_bytes(from) > COPY_BYTES_MAX)
-		return NULL;
-	t = xmalloc(trace_bytes(from));
-	*t = *from;
-	at = (char *)(t + 1);
-	t->spans = (void *)at;
-	if (spans)
-		memcpy(at, from->spans, spans);
-	at += spans;
-	t->attrs = (void *)at;
-	if (attrs)
-		memcpy(at, from->attrs, attrs);
-	at += attrs;
-	t->refs = (void *)at;
-	if (refs)
-		memcpy(at, from->refs, refs);
-	return t;
+	return bytes > COPY_BYTES_MAX ? NULL : trace_copy_to(xmalloc(bytes), from);
 }
 
 struct places {			/* of one bucket */
@@ -112,7 +85,7 @@ static void put(struct copies *c, const struct places *p, const struct copy *cop
 void copies_add(struct copies *c, const struct trace *trace, uint64_t hash, int64_t total_ns)
 {
 	struct copy new = {.bucket = bucket_of((uint64_t)total_ns, COPIES_BITS),
-			   .is_small = trace_bytes(trace) <= COPY_SMALL_MAX,
+			   .is_small = trace_copy_bytes(trace) <= COPY_SMALL_MAX,
 			   .hash = hash,
 			   .id = trace->id,
 			   .total_ns = total_ns};

@@ -136,18 +136,13 @@ static struct request_copy handed_out(const struct copy *copy, const struct acc 
 {
 	struct request_copy c = {0};
 	const struct trace *from = copy->trace;
-	struct trace *to;
 
 	c.id = copy->id;
 	c.total_ns = copy->total_ns;
 	c.percentile = 100 * tails_rank(&acc->tails, (uint64_t)c.total_ns);
 	if (!from)
 		return c;
-	to = arena_dup(arena, from, sizeof(*from));
-	to->spans = arena_dup(arena, from->spans, from->span_cnt * sizeof(*from->spans));
-	to->attrs = arena_dup(arena, from->attrs, from->attr_cnt * sizeof(*from->attrs));
-	to->refs = arena_dup(arena, from->refs, from->ref_cnt * sizeof(*from->refs));
-	c.trace = to;
+	c.trace = trace_copy_to(arena_alloc(arena, trace_copy_bytes(from)), from);
 	return c;
 }
 

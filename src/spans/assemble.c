@@ -29,6 +29,8 @@ enum {
 	TMP_DIR_MAX = 3000,
 };
 #define MAX_BYTES_DEFAULT (UINT64_C(1) << 30)
+/* One record may be over it. */
+#define MAX_BYTES_MAX (RECORDS_BYTES_MAX / 2)
 
 struct part {
 	int fd;			/* -1: nothing written yet */
@@ -92,7 +94,8 @@ struct assembler *assembler_new(const struct assembler_opts *opts, struct err *e
 		return NULL;
 	}
 	a = xcalloc(1, sizeof(*a));
-	a->max_bytes = max < MAX_BYTES_MIN ? MAX_BYTES_MIN : max;
+	a->max_bytes = max < MAX_BYTES_MIN ? MAX_BYTES_MIN
+					   : max > MAX_BYTES_MAX ? MAX_BYTES_MAX : max;
 	a->buffer_bytes = a->max_bytes / (8 * PARTS);
 	if (a->buffer_bytes < BUFFER_MIN)
 		a->buffer_bytes = BUFFER_MIN;
@@ -177,7 +180,7 @@ static int parts_add_all(struct assembler *a, struct parts *p, const struct reco
 
 		if (ret < 0)
 			return ret;
-		off += record->size;
+		off += record_bytes(record);
 	}
 	return 0;
 }
@@ -193,13 +196,10 @@ static int spill(struct assembler *a)
 	return 0;
 }
 
-int assembler_add(struct assembler *a, const struct trace_id *trace, const struct span *span,
-		  const struct attr *attrs, const struct span_ref *refs)
+static struct span span_cut(struct assembler *a, const struct span *span)
 {
 	struct span cut = *span;
 
-	if (a->err.code)
-		return a->err.code;
 	if (cut.attr_cnt > ASSEMBLE_ATTRS_MAX) {
 		a->stats.cut_attr_cnt += cut.attr_cnt - ASSEMBLE_ATTRS_MAX;
 		cut.attr_cnt = ASSEMBLE_ATTRS_MAX;
@@ -208,7 +208,21 @@ int assembler_add(struct assembler *a, const struct trace_id *trace, const struc
 		a->stats.cut_ref_cnt += cut.ref_cnt - ASSEMBLE_REFS_MAX;
 		cut.ref_cnt = ASSEMBLE_REFS_MAX;
 	}
-	records_add(&a->held, trace, &cut, attrs, refs);
+	return cut;
+}
+
+int assembler_add(struct assembler *a, const struct trace_id *trace, const struct span *span,
+		  const struct attr *attrs, const struct span_ref *refs)
+{
+	struct span cut;
+
+	if (a->err.code)
+		return a->err.code;
+	if (span->attr_cnt > ASSEMBLE_ATTRS_MAX || span->ref_cnt > ASSEMBLE_REFS_MAX) {
+		cut = span_cut(a, span);
+		span = &cut;
+	}
+	records_add(&a->held, trace, span, attrs, refs);
 	/* Once there are files, what is held is little: the walk needs the rest. */
 	if (records_cost(a->held.len, a->held.cnt) <=
 	    (a->parts ? a->max_bytes / 8 : a->max_bytes))
@@ -275,12 +289,12 @@ static int part_in_next(struct part_in *in, const struct record **ret, struct er
 	record = (const struct record *)(in->window.data + in->taken);
 	if (!record_is_whole(record))
 		return err_set(err, -EIO, "temporary file: not what was written");
-	if (in->window.len - in->taken < record->size) {
-		if (part_in_fill(in, record->size, err) < 0)
+	if (in->window.len - in->taken < record_bytes(record)) {
+		if (part_in_fill(in, record_bytes(record), err) < 0)
 			return err->code;
 		record = (const struct record *)in->window.data;
 	}
-	in->taken += record->size;
+	in->taken += record_bytes(record);
 	*ret = record;
 	return 1;
 }
@@ -335,7 +349,8 @@ static int part_cut_find(struct giving *g, const struct part *part, uint64_t *re
 			uint64_t key = keysort_signed(record->span.begin_ns);
 
 			if (shift == 48 || key >> (shift + 16) == before >> (shift + 16))
-				sums[key >> shift & 0xffff] += records_cost(record->size, 1);
+				sums[key >> shift & 0xffff] +=
+					records_cost(record_bytes(record), 1);
 		}
 		records_release(&in.window);
 		while (digit < 0xffff && cost + sums[digit] <= g->a->max_bytes)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bug.h"
 #include "base/cmp.h"
 #include "base/hash.h"
 
@@ -32,9 +33,7 @@ void record_walk_release(struct record_walk *w)
 	vec_release(&w->runs);
 	vec_release(&w->tmp);
 	vec_release(&w->found);
-	vec_release(&w->sorted);
 	vec_release(&w->spans);
-	vec_release(&w->attrs);
 	vec_release(&w->refs);
 }
 
@@ -81,8 +80,10 @@ void records_add(struct records *r, const struct trace_id *trace, const struct s
 		r->data = xrealloc(r->data, r->cap);
 	}
 	to = (struct record *)(r->data + r->len);
-	*to = (struct record){.size = (uint32_t)size, .trace = *trace, .span = *span};
-	to->span.attr_idx = to->span.ref_idx = 0;
+	to->trace = *trace;
+	to->span = *span;
+	to->span.attr_idx = (uint32_t)size;
+	to->span.ref_idx = 0;
 	if (span->attr_cnt)
 		memcpy(to + 1, attrs, span->attr_cnt * sizeof(*attrs));
 	if (span->ref_cnt)
@@ -96,7 +97,7 @@ bool record_is_whole(const struct record *record)
 {
 	return record->span.attr_cnt <= ASSEMBLE_ATTRS_MAX &&
 	       record->span.ref_cnt <= ASSEMBLE_REFS_MAX &&
-	       record->size == record_size(&record->span);
+	       record->span.attr_idx == record_size(&record->span);
 }
 
 static const struct record *run_at(const struct records *r, const struct keyed *run)
@@ -148,22 +149,25 @@ static void runs_sort(const struct records *r, struct record_walk *w)
 	}
 }
 
-/* Runs of spans with the same begin: by id, then by what does not depend on when texts came. */
-static int by_rest(const void *a, const void *b)
+/* Spans with the same begin: by id, then by what does not depend on when texts came. */
+static int by_rest(const void *a, const void *b, void *found)
 {
-	const struct record *const *p = a, *const *q = b;
-	const struct span *x = &(*p)->span, *y = &(*q)->span;
+	const struct record *const *records = found;
+	const struct record *p = records[((const struct keyed *)a)->idx];
+	const struct record *q = records[((const struct keyed *)b)->idx];
+	const struct span *x = &p->span, *y = &q->span;
 
 	CMP(x->id, y->id);
 	CMP(x->end_ns, y->end_ns);
 	CMP(x->parent, y->parent);
 	CMP(x->kind, y->kind);
 	CMP(x->flags, y->flags);
-	CMP((*p)->size, (*q)->size);
-	return memcmp(*p, *q, (*p)->size);
+	CMP(x->attr_idx, y->attr_idx);
+	return memcmp(p, q, record_bytes(p));
 }
 
-static void found_sort(struct record_walk *w)
+/* Which of found comes when. */
+static const struct keyed *found_sort(struct record_walk *w)
 {
 	size_t cnt = w->found.cnt;
 	struct keyed *keys;
@@ -171,70 +175,72 @@ static void found_sort(struct record_walk *w)
 	/* The runs are in use: these go behind them. */
 	vec_reserve(&w->runs, w->runs.cnt + cnt);
 	vec_reserve(&w->tmp, cnt);
-	vec_reserve(&w->sorted, cnt);
 	keys = w->runs.items + w->runs.cnt;
 	for (size_t i = 0; i < cnt; i++)
 		keys[i] = (struct keyed){keysort_signed(w->found.items[i]->span.begin_ns),
 					 (uint32_t)i, 0};
 	keysort(keys, w->tmp.items, cnt);
-	for (size_t i = 0; i < cnt; i++)
-		w->sorted.items[i] = w->found.items[keys[i].idx];
 	for (size_t from = 0, to; from < cnt; from = to) {
 		for (to = from + 1; to < cnt && keys[to].key == keys[from].key;)
 			to++;
 		if (to - from > 1)
-			qsort(&w->sorted.items[from], to - from, sizeof(*w->sorted.items), by_rest);
+			qsort_r(&keys[from], to - from, sizeof(*keys), by_rest,
+				(void *)w->found.items);
 	}
-	w->sorted.cnt = cnt;
+	return keys;
 }
 
-static void span_take(struct record_walk *w, const struct record *record)
+/* The attributes stay where they are. */
+static void span_take(const struct records *r, struct record_walk *w, const struct record *record)
 {
 	const struct attr *attrs = (const struct attr *)(record + 1);
 	const struct span_ref *refs = (const struct span_ref *)(attrs + record->span.attr_cnt);
-	struct span span = record->span;
+	struct span *span = &w->spans.items[w->spans.cnt++];
 
-	span.attr_idx = (uint32_t)w->attrs.cnt;
-	span.ref_idx = (uint32_t)w->refs.cnt;
-	vec_reserve(&w->attrs, w->attrs.cnt + span.attr_cnt);
-	if (span.attr_cnt)
-		memcpy(w->attrs.items + w->attrs.cnt, attrs, span.attr_cnt * sizeof(*attrs));
-	w->attrs.cnt += span.attr_cnt;
-	for (uint32_t i = 0; i < span.ref_cnt; i++)
+	*span = record->span;
+	span->attr_idx = (uint32_t)(attrs - (const struct attr *)r->data);
+	span->ref_idx = (uint32_t)w->refs.cnt;
+	for (uint32_t i = 0; i < span->ref_cnt; i++)
 		vec_push(&w->refs, refs[i]);
-	vec_push(&w->spans, span);
 }
 
-static int trace_give(struct record_walk *w, int (*trace)(void *, const struct trace *),
-		      void *ctx, struct assembler_stats *stats)
+static bool is_twin(const struct record *a, const struct record *b)
 {
-	struct trace whole = {.id = w->found.items[0]->trace};
+	return a->span.attr_idx == b->span.attr_idx && a->span.id == b->span.id &&
+	       !memcmp(a, b, record_bytes(a));
+}
+
+static int trace_give(const struct records *r, struct record_walk *w,
+		      int (*trace)(void *, const struct trace *), void *ctx,
+		      struct assembler_stats *stats)
+{
+	struct trace whole = {.id = w->found.items[0]->trace,
+			      .attrs = (const struct attr *)r->data};
+	const struct keyed *order = found_sort(w);
 	const struct record *last = NULL;
 
-	found_sort(w);
 	vec_clear(&w->spans);
-	vec_clear(&w->attrs);
 	vec_clear(&w->refs);
-	for (size_t i = 0; i < w->sorted.cnt; i++) {
-		const struct record *record = w->sorted.items[i];
+	vec_reserve(&w->spans, w->found.cnt);
+	for (size_t i = 0; i < w->found.cnt; i++) {
+		const struct record *record = w->found.items[order[i].idx];
 
-		if (last && last->size == record->size && !memcmp(last, record, last->size)) {
+		if (last && is_twin(last, record)) {
 			stats->duplicate_cnt++;
 			continue;
 		}
 		if (w->spans.cnt == ASSEMBLE_SPANS_MAX) {
-			stats->cut_span_cnt += w->sorted.cnt - i;
+			stats->cut_span_cnt += w->found.cnt - i;
 			stats->cut_trace_cnt++;
 			break;
 		}
-		span_take(w, record);
+		span_take(r, w, record);
+		whole.attr_cnt += record->span.attr_cnt;
 		last = record;
 	}
 	whole.spans = w->spans.items;
-	whole.attrs = w->attrs.items;
 	whole.refs = w->refs.items;
 	whole.span_cnt = (uint32_t)w->spans.cnt;
-	whole.attr_cnt = (uint32_t)w->attrs.cnt;
 	whole.ref_cnt = (uint32_t)w->refs.cnt;
 	stats->trace_cnt++;
 	stats->span_cnt += whole.span_cnt;
@@ -263,7 +269,7 @@ static void run_take(const struct records *r, struct record_walk *w, const struc
 
 	for (uint32_t cnt = (uint32_t)run->key; cnt > 0; cnt--) {
 		vec_push(&w->found, record);
-		record = (const struct record *)((const char *)record + record->size);
+		record = (const struct record *)((const char *)record + record_bytes(record));
 	}
 }
 
@@ -273,6 +279,7 @@ int records_walk(const struct records *r, struct record_walk *w,
 {
 	if (!r->len)
 		return 0;
+	BUG_ON(r->len > RECORDS_BYTES_MAX);
 	runs_sort(r, w);
 	for (size_t from = 0, to; from < w->runs.cnt; from = to) {
 		int err;
@@ -287,7 +294,7 @@ int records_walk(const struct records *r, struct record_walk *w,
 				break;
 			run_take(r, w, run);
 		}
-		err = trace_give(w, trace, ctx, stats);
+		err = trace_give(r, w, trace, ctx, stats);
 		if (err < 0)
 			return err;
 	}

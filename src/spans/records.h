@@ -14,12 +14,20 @@
 #include "model/trace.h"
 #include "spans/assemble.h"
 
+/*
+ * A whole number of struct attr long, so that a trace's attributes can stay
+ * where they are and be told by their number from the first record.  What is
+ * an index in a trace's spans has other uses here.
+ */
 struct record {
-	uint32_t size;		/* with what follows: attrs, then refs; a multiple of 8 */
-	uint32_t pad;
 	struct trace_id trace;
-	struct span span;
+	struct span span;	/* attr_idx: bytes, with what follows: attrs, then refs */
 };
+_Static_assert(sizeof(struct record) % sizeof(struct attr) == 0 &&
+	       sizeof(struct span_ref) % sizeof(struct attr) == 0, "attrs are numbered");
+
+/* What of records attributes can be told by 32 bits. */
+#define RECORDS_BYTES_MAX ((uint64_t)UINT32_MAX * sizeof(struct attr))
 
 /* One after the other; size bytes each. */
 struct records {
@@ -43,6 +51,12 @@ uint64_t records_cost(uint64_t bytes, uint64_t cnt);
 /* What it takes in bytes. */
 size_t record_size(const struct span *span);
 
+/* The same of one that is there. */
+static inline size_t record_bytes(const struct record *record)
+{
+	return record->span.attr_idx;
+}
+
 /* Copies; size is record_size's. */
 void records_add(struct records *r, const struct trace_id *trace, const struct span *span,
 		 const struct attr *attrs, const struct span_ref *refs);
@@ -54,9 +68,7 @@ struct record_walk {
 	VEC(struct keyed) runs;	/* sorted, then scratch for a trace's spans */
 	VEC(struct keyed) tmp;
 	VEC(const struct record *) found;
-	VEC(const struct record *) sorted;
 	VEC(struct span) spans;
-	VEC(struct attr) attrs;
 	VEC(struct span_ref) refs;
 };
 

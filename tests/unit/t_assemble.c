@@ -22,16 +22,20 @@ static int take(void *ctx, const struct trace *trace)
 {
 	struct seen *seen = ctx;
 
+	uint32_t attr_cnt = 0;
+
 	seen->trace_cnt++;
 	seen->span_cnt += trace->span_cnt;
 	seen->hash = hash_pair(seen->hash, hash_bytes(&trace->id, sizeof(trace->id)));
 	for (uint32_t i = 0; i < trace->span_cnt; i++) {
 		const struct span *span = &trace->spans[i];
+		struct span placeless = *span;
 
 		OK(!i || span[-1].begin_ns <= span->begin_ns);
-		OK(span->attr_idx + span->attr_cnt <= trace->attr_cnt);
 		OK(span->ref_idx + span->ref_cnt <= trace->ref_cnt);
-		seen->hash = hash_pair(seen->hash, hash_bytes(span, sizeof(*span)));
+		attr_cnt += span->attr_cnt;
+		placeless.attr_idx = 0;
+		seen->hash = hash_pair(seen->hash, hash_bytes(&placeless, sizeof(placeless)));
 		seen->hash = hash_pair(seen->hash,
 				       hash_bytes(trace->attrs + span->attr_idx,
 						  span->attr_cnt * sizeof(struct attr)));
@@ -39,6 +43,7 @@ static int take(void *ctx, const struct trace *trace)
 				       hash_bytes(trace->refs + span->ref_idx,
 						  span->ref_cnt * sizeof(struct span_ref)));
 	}
+	EQ_U(attr_cnt, trace->attr_cnt);
 	return seen->stop_after && seen->trace_cnt == (uint64_t)seen->stop_after ? -ECANCELED : 0;
 }
 
