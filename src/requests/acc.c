@@ -41,13 +41,13 @@ static void reach_hists(struct acc *a)
 	a->hist_cnt = cnt;
 }
 
+/* All but the moments of one exact path. */
 static void sum_member(struct acc *a, const struct member *m)
 {
-	moments_add(&a->moments, m->cell, m->took_ns, m->cols, m->cnt);
+	if (m->cols)
+		moments_add(&a->moments, m->cell, m->took_ns, m->cols, m->cnt);
 	tails_add(&a->tails, m->took_ns, m->cols, m->cnt, m->total_ns);
-	reach_hists(a);
-	for (uint32_t i = 0; i < m->cnt; i++)
-		hist_add(&a->hists[m->cols ? m->cols[i] : i], (uint64_t)m->took_ns[i]);
+	hists_add(a->hists, m->took_ns, m->cols, m->cnt);
 }
 
 /* The raw member at *pos, which is moved on; cols is room for its columns. */
@@ -69,29 +69,35 @@ static void sum_raw(struct acc *a)
 {
 	uint32_t cols[PATH_EDGES_MAX];
 
+	reach_hists(a);
+	if (a->same)
+		moments_add_rows(&a->moments, a->raw.items, a->raw_cnt, (uint32_t)a->keys.cnt);
 	for (size_t pos = 0; pos < a->raw.cnt;) {
 		struct member m = raw_member(a, &pos, cols);
 
 		sum_member(a, &m);
 	}
-	vec_release(&a->raw);
+	vec_clear(&a->raw);
+	a->raw_cnt = 0;
 	a->summed = true;
 }
 
 static void take_member(struct acc *a, const struct member *m)
 {
-	if (!a->summed && a->cnt < ACC_RAW) {
-		vec_push(&a->raw, m->cell);
-		vec_push(&a->raw, m->cnt);
-		for (uint32_t i = 0; i < m->cnt; i++)
-			vec_push(&a->raw, m->took_ns[i]);
-		for (uint32_t i = 0; i < m->cnt && !a->same; i++)
-			vec_push(&a->raw, m->cols[i]);
-	} else {
-		if (!a->summed)
-			sum_raw(a);
-		sum_member(a, m);
-	}
+	int64_t *at;
+
+	if (a->raw_cnt == ACC_RAW)
+		sum_raw(a);
+	vec_reserve(&a->raw, a->raw.cnt + 2 + 2 * (size_t)m->cnt);
+	at = a->raw.items + a->raw.cnt;
+	*at++ = m->cell;
+	*at++ = m->cnt;
+	for (uint32_t i = 0; i < m->cnt; i++)
+		*at++ = m->took_ns[i];
+	for (uint32_t i = 0; i < m->cnt && !a->same; i++)
+		*at++ = m->cols[i];
+	a->raw.cnt = (size_t)(at - a->raw.items);
+	a->raw_cnt++;
 	a->cnt++;
 }
 
@@ -149,7 +155,7 @@ static uint32_t greatest_hash(struct acc *a, uint32_t other)
 /* What is summed up in one column goes to another, as if it had always been there. */
 static void empty_column(struct acc *a, uint32_t col, uint32_t to)
 {
-	for (size_t pos = 0; !a->summed && pos < a->raw.cnt;) {
+	for (size_t pos = 0; pos < a->raw.cnt;) {
 		int64_t cnt = a->raw.items[pos + 1], *cols = a->raw.items + pos + 2 + cnt;
 
 		for (int64_t i = 0; i < cnt; i++)
@@ -241,26 +247,24 @@ void acc_merge(struct acc *to, const struct acc *from)
 		reach_column(to, &from->keys.items[i], from->hashes.items[i]);
 	for (uint32_t i = 0; i < cnt; i++)
 		map[i] = reach_column(to, &from->keys.items[i], from->hashes.items[i]);
-	if (!from->summed) {
-		merge_raw(to, from, map);
-		free(map);
-		return;
+	merge_raw(to, from, map);
+	if (from->summed) {
+		moments_merge(&to->moments, &from->moments, map);
+		tails_merge(&to->tails, &from->tails, map);
+		reach_hists(to);
+		for (uint32_t i = 0; i < from->hist_cnt; i++)
+			hist_merge(&to->hists[map[i]], &from->hists[i]);
+		to->cnt += from->cnt - from->raw_cnt;
+		to->summed = true;
 	}
-	if (!to->summed)
-		sum_raw(to);
-	moments_merge(&to->moments, &from->moments, map);
-	tails_merge(&to->tails, &from->tails, map);
-	reach_hists(to);
-	for (uint32_t i = 0; i < from->hist_cnt; i++)
-		hist_merge(&to->hists[map[i]], &from->hists[i]);
-	to->cnt += from->cnt;
 	free(map);
 }
 
 void acc_settle(struct acc *a)
 {
-	if (!a->summed)
+	if (!a->summed || a->raw_cnt)
 		sum_raw(a);
+	vec_release(&a->raw);
 	tails_sort(&a->tails);
 	/* Columns that no member has are there too, as of a set without members. */
 	reach_hists(a);
@@ -271,7 +275,7 @@ struct acc_sums acc_sums(const struct acc *a)
 	struct acc_sums s = {.cnt = a->cnt};
 	uint32_t cols[PATH_EDGES_MAX];
 
-	for (size_t pos = 0; !a->summed && pos < a->raw.cnt;) {
+	for (size_t pos = 0; pos < a->raw.cnt;) {
 		struct member m = raw_member(a, &pos, cols);
 
 		s.total += (u128)m.total_ns;

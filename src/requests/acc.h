@@ -6,8 +6,9 @@
  * moments, distributions.  Of one exact path, or of several with the edges
  * that are the same in the same column and those that a member lacks as 0.
  *
- * The first ACC_RAW members are kept as they are and only then summed up: most
- * groups stay small, and sums are big.
+ * Members are kept as they are and summed up ACC_RAW at a time: most groups stay
+ * small, and sums are big, so that touching them for each member takes longer
+ * than the sums themselves.
  *
  *	struct acc a = {0};  acc_add, acc_merge ...  acc_settle  ...  acc_release
  */
@@ -32,13 +33,14 @@ struct acc {
 	VEC(uint64_t) hashes;
 	struct hmap columns;		/* hash of key to column; empty for one exact path */
 	VEC(int64_t) raw;		/* members: cell, edges, took_ns of each, columns of each */
+	uint32_t raw_cnt;		/* how many they are; the others are summed up */
 	struct moments moments;
 	struct tails tails;
 	struct hist *hists;		/* by column */
 	uint32_t hist_cnt;
 	uint32_t greatest;		/* at the bound: column of the greatest hash, and 1 */
 	bool same;			/* of one exact path: raw has no columns */
-	bool summed;			/* raw is no longer used */
+	bool summed;			/* there are sums */
 };
 
 void acc_release(struct acc *a);

@@ -93,37 +93,98 @@ static void add_pairs(struct moments *m, const int64_t *took_ns, const uint32_t 
 				(u128)took_ns[i] * (u128)took_ns[j];
 }
 
-void moments_add(struct moments *m, uint32_t cell, const int64_t *took_ns, const uint32_t *cols,
-		 uint32_t cnt)
+/* All but the pairs; false: refused. */
+static bool add_member(struct moments *m, uint32_t cell, const int64_t *took_ns,
+		       const uint32_t *cols, uint32_t cnt)
 {
-	u128 total = 0, begin = 0;
+	uint64_t total = 0, begin = 0;
 
 	if (moments_cnt(m) >= MOMENTS_CNT_MAX) {
 		m->full_cnt++;
-		return;
+		return false;
 	}
 	grow_columns(m, columns_needed(cols, cnt));
 	for (uint32_t i = 0; i < cnt; i++) {
-		BUG_ON(took_ns[i] < 0 || took_ns[i] > MOMENTS_NS_MAX);
-		total += (u128)took_ns[i];
+		BUG_ON(took_ns[i] < 0);
+		total += (uint64_t)took_ns[i];
+		BUG_ON(total > (uint64_t)MOMENTS_NS_MAX);
 	}
-	BUG_ON(total > (u128)MOMENTS_NS_MAX);
 	m->cnt[cell]++;
 	m->total[cell].x += total;
-	m->total[cell].xt += total * total;
+	m->total[cell].xt += (u128)total * total;
 	for (uint32_t i = 0; i < cnt; i++) {
 		struct moments_column *c = &m->columns[cols ? cols[i] : i];
-		u128 x = (u128)took_ns[i];
+		uint64_t x = (uint64_t)took_ns[i];
 
 		c->cnt++;
 		c->begin += begin;
-		c->xx += x * x;
+		c->xx += (u128)x * x;
 		c->cells[cell].x += x;
-		c->cells[cell].xt += x * total;
+		c->cells[cell].xt += (u128)x * total;
 		begin += x;
 	}
-	if (m->column_cnt <= MOMENTS_MATRIX)
+	return true;
+}
+
+void moments_add(struct moments *m, uint32_t cell, const int64_t *took_ns, const uint32_t *cols,
+		 uint32_t cnt)
+{
+	if (add_member(m, cell, took_ns, cols, cnt) && m->column_cnt <= MOMENTS_MATRIX)
 		add_pairs(m, took_ns, cols, cnt);
+}
+
+/*
+ * So many members whose edges took so little that their products, added up,
+ * fit 64 bits: one sum of 128 bits for all of them.
+ */
+enum { ROWS = 32, ROWS_MIN = 8 };
+#define ROWS_NS_MAX ((INT64_C(1) << 29) - 1)
+
+static void add_pairs_of_rows(struct moments *m, const int64_t *rows, uint32_t row_cnt,
+			      uint32_t cnt)
+{
+	uint32_t took[MOMENTS_MATRIX][ROWS];
+	u128 *at = m->pairs;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		for (uint32_t row = 0; row < ROWS; row++)
+			took[i][row] = row < row_cnt ? (uint32_t)rows[row * (cnt + 2) + 2 + i] : 0;
+	for (uint32_t i = 0; i < cnt; at += i++)
+		for (uint32_t j = 0; j < i; j++) {
+			uint64_t sum = 0;
+
+			for (uint32_t row = 0; row < ROWS; row++)
+				sum += (uint64_t)took[i][row] * took[j][row];
+			at[j] += sum;
+		}
+}
+
+static bool rows_are_small(const int64_t *rows, uint32_t row_cnt, uint32_t cnt)
+{
+	int64_t over = 0;
+
+	if (row_cnt < ROWS_MIN || row_cnt > ROWS || cnt > MOMENTS_MATRIX)
+		return false;
+	for (uint32_t row = 0; row < row_cnt; row++, rows += 2 + cnt)
+		for (uint32_t i = 0; i < cnt; i++)
+			over |= rows[2 + i] & ~ROWS_NS_MAX;
+	return !over;
+}
+
+void moments_add_rows(struct moments *m, const int64_t *rows, uint32_t row_cnt, uint32_t cnt)
+{
+	bool together = rows_are_small(rows, row_cnt, cnt) &&
+			moments_cnt(m) + row_cnt <= MOMENTS_CNT_MAX;
+	const int64_t *at = rows;
+
+	for (uint32_t row = 0; row < row_cnt; row++, at += 2 + cnt) {
+		if (together)
+			add_member(m, (uint32_t)at[0], at + 2, NULL, cnt);
+		else
+			moments_add(m, (uint32_t)at[0], at + 2, NULL, cnt);
+	}
+	if (together && m->column_cnt <= MOMENTS_MATRIX)
+		add_pairs_of_rows(m, rows, row_cnt, cnt);
 }
 
 static void merge_column(struct moments_column *to, const struct moments_column *from)

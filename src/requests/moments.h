@@ -75,6 +75,12 @@ uint32_t moments_cell_of(const struct trace_id *id);
 void moments_add(struct moments *m, uint32_t cell, const int64_t *took_ns, const uint32_t *cols,
 		 uint32_t cnt);
 
+/*
+ * row_cnt members, each with columns 0..cnt-1.  Of each rows holds cell, cnt
+ * and took_ns, 2 + cnt numbers.  The same sums as by moments_add in less time.
+ */
+void moments_add_rows(struct moments *m, const int64_t *rows, uint32_t row_cnt, uint32_t cnt);
+
 /* from's column i becomes to's column cols[i]; NULL: the same. */
 void moments_merge(struct moments *to, const struct moments *from, const uint32_t *cols);
 

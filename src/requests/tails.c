@@ -54,7 +54,7 @@ static void hist_reach(struct hist *h, uint32_t bucket)
 	h->bucket_cnt = last - first;
 }
 
-void hist_add(struct hist *h, uint64_t v)
+static inline void hist_put(struct hist *h, uint64_t v)
 {
 	uint32_t bucket = bucket_of(v, HIST_BITS);
 
@@ -65,6 +65,17 @@ void hist_add(struct hist *h, uint64_t v)
 	if (bucket - h->first >= h->bucket_cnt)
 		hist_reach(h, bucket);
 	h->cnts[bucket - h->first]++;
+}
+
+void hist_add(struct hist *h, uint64_t v)
+{
+	hist_put(h, v);
+}
+
+void hists_add(struct hist *hists, const int64_t *took_ns, const uint32_t *cols, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++)
+		hist_put(&hists[cols ? cols[i] : i], (uint64_t)took_ns[i]);
 }
 
 void hist_merge(struct hist *to, const struct hist *from)

@@ -32,6 +32,10 @@ struct hist {
 
 void hist_release(struct hist *h);
 void hist_add(struct hist *h, uint64_t v);
+
+/* A member: took_ns[i] goes to hists[cols[i]], of i itself if cols is NULL. */
+void hists_add(struct hist *hists, const int64_t *took_ns, const uint32_t *cols, uint32_t cnt);
+
 void hist_merge(struct hist *to, const struct hist *from);
 
 /* The value that q of all are not above; zero_cnt more members count as 0. */
