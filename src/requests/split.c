@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/cmp.h"
+#include "base/keysort.h"
 #include "model/points.h"
 #include "requests/requests_int.h"
 #include "requests/stats.h"
@@ -40,53 +40,49 @@ static void trial_release(struct trial *t)
 	vec_release(&t->through);
 }
 
-static int by_point_and_leaf(const void *a, const void *b)
-{
-	const struct through *x = a, *y = b;
-
-	CMP(x->point, y->point);
-	CMP(x->leaf, y->leaf);
-	return 0;
-}
-
-static void note_through(struct trial *t, uint32_t point, uint32_t leaf, bool is_exit)
-{
-	struct through new = {.point = point, .leaf = leaf,
-			      .entry_cnt = !is_exit, .exit_cnt = is_exit};
-
-	if (point != REQUEST_POINT_NONE)
-		vec_push(&t->through, new);
-}
-
 /* A span is on the path once, though its entry and its exit may both be. */
 static uint32_t times(const struct through *t)
 {
 	return t->entry_cnt > t->exit_cnt ? t->entry_cnt : t->exit_cnt;
 }
 
-static void find_through(struct trial *t, uint32_t leaf_cnt)
+/* Steps of all paths by tracepoint, those of one as they come: in order of leaves. */
+static struct keyed *steps_sorted(const struct trial *t, uint32_t leaf_cnt, size_t *ret_cnt)
 {
-	size_t kept = 0;
+	VEC(struct keyed) steps = {0};
 
 	for (uint32_t l = 0; l < leaf_cnt; l++) {
 		const struct acc *acc = &t->type->leaves.items[t->leaves[l]]->acc;
 
 		VEC_FOREACH(&acc->keys, key)
-			note_through(t, key->to, l, key->to_kind == NODE_EXIT);
+			if (key->to != REQUEST_POINT_NONE)
+				vec_push(&steps, ((struct keyed){key->to, l,
+								 key->to_kind == NODE_EXIT}));
 	}
-	vec_sort(&t->through, by_point_and_leaf);
-	for (size_t i = 0; i < t->through.cnt; i++) {
-		const struct through *one = &t->through.items[i];
-		struct through *last = kept ? &t->through.items[kept - 1] : NULL;
+	*ret_cnt = steps.cnt;
+	vec_reserve(&steps, 2 * steps.cnt + 1);
+	keysort(steps.items, steps.items + steps.cnt, steps.cnt);
+	return steps.items;
+}
 
-		if (last && !by_point_and_leaf(last, one)) {
-			last->entry_cnt += one->entry_cnt;
-			last->exit_cnt += one->exit_cnt;
-		} else {
-			t->through.items[kept++] = *one;
+static void find_through(struct trial *t, uint32_t leaf_cnt)
+{
+	size_t cnt;
+	CLEANUP_FREE struct keyed *steps = steps_sorted(t, leaf_cnt, &cnt);
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct through *last = t->through.cnt ? vec_last(&t->through) : NULL;
+
+		if (!last || last->point != steps[i].key || last->leaf != steps[i].idx) {
+			last = vec_add(&t->through);
+			last->point = (uint32_t)steps[i].key;
+			last->leaf = steps[i].idx;
 		}
+		if (steps[i].pad)
+			last->exit_cnt++;
+		else
+			last->entry_cnt++;
 	}
-	t->through.cnt = kept;
 }
 
 static bool rule_before(const struct trial *t, const struct path_rule *a,
