@@ -56,9 +56,37 @@ static int by_off(const void *a, const void *b)
 	return copy_cmp(x->copy, y->copy);
 }
 
-/* How far the members' edges are from those of the path, in the mean; in order of columns. */
-static double distance(const struct acc *acc, const struct path *path, struct arena *arena)
+/* Where the members' edges are; in arena. */
+struct spread {
+	const struct acc *acc;
+	struct hist_middle *middles;	/* column by column */
+	uint32_t *ends;			/* of each column's */
+};
+
+static struct spread spread_of(const struct acc *acc, struct arena *arena)
 {
+	struct spread s = {.acc = acc, .ends = ARENA_ARRAY(arena, uint32_t, acc->keys.cnt + 1)};
+	size_t room = 0;
+	uint32_t end = 0;
+
+	for (uint32_t col = 0; col < acc->keys.cnt; col++)
+		room += acc->hists[col].bucket_cnt;
+	s.middles = ARENA_ARRAY(arena, struct hist_middle, room + 1);
+	for (uint32_t col = 0; col < acc->keys.cnt; col++) {
+		end += hist_middles(&acc->hists[col], s.middles + end);
+		s.ends[col] = end;
+	}
+	return s;
+}
+
+/*
+ * How far the members' edges are from those of the path, in the mean; in order
+ * of columns.  Something over least once it is known to be more.
+ */
+static double distance(const struct spread *s, const struct path *path, double least,
+		       struct arena *arena)
+{
+	const struct acc *acc = s->acc;
 	int64_t *took = ARENA_ARRAY(arena, int64_t, acc->keys.cnt + 1);
 	double sum = 0;
 
@@ -70,16 +98,22 @@ static double distance(const struct acc *acc, const struct path *path, struct ar
 		else
 			sum += (double)path->took_ns[i];
 	}
-	for (uint32_t col = 0; col < acc->keys.cnt; col++) {
+	for (uint32_t col = 0, i = 0; col < acc->keys.cnt && sum <= least; col++) {
 		uint64_t has = acc->moments.columns[col].cnt;
+		uint64_t lack = has < acc->cnt ? acc->cnt - has : 0;
+		double v = (double)(uint64_t)took[col], far = (double)lack * v, cnt = (double)lack;
 
-		sum += hist_distance(&acc->hists[col], has < acc->cnt ? acc->cnt - has : 0,
-				     (uint64_t)took[col]);
+		for (; i < s->ends[col]; i++) {
+			far += s->middles[i].cnt * fabs(s->middles[i].at - v);
+			cnt += s->middles[i].cnt;
+		}
+		sum += cnt > 0 ? far / cnt : 0;
 	}
 	return sum;
 }
 
-static double distance_of(struct requests *r, const struct acc *acc, const struct copy *copy)
+static double distance_of(struct requests *r, const struct spread *s, const struct copy *copy,
+			  double least)
 {
 	struct graph graph;
 	struct cpath cpath;
@@ -89,7 +123,7 @@ static double distance_of(struct requests *r, const struct acc *acc, const struc
 		return INFINITY;
 	path_of(&copy->id, &cpath, &r->scratch, &path);
 	path_name_edges(&path, &cpath, r->points, &r->scratch);
-	return distance(acc, &path, &r->scratch);
+	return distance(s, &path, least, &r->scratch);
 }
 
 /* NULL: none is kept whole. */
@@ -99,6 +133,8 @@ static const struct copy *medoid(struct requests *r, struct leaf *const *leaves,
 	const struct graph_stats before = r->graph_stats; /* counted when they came */
 	const struct copy *best = NULL;
 	VEC(struct candidate) all = {0};
+	struct spread spread = {0};
+	struct arena arena = {0};
 	double least = INFINITY;
 	size_t spans = 0;
 
@@ -113,6 +149,8 @@ static const struct copy *medoid(struct requests *r, struct leaf *const *leaves,
 		}
 	}
 	vec_sort(&all, by_off);
+	if (all.cnt > 1)
+		spread = spread_of(acc, &arena);
 	for (size_t i = 0; i < all.cnt && i < CANDIDATES_MAX; i++) {
 		const struct copy *copy = all.items[i].copy;
 		double far;
@@ -120,13 +158,14 @@ static const struct copy *medoid(struct requests *r, struct leaf *const *leaves,
 		spans += copy->trace->span_cnt;
 		if (best && (spans > CANDIDATE_SPANS_MAX || all.items[i].is_outer))
 			break;
-		far = all.cnt > 1 ? distance_of(r, acc, copy) : 0;
+		far = all.cnt > 1 ? distance_of(r, &spread, copy, least) : 0;
 		if (!best || far < least) {
 			best = copy;
 			least = far;
 		}
 	}
 	vec_release(&all);
+	arena_release(&arena);
 	r->graph_stats = before;
 	return best;
 }

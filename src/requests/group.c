@@ -42,7 +42,10 @@ void group_latency(const struct acc *acc, struct latency *ret)
 
 static void edge_latency(const struct acc *acc, uint32_t col, struct latency *ret)
 {
+	enum { PARTS = 7 };
+	static const double parts[PARTS] = {0.05, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99};
 	const struct hist *h = &acc->hists[col];
+	double at[PARTS];
 	uint64_t has = acc->moments.columns[col].cnt;
 	uint64_t zeros = has < acc->cnt ? acc->cnt - has : 0;
 
@@ -52,13 +55,14 @@ static void edge_latency(const struct acc *acc, uint32_t col, struct latency *re
 	ret->cv = ret->mean_ns > 0 ? ret->sd_ns / ret->mean_ns : 0;
 	ret->error_ns = moments_mean_error(&acc->moments, col);
 	ret->min_ns = zeros ? 0 : (double)h->min;
-	ret->p05_ns = hist_quantile(h, zeros, 0.05);
-	ret->p25_ns = hist_quantile(h, zeros, 0.25);
-	ret->p50_ns = hist_quantile(h, zeros, 0.50);
-	ret->p75_ns = hist_quantile(h, zeros, 0.75);
-	ret->p90_ns = hist_quantile(h, zeros, 0.90);
-	ret->p95_ns = hist_quantile(h, zeros, 0.95);
-	ret->p99_ns = hist_quantile(h, zeros, 0.99);
+	hist_quantiles(h, zeros, parts, PARTS, at);
+	ret->p05_ns = at[0];
+	ret->p25_ns = at[1];
+	ret->p50_ns = at[2];
+	ret->p75_ns = at[3];
+	ret->p90_ns = at[4];
+	ret->p95_ns = at[5];
+	ret->p99_ns = at[6];
 	ret->max_ns = (double)h->max;
 }
 
@@ -227,31 +231,50 @@ static int by_weight(const void *a, const void *b)
 	return 0;
 }
 
+/* Keeps the PAIRS_MAX that vary together most, in order. */
+static void keep_pair(struct request_group *g, struct edge_pair *pairs,
+		      const struct edge_pair *pair)
+{
+	uint32_t to = g->pair_cnt;
+
+	if (to == PAIRS_MAX && by_weight(&pairs[to - 1], pair) < 0)
+		return;
+	if (to < PAIRS_MAX)
+		g->pair_cnt++;
+	else
+		to--;
+	for (; to && by_weight(&pairs[to - 1], pair) > 0; to--)
+		pairs[to] = pairs[to - 1];
+	pairs[to] = *pair;
+}
+
 /* order: the column of each edge. */
 static void fill_pairs(const struct acc *acc, const uint32_t *order, struct arena *arena,
 		       struct request_group *ret)
 {
-	uint32_t cnt = ret->edge_cnt, kept = 0;
-	double var = moments_var(&acc->moments);
+	uint32_t cnt = ret->edge_cnt;
+	double var = moments_var(&acc->moments), *covs;
 	struct edge_pair *pairs;
 
 	if (cnt > MOMENTS_MATRIX || cnt < 2 || !(var > 0))
 		return;
-	pairs = ARENA_ARRAY(arena, struct edge_pair, (size_t)cnt * (cnt - 1) / 2);
+	covs = xcalloc((size_t)cnt * cnt, sizeof(*covs));
+	moments_covs(&acc->moments, covs);
+	pairs = ARENA_ARRAY(arena, struct edge_pair, PAIRS_MAX);
 	for (uint32_t a = 0; a < cnt; a++) {
 		for (uint32_t b = a + 1; b < cnt; b++) {
-			double cov = moments_cov(&acc->moments, order[a], order[b]);
+			uint32_t hi = order[a] > order[b] ? order[a] : order[b];
+			uint32_t lo = order[a] > order[b] ? order[b] : order[a];
+			double cov = covs[hi * (hi - 1) / 2 + lo];
 			double sds = ret->edges[a].latency.sd_ns * ret->edges[b].latency.sd_ns;
 
-			if (!(sds > 0))
-				continue;
-			pairs[kept++] = (struct edge_pair){
-				.a = a, .b = b, .r = cov / sds, .share = 2 * cov / var};
+			if (sds > 0)
+				keep_pair(ret, pairs, &(struct edge_pair){
+					.a = a, .b = b, .r = cov / sds, .share = 2 * cov / var});
 		}
 	}
-	qsort(pairs, kept, sizeof(*pairs), by_weight);
 	ret->pairs = pairs;
-	ret->pair_cnt = kept < PAIRS_MAX ? kept : PAIRS_MAX;
+	free(covs);
 }
 
 void group_fill(const struct acc *acc, const struct acc *all, const struct requests *r,

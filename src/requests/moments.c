@@ -244,20 +244,39 @@ uint32_t moments_columns(const struct moments *m)
 	return m->column_cnt;
 }
 
-/* n times the population covariance. */
+/* A sum over cnt members as cnt times a whole number and what is over. */
+struct centre {
+	u128 x, whole, over;
+};
+
+static struct centre centre_of(u128 x, uint64_t cnt)
+{
+	struct centre c = {.x = x, .whole = x / cnt};
+
+	c.over = x - cnt * c.whole;
+	return c;
+}
+
+/* n times the population covariance; cnt is not 0. */
+static long double centred_about(const struct centre *x, const struct centre *y, u128 xy,
+				 uint64_t cnt)
+{
+	__int128 whole = (__int128)(xy - x->whole * y->x - y->whole * x->x +
+				    cnt * x->whole * y->whole);
+
+	return (long double)whole -
+	       (long double)x->over * (long double)y->over / (long double)cnt;
+}
+
 static long double centred(const struct sums *s)
 {
-	u128 n = s->cnt, a, b, rx, ry;
-	__int128 whole;
+	struct centre x, y;
 
-	if (!n)
+	if (!s->cnt)
 		return 0;
-	a = s->x / n;
-	b = s->y / n;
-	rx = s->x - n * a;
-	ry = s->y - n * b;
-	whole = (__int128)(s->xy - a * s->y - b * s->x + n * a * b);
-	return (long double)whole - (long double)rx * (long double)ry / (long double)n;
+	x = centre_of(s->x, s->cnt);
+	y = centre_of(s->y, s->cnt);
+	return centred_about(&x, &y, s->xy, s->cnt);
 }
 
 static struct sums total_sums(const struct moments *m)
@@ -339,6 +358,21 @@ double moments_cov(const struct moments *m, uint32_t a, uint32_t b)
 	s.y = column_sums(m, b).x;
 	s.xy = m->pairs[pair_idx(a, b)];
 	return per(centred(&s), s.cnt);
+}
+
+void moments_covs(const struct moments *m, double *ret)
+{
+	struct centre centres[MOMENTS_MATRIX];
+	uint64_t cnt = moments_cnt(m);
+
+	BUG_ON(m->column_cnt > MOMENTS_MATRIX);
+	for (uint32_t i = 0; i < m->column_cnt && cnt; i++)
+		centres[i] = centre_of(column_sums(m, i).x, cnt);
+	for (uint32_t i = 0; i < m->column_cnt; i++)
+		for (uint32_t j = 0; j < i; j++, ret++)
+			*ret = cnt ? per(centred_about(&centres[i], &centres[j],
+						       m->pairs[pair_idx(i, j)], cnt), cnt)
+				   : 0;
 }
 
 /* What is estimated: a share of variance, or a mean. */
@@ -436,7 +470,7 @@ struct moments_share moments_share_of(const struct moments *m, const uint32_t *c
 	double width = INFINITY;
 
 	if (e.cell_cnt > 1)
-		width = e.error * stats_t_quantile(0.975, e.cell_cnt - 1);
+		width = e.error * stats_t_975(e.cell_cnt - 1);
 	return (struct moments_share){
 		.value = e.value, .low = e.value - width, .high = e.value + width};
 }

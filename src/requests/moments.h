@@ -100,6 +100,12 @@ double moments_column_var(const struct moments *m, uint32_t col);
 double moments_cov_total(const struct moments *m, uint32_t col);
 double moments_cov(const struct moments *m, uint32_t a, uint32_t b);
 
+/*
+ * moments_cov of all pairs, at i * (i - 1) / 2 + j for j < i; only where there
+ * are no more than MOMENTS_MATRIX columns.
+ */
+void moments_covs(const struct moments *m, double *ret);
+
 /* Cov(column, total) / Var(total); adds to 1 over all columns; 0 where nothing varies. */
 struct moments_share moments_share(const struct moments *m, uint32_t col);
 

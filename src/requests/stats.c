@@ -86,6 +86,19 @@ double stats_t_quantile(double p, double df)
 	return t;
 }
 
+double stats_t_975(uint32_t df)
+{
+	static const double known[] = {
+		0,
+		12.706204736174676, 4.3026527297494583, 3.18244630528371, 2.7764451051969554,
+		2.5705818356362542, 2.4469118511449608, 2.3646242515927813, 2.3060041352041667,
+		2.2621571627982053, 2.2281388519862753, 2.2009851600916401, 2.1788128296672276,
+		2.1603686564627926, 2.1447866879178044, 2.1314495455597751,
+	};
+
+	return df && df < sizeof(known) / sizeof(*known) ? known[df] : stats_t_quantile(0.975, df);
+}
+
 double stats_f_p(double f, double df1, double df2)
 {
 	if (isnan(f) || f <= 0)

@@ -17,6 +17,9 @@ double stats_t_p(double t, double df);
 /* The t below which p of the distribution lies; p in 0.5..1. */
 double stats_t_quantile(double p, double df);
 
+/* The same for p = 0.975, which errors are made of: those of up to 15 are at hand. */
+double stats_t_975(uint32_t df);
+
 /* Chance of an F as great or greater. */
 double stats_f_p(double f, double df1, double df2);
 

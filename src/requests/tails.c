@@ -119,21 +119,35 @@ static uint64_t rank_of(double q, uint64_t cnt)
 	return rank < 1 ? 1 : rank > (double)cnt ? cnt : (uint64_t)rank;
 }
 
+void hist_quantiles(const struct hist *h, uint64_t zero_cnt, const double *qs, uint32_t cnt,
+		    double *ret)
+{
+	uint64_t all = hist_cnt(h) + zero_cnt, before = zero_cnt;
+	uint32_t bucket = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		uint64_t rank = rank_of(qs[i], all);
+		double low, high;
+
+		ret[i] = 0;
+		if (!all || rank <= zero_cnt)
+			continue;
+		while (bucket < h->bucket_cnt && before + h->cnts[bucket] < rank)
+			before += h->cnts[bucket++];
+		ret[i] = (double)h->max;
+		if (bucket == h->bucket_cnt)
+			continue;
+		hist_bounds(h, bucket, &low, &high);
+		ret[i] = low + (high - low) * ((double)(rank - before) - 0.5) / h->cnts[bucket];
+	}
+}
+
 double hist_quantile(const struct hist *h, uint64_t zero_cnt, double q)
 {
-	uint64_t cnt = hist_cnt(h) + zero_cnt, rank = rank_of(q, cnt), before = zero_cnt;
-	double low, high;
+	double ret;
 
-	if (!cnt || rank <= zero_cnt)
-		return 0;
-	for (uint32_t i = 0; i < h->bucket_cnt; i++) {
-		if (before + h->cnts[i] >= rank) {
-			hist_bounds(h, i, &low, &high);
-			return low + (high - low) * ((double)(rank - before) - 0.5) / h->cnts[i];
-		}
-		before += h->cnts[i];
-	}
-	return (double)h->max;
+	hist_quantiles(h, zero_cnt, &q, 1, &ret);
+	return ret;
 }
 
 double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v)
@@ -158,18 +172,19 @@ double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v)
 	return below / (double)cnt;
 }
 
-double hist_distance(const struct hist *h, uint64_t zero_cnt, uint64_t v)
+uint32_t hist_middles(const struct hist *h, struct hist_middle *ret)
 {
-	uint64_t cnt = hist_cnt(h) + zero_cnt;
-	double sum = (double)zero_cnt * (double)v, low, high;
+	uint32_t cnt = 0;
+	double low, high;
 
 	for (uint32_t i = 0; i < h->bucket_cnt; i++) {
 		if (!h->cnts[i])
 			continue;
 		hist_bounds(h, i, &low, &high);
-		sum += h->cnts[i] * fabs((low + high) / 2 - (double)v);
+		ret[cnt].at = (low + high) / 2;
+		ret[cnt++].cnt = h->cnts[i];
 	}
-	return cnt ? sum / (double)cnt : 0;
+	return cnt;
 }
 
 void tails_release(struct tails *t)

@@ -41,11 +41,20 @@ void hist_merge(struct hist *to, const struct hist *from);
 /* The value that q of all are not above; zero_cnt more members count as 0. */
 double hist_quantile(const struct hist *h, uint64_t zero_cnt, double q);
 
+/* Of several, the least first. */
+void hist_quantiles(const struct hist *h, uint64_t zero_cnt, const double *qs, uint32_t cnt,
+		    double *ret);
+
 /* Which part is below v, those in its bucket in proportion. */
 double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v);
 
-/* How far the members are from v, in the mean; one bucket's members are in its middle. */
-double hist_distance(const struct hist *h, uint64_t zero_cnt, uint64_t v);
+/* Where members are, those of one bucket in its middle. */
+struct hist_middle {
+	double at, cnt;
+};
+
+/* Of buckets with members, up to bucket_cnt; returns how many. */
+uint32_t hist_middles(const struct hist *h, struct hist_middle *ret);
 
 struct tails_bucket {
 	uint32_t no, column_cnt;

@@ -153,6 +153,46 @@ TEST(moments_of_columns_in_any_place)
 	moments_release(&direct);
 }
 
+/* Many members at once give the bits that they give one by one, of times short and long. */
+TEST(moments_of_rows)
+{
+	static const uint32_t cnts[] = {0, 1, 7, 8, 31, 32, 33};
+	struct member members[33];
+
+	make_members(members, 33, 77);
+	for (uint32_t i = 0; i < 2 * sizeof(cnts) / sizeof(*cnts); i++) {
+		uint32_t cnt = cnts[i / 2];
+		struct moments by_one = {0}, at_once = {0};
+		int64_t rows[33][2 + COLS];
+		double covs[COLS * (COLS - 1) / 2], *cov = covs;
+
+		ROW(i);
+		for (uint32_t k = 0; k < cnt; k++) {
+			struct member *m = &members[k];
+
+			rows[k][0] = moments_cell_of(&m->id);
+			rows[k][1] = COLS;
+			for (uint32_t c = 0; c < COLS; c++) {
+				/* the longest that are added up in 64 bits, and longer ones */
+				if (i % 2 == 0 && m->took[c] > (1 << 29) - 1)
+					m->took[c] = (1 << 29) - 1;
+				rows[k][2 + c] = m->took[c];
+			}
+			add_member(&by_one, m);
+		}
+		moments_add_rows(&at_once, rows[0], cnt, COLS);
+		if (cnt)
+			OK(same_bits(&by_one, &at_once));
+		moments_covs(&at_once, covs);
+		for (uint32_t a = 0; a < at_once.column_cnt; a++)
+			for (uint32_t b = 0; b < a; b++)
+				OK(*cov++ == moments_cov(&by_one, a, b));
+		moments_release(&by_one);
+		moments_release(&at_once);
+		make_members(members, 33, 77 + i);
+	}
+}
+
 TEST(moments_at_the_limit_do_not_overflow)
 {
 	struct moments m = {0};
@@ -221,6 +261,8 @@ TEST(stats_distributions)
 	OK(near(stats_t_p(12.706, 1), 0.05, 1e-3));
 	OK(near(stats_t_p(1.96, 1e6), 0.05, 1e-3));
 	OK(near(stats_t_quantile(0.975, 15), 2.13145, 1e-5));
+	for (uint32_t df = 1; df <= 16; df++)
+		OK(near(stats_t_975(df), stats_t_quantile(0.975, df), 1e-14));
 	OK(near(stats_f_p(4.10, 2, 10), 0.05, 2e-3));
 	OK(near(stats_f_p(1.0, 7, 7), 0.5, 1e-9));
 	OK(near(stats_beta(2, 3, 0.4), 0.5248, 1e-9));

@@ -45,6 +45,7 @@ TEST(tails_quantiles_are_those_of_a_sorted_array)
 {
 	const double qs[] = {0.01, 0.25, 0.5, 0.9, 0.99, 1};
 	uint64_t values[MEMBERS], state = 5;
+	double at_once[sizeof(qs) / sizeof(*qs)];
 	struct hist h = {0};
 	struct tails t = {0};
 
@@ -57,6 +58,7 @@ TEST(tails_quantiles_are_those_of_a_sorted_array)
 	}
 	tails_sort(&t);
 	qsort(values, MEMBERS, sizeof(*values), by_number);
+	hist_quantiles(&h, 7, qs, sizeof(qs) / sizeof(*qs), at_once);
 	for (size_t i = 0; i < sizeof(qs) / sizeof(*qs); i++) {
 		double want = (double)values[(size_t)ceil(qs[i] * MEMBERS) - 1];
 		double padded = (double)values[(size_t)ceil(qs[i] * MEMBERS * 1.0) - 1];
@@ -64,6 +66,7 @@ TEST(tails_quantiles_are_those_of_a_sorted_array)
 		ROW(i);
 		OK(fabs(tails_quantile(&t, qs[i]) - want) <= 1 + want / 64);
 		OK(fabs(hist_quantile(&h, 0, qs[i]) - padded) <= 1 + padded / 32);
+		OK(hist_quantile(&h, 7, qs[i]) == at_once[i]);
 		OK(fabs(tails_rank(&t, (uint64_t)want) - qs[i]) < 0.02);
 		OK(fabs(hist_rank(&h, 0, (uint64_t)want) - qs[i]) < 0.02);
 	}
