@@ -210,10 +210,16 @@ static void ref_add(struct stripping *s, uint32_t target, enum span_ref_kind kin
 		.trace = s->trace->id, .span = id_of(s, target), .kind = kind};
 }
 
+/* What is ordered by references alone stays so, also where a side of it is left. */
+static uint32_t parent_of(const struct stripping *s, uint32_t idx)
+{
+	return s->tree.nodes[idx].parent == TREE_NONE ? TREE_NONE : s->above[idx];
+}
+
 /* An entry of an ancestor says no more than being its child. */
 static bool is_ancestor(const struct stripping *s, uint32_t who, uint32_t span)
 {
-	return s->above[who] == span;
+	return parent_of(s, who) == span;
 }
 
 static uint32_t target_node(const struct stripping *s, const struct tref *ref)
@@ -223,10 +229,9 @@ static uint32_t target_node(const struct stripping *s, const struct tref *ref)
 	return ref->kind == SPAN_REF_AFTER ? target->exit : target->entry;
 }
 
-static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref *ref)
+/* References to what was gathered. */
+static void gathered_add(struct stripping *s, uint32_t who)
 {
-	s->key_cnt = 0;
-	reach_gather(s, target_node(s, ref));
 	keys_cut(s);
 	for (uint32_t i = 0; i < s->key_cnt; i++) {
 		const struct gnode *node = &s->graph.nodes[s->keys[i].key];
@@ -236,6 +241,24 @@ static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref 
 		ref_add(s, node->span,
 			node->kind == NODE_ENTRY ? SPAN_REF_FOLLOWS : SPAN_REF_AFTER);
 	}
+}
+
+static void hidden_ref_add(struct stripping *s, uint32_t who, const struct tref *ref)
+{
+	s->key_cnt = 0;
+	reach_gather(s, target_node(s, ref));
+	gathered_add(s, who);
+}
+
+/* An end that is left alone comes after all that its begin, which is hidden, came after. */
+static void end_refs_add(struct stripping *s, uint32_t who)
+{
+	const struct gnode *exit = &s->graph.nodes[s->graph.spans[who].exit];
+
+	s->key_cnt = 0;
+	for (uint32_t i = 0; i < exit->pred_cnt; i++)
+		reach_gather(s, s->graph.preds[exit->pred_idx + i]);
+	gathered_add(s, who);
 }
 
 /* Not one that contradicted the clock or closed a ring. */
@@ -255,6 +278,7 @@ static bool ref_holds(const struct stripping *s, const struct tref *ref)
 static void refs_write(struct stripping *s, uint32_t who, struct span *span, uint32_t *at)
 {
 	const struct span_tree *tree = &s->tree;
+	bool any_of_end = false;
 
 	span->ref_idx = s->ref_cnt;
 	if (s->unwaited[who])
@@ -262,14 +286,19 @@ static void refs_write(struct stripping *s, uint32_t who, struct span *span, uin
 	for (; *at < tree->ref_cnt && tree->refs[*at].span <= who; ++*at) {
 		const struct tref *ref = &tree->refs[*at];
 
-		/* They order its begin. */
-		if (ref->span != who || !(s->keep[who] & SIDE_BEGIN) || !ref_holds(s, ref))
+		if (ref->span != who || !ref_holds(s, ref))
 			continue;
+		if (is_half(s, who) && s->keep[who] == SIDE_END) {
+			any_of_end = true;
+			continue;
+		}
 		if (node_kept(s, target_node(s, ref)))
 			ref_add(s, ref->target, ref->kind);
 		else
 			hidden_ref_add(s, who, ref);
 	}
+	if (any_of_end)
+		end_refs_add(s, who);
 	/* All its references were in rings: it began after the root, no more. */
 	if (!span->parent && who != tree->root && s->ref_cnt == span->ref_idx)
 		ref_add(s, tree->root, SPAN_REF_FOLLOWS);
@@ -293,7 +322,7 @@ static void span_write(struct stripping *s, uint32_t idx, struct span *to)
 
 	*to = s->trace->spans[idx];
 	to->id = id_of(s, idx);
-	to->parent = s->above[idx] == TREE_NONE ? 0 : id_of(s, s->above[idx]);
+	to->parent = parent_of(s, idx) == TREE_NONE ? 0 : id_of(s, parent_of(s, idx));
 	to->begin_ns = later(root->begin_ns, g->nodes[has->entry].at_ns);
 	to->end_ns = later(root->begin_ns, g->nodes[has->exit].at_ns);
 	to->rank = s->rank[has->entry];
@@ -305,6 +334,7 @@ static void span_write(struct stripping *s, uint32_t idx, struct span *to)
 	} else if (is_half(s, idx)) {
 		to->end_ns = to->begin_ns;
 		to->flags |= SPANF_POINT | SPANF_BEGIN;
+		to->flags &= (uint8_t)~SPANF_ERROR; /* that it failed its end tells */
 	}
 	to->host = root->host ? root->host : root->service;
 }

@@ -437,6 +437,6 @@ TEST(strip_of_sides)
 		same += strip_twice(&m, &d);
 	}
 	/* Nor can all that is wrong with a trace be told from what is left of it. */
-	OK(same > 39000);
+	OK(same > 39400);
 	made_release(&m);
 }

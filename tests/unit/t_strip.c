@@ -102,3 +102,37 @@ TEST(strip_keeps_the_order_of_one_instant)
 		made_release(&seen);
 	}
 }
+
+/* What is ordered by references alone is no child of the root, whichever side of it is seen. */
+TEST(strip_keeps_references_of_a_side)
+{
+	static const struct {
+		const char *on, *steps;
+	} table[] = {
+		{"abcdef", "s/a> s/b> s/e> s/e< s/c> s/c< s/d< s/a<"},
+		{"bdec<", "s/a> s/b> s/e> s/e< s/c< s/d< s/a<"},
+		{"bdec>", "s/a> s/b> s/e> s/e< s/c> s/d< s/a<"},
+		{"bde<c<", "s/a> s/b> s/e< s/c< s/d< s/a<"},
+		{"bdc<", "s/a> s/b> s/c< s/d< s/a<"},
+		{"bdf<", "s/a> s/d> s/d< s/a<"},
+		{"bdf>", "s/a> s/d> s/d< s/a<"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct made m = {0}, seen;
+
+		ROW(i);
+		made_span(&m, 1, 0, "s/a", 1000, 1100);
+		made_span(&m, 2, 1, "s/b", 1010, 1060);
+		made_span(&m, 3, 2, "s/e", 1020, 1040);
+		made_span(&m, 4, 1, "s/d", 1005, 1090);
+		made_span(&m, 5, 4, "s/c", 1050, 1080);
+		made_ref(&m, 3, SPAN_REF_AFTER);
+		made_span(&m, 6, 0, "s/f", 1062, 1095);
+		made_ref(&m, 3, SPAN_REF_AFTER);
+		strip_to(&m, table[i].on, &seen);
+		EQ_S(made_steps(&seen), table[i].steps);
+		EQ_I(seen.path.total_ns, 100);
+		made_release(&seen);
+	}
+}
