@@ -79,7 +79,6 @@ static bool way_walk(struct finder *f, const struct known *k, uint32_t a, uint32
 	struct way *w = &f->way;
 	uint32_t cnt = 0, last = b;
 
-	w->owners[0] = graph_owner(g, a, b);
 	for (uint32_t n = graph_last_pred(g, b); n != GRAPH_NONE && n != a && n > a;
 	     n = graph_last_pred(g, n)) {
 		if (is_on(f->q, &g->nodes[n]))
@@ -87,10 +86,11 @@ static bool way_walk(struct finder *f, const struct known *k, uint32_t a, uint32
 		if (cnt >= HIDDEN_EVENTS_MAX)
 			return false;
 		w->events[cnt] = (struct forest_event){g->nodes[n].point, g->nodes[n].kind};
+		w->owners[cnt] = graph_owner(g, n, last);
 		w->took_ns[cnt++] = g->nodes[last].at_ns - g->nodes[n].at_ns;
-		w->owners[cnt] = graph_owner(g, a, n);
 		last = n;
 	}
+	w->owners[cnt] = graph_owner(g, a, last);
 	w->took_ns[cnt] = g->nodes[last].at_ns - g->nodes[a].at_ns;
 	w->cnt = cnt;
 	w->total_ns = (double)g->total_ns;

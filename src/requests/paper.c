@@ -137,14 +137,14 @@ static void edge_ask(const struct view *v, const struct evidence_group *g, const
 	a->score = r->part * (v->all_ss > 0 ? sum_squares(&g->moments) / v->all_ss : 1);
 }
 
-/* Up to the step of a path, when nothing is hidden before it. */
+/* Up to the step of a path, when nothing is hidden before it; as graph_owner has it. */
 static uint32_t who_ran(const struct space_path *p, uint32_t step)
 {
 	const struct space_step *to = &p->steps[step];
 
-	if (to->kind == NODE_EXIT || to->parent == UINT32_MAX)
+	if (to->kind == NODE_EXIT)
 		return to->point;
-	return p->steps[to->parent].point;
+	return p->steps[to->parent != UINT32_MAX ? to->parent : step - 1].point;
 }
 
 /* Down the edges until one can be split; those before it are isolated. */

@@ -246,3 +246,43 @@ TEST(hidden_finds_what_is_between_and_how_long)
 	known_release(&known);
 	made_release(&m);
 }
+
+/* Events that references alone order: the one before ran until the next. */
+TEST(hidden_events_own_what_follows)
+{
+	struct made m = {0};
+	struct known known = {0};
+	struct seen stripped = {0};
+	struct trace t;
+	struct stretches ways;
+	uint8_t on[8] = {0};
+	struct hidden_query q = {.known = &known, .stripped = &stripped, .known_cnt = 1,
+				 .on = on, .points = &m.points};
+
+	for (uint64_t i = 0; i < 4; i++) {
+		char name[] = "s/a";
+
+		name[2] = (char)('a' + i);
+		made_span(&m, i + 1, 0, name, (int64_t)i * 10, (int64_t)i * 10)->flags =
+			SPANF_POINT;
+		if (i)
+			made_ref(&m, i, SPAN_REF_AFTER);
+	}
+	made_path(&m);
+	known.full = (struct seen){.trace = made_trace(&m), .graph = m.graph, .path = m.path};
+	known_begin(&known);
+	q.from = (struct forest_event){m.path.steps[0].point, NODE_NOTE};
+	q.to = (struct forest_event){m.path.steps[3].point, NODE_NOTE};
+	q.owner = q.from.point;
+	trace_strip(known.full.trace, on, &m.points, &m.strings, &m.arena, &t);
+	stripped.trace = &t;
+	EQ_I(graph_build(&t, &m.points, &m.strings, &m.arena, &stripped.graph, &m.stats), 0);
+	critical_path(&stripped.graph, &m.points, &m.arena, &stripped.path);
+	hidden_find(&q, &m.arena, &ways);
+	EQ_U(ways.cnt, 1);
+	EQ_U(ways.items[0].event_cnt, 2);
+	for (uint32_t i = 0; i < 3; i++)
+		EQ_U(ways.items[0].owners[i], m.path.steps[i].point);
+	known_release(&known);
+	made_release(&m);
+}
