@@ -40,17 +40,29 @@ uint32_t forest_walk(const struct forest_tree *tree, const uint8_t *on_path, uin
 	return cnt;
 }
 
-/* What is on of it after a decision; one side may stay on when the other goes. */
-static void sight_take(struct forest_sight *s, const struct forest_decision *d)
-{
-	uint32_t was = s->seen == FOREST_SEEN_ON ? s->sides : 0;
+/* What each side was switched by last; NULL: it was not. */
+struct sides_by {
+	const struct forest_decision *by[2];
+};
 
-	if (d->kind == DECIDE_ON) {
-		*s = (struct forest_sight){FOREST_SEEN_ON, was | d->sides, d};
-	} else if (was & ~d->sides) {
-		s->sides = was & ~d->sides;
-	} else {
-		*s = (struct forest_sight){FOREST_SEEN_OFF, d->sides, d};
+static bool is_by(const struct forest_decision *by, uint32_t kind)
+{
+	return by && by->kind == kind;
+}
+
+/* One side may stay on when the other goes; what is on counts, else what was. */
+static void sight_make(const struct sides_by *s, struct forest_sight *ret)
+{
+	uint32_t kind = is_by(s->by[0], DECIDE_ON) || is_by(s->by[1], DECIDE_ON) ? DECIDE_ON
+										: DECIDE_OFF;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		if (!is_by(s->by[i], kind))
+			continue;
+		ret->seen = kind == DECIDE_ON ? FOREST_SEEN_ON : FOREST_SEEN_OFF;
+		ret->sides |= i ? SIDE_END : SIDE_BEGIN;
+		if (!ret->by || s->by[i] > ret->by)
+			ret->by = s->by[i];
 	}
 }
 
@@ -64,6 +76,7 @@ const struct forest_sight *forest_sights(const struct forest *f, uint32_t tree,
 					 uint32_t point_cnt, struct arena *arena)
 {
 	struct forest_sight *sights = ARENA_ARRAY(arena, struct forest_sight, point_cnt + 1);
+	struct sides_by *sides = ARENA_ARRAY(arena, struct sides_by, point_cnt + 1);
 	const struct forest_node *root = f->trees[tree].node_cnt ? &f->trees[tree].nodes[0] : NULL;
 
 	always(sights, point_cnt, f->trees[tree].point);
@@ -76,9 +89,14 @@ const struct forest_sight *forest_sights(const struct forest *f, uint32_t tree,
 	for (uint32_t i = 0; i < f->decision_cnt; i++) {
 		const struct forest_decision *d = &f->decisions[i];
 
-		if (d->point < point_cnt && sights[d->point].seen != FOREST_SEEN_ALWAYS &&
-		    (d->kind == DECIDE_ON || d->kind == DECIDE_OFF))
-			sight_take(&sights[d->point], d);
+		if (d->point >= point_cnt || (d->kind != DECIDE_ON && d->kind != DECIDE_OFF))
+			continue;
+		for (uint32_t k = 0; k < 2; k++)
+			if (d->sides & (k ? SIDE_END : SIDE_BEGIN))
+				sides[d->point].by[k] = d;
 	}
+	for (uint32_t p = 0; p < point_cnt; p++)
+		if (sights[p].seen != FOREST_SEEN_ALWAYS)
+			sight_make(&sides[p], &sights[p]);
 	return sights;
 }

@@ -10,6 +10,7 @@
 #include "model/points.h"
 #include "requests/bins.h"
 #include "requests/forest_file.h"
+#include "requests/sides.h"
 
 /* A process' own numbers of texts and tracepoints, and a forest in them. */
 struct world {
@@ -218,4 +219,43 @@ TEST(forest_merge_other_hypothesis_is_added)
 	EQ_I(unpack(&w, &bytes, &err), 0);
 	buf_release(&bytes);
 	world_release(&w);
+}
+
+/* Each side of a tracepoint goes on and off for itself. */
+TEST(forest_sights_of_sides)
+{
+	static const struct {
+		uint32_t cnt, seen, sides, by;
+	} table[] = {
+		{0, FOREST_SEEN_NOT, 0, FOREST_NONE},
+		{1, FOREST_SEEN_ON, SIDE_BEGIN, 0},
+		{2, FOREST_SEEN_ON, SIDES_BOTH, 1},
+		{3, FOREST_SEEN_ON, SIDE_BEGIN, 0},
+		{4, FOREST_SEEN_OFF, SIDES_BOTH, 3},
+		{5, FOREST_SEEN_ON, SIDE_END, 4},
+		{6, FOREST_SEEN_ON, SIDES_BOTH, 5},
+	};
+	static const struct forest_decision decisions[] = {
+		{.kind = DECIDE_ON, .sides = SIDE_BEGIN},
+		{.kind = DECIDE_ON, .sides = SIDE_END},
+		{.kind = DECIDE_OFF, .sides = SIDE_END},
+		{.kind = DECIDE_OFF, .sides = SIDE_BEGIN},
+		{.kind = DECIDE_ON, .sides = SIDE_END},
+		{.kind = DECIDE_ON, .sides = SIDES_BOTH},
+	};
+	struct forest_tree tree = {.point = 1};
+	struct arena arena = {0};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct forest f = {.trees = &tree, .tree_cnt = 1, .decisions = decisions,
+				   .decision_cnt = table[i].cnt};
+		const struct forest_sight *s = forest_sights(&f, 0, 2, &arena);
+
+		ROW(i);
+		EQ_U(s[0].seen, table[i].seen);
+		EQ_U(s[0].sides, table[i].sides);
+		OK(s[0].by == (table[i].by == FOREST_NONE ? NULL : &decisions[table[i].by]));
+		EQ_U(s[1].seen, FOREST_SEEN_ALWAYS);
+	}
+	arena_release(&arena);
 }
