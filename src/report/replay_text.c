@@ -35,11 +35,16 @@ static void put_event(const struct replay_view *v, const struct forest_event *e,
 		buf_adds(out, kinds[e->kind]);
 }
 
+static bool is_inside(const struct forest_event *from, const struct forest_event *to)
+{
+	return from->point == to->point && from->kind == NODE_ENTRY && to->kind == NODE_EXIT;
+}
+
 /* An edge inside of one span is told by that span. */
 static void put_edge(const struct replay_view *v, const struct forest_event *from,
 		     const struct forest_event *to, struct buf *out)
 {
-	if (from->point == to->point && from->kind == NODE_ENTRY && to->kind == NODE_EXIT) {
+	if (is_inside(from, to)) {
 		replay_point_name(v, from->point, out);
 		return;
 	}
@@ -169,6 +174,10 @@ static void put_located(const struct replay_view *v, const struct replay_result 
 		char s[FMT_MAX];
 
 		put_edge(v, &l->from, &l->to, &text);
+		if (l->owner != FOREST_NONE && !is_inside(&l->from, &l->to)) {
+			buf_adds(&text, ", in ");
+			replay_point_name(v, l->owner, &text);
+		}
 		buf_printf(&text, ": %s of what is to be explained, since round %u",
 			   fmt_share(s, l->share), l->round);
 		pen_text(pen, PEN_GOOD, "located ");
@@ -237,7 +246,7 @@ void replay_text(const struct replay_view *v, struct pen *pen)
 {
 	put_head(v, pen);
 	pen_fmt(pen, PEN_PLAIN, "%u tracepoints", v->point_cnt);
-	if (v->apart)
+	if (v->apart && v->point_cnt > v->space->point_cnt) /* not of instants alone */
 		pen_fmt(pen, PEN_PLAIN, " (begins and ends of %u operations)",
 			v->space->point_cnt);
 	pen_fmt(pen, PEN_PLAIN, ", of which %u are always on", v->always_cnt);
