@@ -101,6 +101,14 @@ static void points_grow(struct control *c)
 	c->point_size = size;
 }
 
+/* A space that was read from a file may have samples of what it does not list. */
+static void samples_points(struct control *c)
+{
+	for (uint32_t i = 0; i < c->view.type_cnt; i++)
+		for (uint32_t k = 0; k < c->view.types[i].sample_cnt; k++)
+			strip_points(&c->view.types[i].samples[k], c->points, c->strings);
+}
+
 struct control *control_new(const struct space *space, const struct control_opts *opts,
 			    struct points *points, struct strtab *strings)
 {
@@ -116,6 +124,7 @@ struct control *control_new(const struct space *space, const struct control_opts
 	c->vars.error_key = strtab_add(strings, "error");
 	c->vars.start_key = strtab_add(strings, SAMPLES_START_KEY);
 	space_view(space, &c->arena, &c->view);
+	samples_points(c);
 	points_grow(c);
 	space_sides(&c->view, c->known, c->point_size);
 	for (uint32_t i = 0; i < c->view.point_cnt; i++) {
@@ -269,6 +278,12 @@ void control_note(struct control *c, const struct forest_decision *d, const char
 }
 
 /* ---- actions */
+
+/* Tracepoints that the sides of a span are. */
+static uint32_t count_of(const struct control *c, uint32_t sides)
+{
+	return c->opts.apart ? sides_cnt((uint8_t)sides) : sides != 0;
+}
 
 void hidden_query_of(const struct control *c, uint32_t tree, uint32_t node,
 		     const struct edge_class *edge, struct hidden_query *ret)
@@ -430,6 +445,13 @@ static void trees_rank(struct control *c)
 	}
 }
 
+/* It will be asked for again: what shows its edge stays on. */
+static void postpone(struct hyp_tree *t, const struct action *a)
+{
+	t->waiting = true;
+	t->nodes.items[a->node]->pending = true;
+}
+
 static void actions_take(struct control *c, struct actions *actions)
 {
 	uint32_t budget = c->paused ? 0 : c->opts.budget;
@@ -445,7 +467,7 @@ static void actions_take(struct control *c, struct actions *actions)
 			continue;
 		if (c->opts.strategy == STRATEGY_HEDGE) {
 			if (t->deferred || a->score < SCORE_NEXT * t->top) {
-				t->waiting = true; /* for what is larger to be found */
+				postpone(t, a); /* till what is larger was found */
 				continue;
 			}
 			if (found_elsewhere(c, a))
@@ -456,11 +478,13 @@ static void actions_take(struct control *c, struct actions *actions)
 			control_found(c, a);
 			if (enough_found(c, t))
 				tree_finish(t);
-		} else if (budget) {
-			bool made = switch_on(c, a);
+		} else if (!budget) {
+			postpone(t, a);
+		} else if (switch_on(c, a)) {
+			uint32_t cost = count_of(c, a->pick.sides);
 
-			budget -= made;
-			c->new_cnt += made;
+			budget -= cost < budget ? cost : budget;
+			c->new_cnt++;
 		}
 	}
 }
@@ -471,7 +495,8 @@ static bool pair_open(const struct hyp_tree *t, size_t i)
 {
 	const struct hyp_node *n = t->nodes.items[i];
 
-	return n->active && (n->status == HYP_OPEN || n->status == HYP_LOCALISED);
+	return n->active && (n->status == HYP_OPEN || n->status == HYP_LOCALISED ||
+			     (n->pending && !t->finished));
 }
 
 /* A pair whose points are not all on cannot tell its traces apart any more. */
@@ -487,29 +512,38 @@ static void pairs_rest(struct control *c, const uint8_t *needed)
 	}
 }
 
-/* Says why a tracepoint goes off, unless that was said when its hypothesis was given up. */
-static void off_note(struct control *c, uint32_t point, uint8_t sides)
+/* The last hypothesis about one of the sides; NULL: none is. */
+static const struct hyp_node *last_about(const struct control *c, struct sided one,
+					 struct forest_decision *d)
 {
 	const struct hyp_node *n = NULL;
-	struct forest_decision d = decision_blank(c, 0, 0, DECIDE_OFF);
 
 	for (uint32_t t = 0; t < c->trees.cnt; t++) {
 		const struct hyp_tree *tree = c->trees.items[t];
 
 		for (uint32_t i = 1; i < tree->nodes.cnt; i++) {
-			if (tree->nodes.items[i]->point != point ||
-			    !(tree->nodes.items[i]->sides & sides) ||
+			if (tree->nodes.items[i]->point != one.point ||
+			    !(tree->nodes.items[i]->sides & one.sides) ||
 			    !tree->nodes.items[i]->present)
 				continue;
 			n = tree->nodes.items[i];
-			d.tree = t;
-			d.node = i;
+			d->tree = t;
+			d->node = i;
 		}
 	}
+	return n;
+}
+
+/* Says why a tracepoint goes off, unless that was said when its hypothesis was given up. */
+static void off_note(struct control *c, struct sided one)
+{
+	struct forest_decision d = decision_blank(c, 0, 0, DECIDE_OFF);
+	const struct hyp_node *n = last_about(c, one, &d);
+
 	if (!n || n->status == HYP_USELESS)
 		return;
-	d.point = point;
-	d.sides = sides_told(c, point, sides);
+	d.point = one.point;
+	d.sides = sides_told(c, one.point, one.sides);
 	d.trace_cnt = (uint32_t)moments_cnt(&n->e.live);
 	d.mean_ns = moments_mean(&n->e.live);
 	if (c->trees.items[d.tree]->finished)
@@ -517,6 +551,21 @@ static void off_note(struct control *c, uint32_t point, uint8_t sides)
 	else
 		control_note(c, &d, "what is looked for is in a part of the edge that it does not "
 				    "bound");
+}
+
+/* The begin and the end of a span may have been on for two hypotheses. */
+static void off_notes(struct control *c, struct sided both)
+{
+	struct sided begin = {both.point, both.sides & SIDE_BEGIN};
+	struct sided end = {both.point, both.sides & SIDE_END};
+	struct forest_decision d;
+
+	if (last_about(c, begin, &d) == last_about(c, end, &d)) {
+		off_note(c, both);
+		return;
+	}
+	off_note(c, begin);
+	off_note(c, end);
 }
 
 /* Decides anew what is on: what is always on and what open hypotheses need. */
@@ -545,7 +594,7 @@ static void points_switch(struct control *c, struct control_round *ret)
 			on[ret->on_cnt++] = (struct sided){p, come};
 		if (go) {
 			off[ret->off_cnt++] = (struct sided){p, go};
-			off_note(c, p, go);
+			off_notes(c, (struct sided){p, go});
 		}
 		c->ever[p] |= needed[p] & ~c->always[p];
 		c->on[p] = needed[p];
@@ -608,11 +657,6 @@ void control_decide(struct control *c, struct control_round *ret)
 	vec_release(&actions.items);
 	points_switch(c, ret);
 	round_fill(c, ret);
-}
-
-static uint32_t count_of(const struct control *c, uint32_t sides)
-{
-	return c->opts.apart ? sides_cnt((uint8_t)sides) : sides != 0;
 }
 
 void control_counts(const struct control *c, struct control_counts *ret)

@@ -94,12 +94,23 @@ static void tree_sum(const struct control *c, struct hyp_tree *t)
 static void found_put(struct hyp_tree *t, uint64_t key, const struct action *a)
 {
 	VEC_FOREACH(&t->found, f) {
-		if (f->key != key || f->node != a->node || f->group != a->why.group)
+		if (f->key != key || f->asked != a->edge.key || f->node != a->node ||
+		    f->group != a->why.group)
 			continue;
 		f->score = fmax(f->score, a->score);
 		return;
 	}
-	vec_push(&t->found, ((struct found){key, a->why.group, a->node, a->score}));
+	vec_push(&t->found,
+		 ((struct found){key, a->edge.key, a->why.group, a->node, a->score}));
+}
+
+/* What an edge that a node asked about was found to be; 0: it was not found there. */
+static uint64_t found_key(const struct hyp_tree *t, uint64_t asked, uint32_t node)
+{
+	VEC_FOREACH(&t->found, f)
+		if (f->asked == asked && f->node == node)
+			return f->key;
+	return 0;
 }
 
 static struct control_located *located_of(struct control *c, uint64_t key)
@@ -144,6 +155,7 @@ void control_found(struct control *c, const struct action *a)
 	struct hyp_tree *t = c->trees.items[a->tree];
 
 	d.kind = DECIDE_LOCALISED;
+	d.owner = a->edge.owner;
 	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, in %s, and "
 			    "nothing can split that", a->score * 100,
 		     event_words(c, a->edge.from), event_words(c, a->edge.to),
@@ -160,6 +172,7 @@ bool found_elsewhere(struct control *c, const struct action *a)
 {
 	struct hyp_tree *t = c->trees.items[a->tree];
 	struct hyp_node *n = t->nodes.items[a->node];
+	uint64_t key;
 
 	for (uint32_t i = 0; i < t->nodes.cnt; i++) {
 		if (i == a->node || apart(t, i, a->node) || is_under(t, a->node, i) ||
@@ -169,8 +182,9 @@ bool found_elsewhere(struct control *c, const struct action *a)
 		hmap_put(&n->done, a->edge.key, 1);
 		if (n->status == HYP_OPEN)
 			n->status = HYP_EXPLORED;
-		if (own_score(t, a->edge.key, i) > 0)
-			located_add(c, a, a->edge.key);
+		key = found_key(t, a->edge.key, i);
+		if (key)
+			located_add(c, a, key);
 		return true;
 	}
 	return false;

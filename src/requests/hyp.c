@@ -17,6 +17,14 @@ bool path_has(const struct cpath *p, uint32_t point, uint8_t sides)
 	return false;
 }
 
+/* Its bins; 0: none, or its begin had them.  An end that was seen alone has its span's. */
+static uint64_t step_bin(const struct graph *g, const struct cstep *step)
+{
+	const struct gspan *span = &g->spans[step->span];
+
+	return step->kind == NODE_EXIT && span->entry != span->exit ? 0 : g->bins[step->span];
+}
+
 /* Whatever their order: a path's hash tells that. */
 static uint64_t path_bins(const struct control *c, const struct seen *s)
 {
@@ -24,10 +32,10 @@ static uint64_t path_bins(const struct control *c, const struct seen *s)
 
 	for (uint32_t i = 0; s->graph.bins && i < s->path.step_cnt; i++) {
 		const struct cstep *step = &s->path.steps[i];
+		uint64_t bin = step_bin(&s->graph, step);
 
-		if (step->kind != NODE_EXIT && s->graph.bins[step->span])
-			hash += hash_pair(c->points->items.items[step->point].hash,
-					  s->graph.bins[step->span]);
+		if (bin)
+			hash += hash_pair(c->points->items.items[step->point].hash, bin);
 	}
 	return hash ? hash : 1;
 }
@@ -236,7 +244,7 @@ static void names_note(struct control *c, struct evidence *e, const struct seen 
 	for (uint32_t i = 0; i < s->path.step_cnt && g->names.cnt < FOREST_BINS_MAX; i++) {
 		const struct cstep *step = &s->path.steps[i];
 
-		if (step->kind != NODE_EXIT && s->graph.bins[step->span])
+		if (step_bin(&s->graph, step))
 			bins_name(&c->opts.keys, s->trace, step->span, step->point, c->strings,
 				  &c->scratch, &g->names);
 	}

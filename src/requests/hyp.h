@@ -26,6 +26,7 @@ struct hyp_node {
 	uint8_t sides;		/* enum sides: what of the point the hypothesis is about */
 	bool present;
 	bool active;		/* all that it needs is on: traces can be told */
+	bool pending;		/* it has edges that are not sure yet, or wait for larger ones */
 	uint8_t status;		/* enum hypothesis_status */
 	uint32_t round, looks;
 	uint8_t *on;		/* by point: what its traces are stripped to; its own */
@@ -45,7 +46,8 @@ struct hyp_node {
 };
 
 struct found {			/* an edge that was located in a node's requests */
-	uint64_t key;		/* of the edge, in whatever group */
+	uint64_t key;		/* of the edge, in whatever group, by who was found to run in it */
+	uint64_t asked;		/* of the edge as the node has it, by who seemed to */
 	uint64_t group;		/* hash of the path; 0: all of the node's requests */
 	uint32_t node;
 	double score;

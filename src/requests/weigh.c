@@ -524,8 +524,10 @@ static bool suspects_ask(struct weighing *w, struct actions *out)
 			any = true;
 			continue;
 		}
-		if (s->p > w->alpha && !(late && now * s->score > expected / 2))
+		if (s->p > w->alpha && !(late && now * s->score > expected / 2)) {
+			w->n->pending |= !late;
 			continue;
+		}
 		ask(w, s, out);
 		any = true;
 	}
@@ -706,7 +708,11 @@ static void node_weigh(struct weighing *w, struct actions *out)
 	}
 	for (uint32_t i = 0; i < w->suspect_cnt; i++)
 		w->suspects[i].score = fmin(1, w->suspects[i].score / w->t->base_ns);
-	if (suspects_ask(w, out) || root)
+	if (suspects_ask(w, out)) {
+		w->t->waiting |= w->n->pending;
+		return;
+	}
+	if (root)
 		return;
 	if (w->n->looks < LOOKS_MAX)
 		wait_for_more(w, "no edge stands out");
@@ -726,6 +732,7 @@ void weigh_tree(struct control *c, uint32_t tree, struct actions *out)
 		struct weighing w = {.c = c, .t = t, .tree = tree, .node = i,
 				     .n = t->nodes.items[i]};
 
+		w.n->pending = false;
 		if (i == 0 || (w.n->active && w.n->status <= HYP_EXPLORED))
 			node_weigh(&w, out);
 	}

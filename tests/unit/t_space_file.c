@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 #include "base/err.h"
+#include "requests/control.h"
 #include "requests/space.h"
 #include "requests/space_file.h"
 #include "trace_make.h"
@@ -115,4 +116,40 @@ TEST(space_file_damage_changes_nothing)
 	buf_release(&before);
 	buf_release(&after);
 	made_release(&m);
+}
+
+/* Another's file may have samples of tracepoints that it does not list. */
+TEST(space_file_samples_of_what_is_not_listed)
+{
+	struct made m = {0}, there = {0};
+	struct space *s = learnt(&m, 0, 20), *back = space_new(&there.points, &there.strings);
+	struct space_view v;
+	struct buf file = {0};
+	struct control *c;
+
+	space_view(s, &there.arena, &v);
+	made_clear(&m);
+	made_span(&m, 1, 0, "s/top", 0, 1000000);
+	for (uint64_t i = 0; i < 300; i++) {
+		char name[] = "s/odd.xx";	/* numbers are no part of a name */
+
+		name[6] = (char)('a' + i / 20);
+		name[7] = (char)('a' + i % 20);
+		made_span(&m, i + 2, 1, name, (int64_t)(1000 * i), (int64_t)(1000 * i + 500));
+	}
+	made_trace(&m);
+	m.trace.id = (struct trace_id){9, 9};
+	space_put_sample(s, v.types[0].hash, &m.trace);
+	pack(s, &m, &file);
+	EQ_I(unpack(back, &there, &file), 0);
+	c = control_new(back, NULL, &there.points, &there.strings);
+	EQ_U(there.points.items.cnt, 304);
+	for (uint32_t p = 0; p < there.points.items.cnt; p++)
+		OK(!control_wants(c, p) || space_has(back, p));
+	control_free(c);
+	space_free(s);
+	space_free(back);
+	buf_release(&file);
+	made_release(&m);
+	made_release(&there);
 }
