@@ -131,6 +131,24 @@ static int walk(struct session *s, struct forest_walked *ret, struct err *err)
 
 /* ---- showing */
 
+/* By what the tree is called here, or by what heldup requests calls the type. */
+static bool is_chosen(const struct session *s, const struct forest_view *v, uint32_t tree,
+		      const regex_t *re)
+{
+	CLEANUP(buf_release) struct buf name = {0}, type = {0};
+	uint32_t point = s->forest.trees[tree].point;
+
+	forest_tree_words(v, tree, &name);
+	if (point < s->points.items.cnt) {
+		const struct point *p = &s->points.items.items[point];
+
+		buf_printf(&type, "%s: %s", strtab_str(&s->strings, p->service),
+			   strtab_str(&s->strings, p->name));
+	}
+	return regexec(re, buf_str(&name), 0, NULL, 0) == 0 ||
+	       regexec(re, buf_str(&type), 0, NULL, 0) == 0;
+}
+
 /* Which trees the user wants to see; NULL: all. */
 static int choose(const struct session *s, const struct forest_view *v, const bool **ret_shown,
 		  struct err *err)
@@ -150,10 +168,7 @@ static int choose(const struct session *s, const struct forest_view *v, const bo
 		return err_usage(err, "'%s' is not a regular expression: %s", o->type_re, why);
 	}
 	for (uint32_t i = 0; i < s->forest.tree_cnt; i++) {
-		CLEANUP(buf_release) struct buf name = {0};
-
-		forest_tree_words(v, i, &name);
-		shown[i] = regexec(&re, buf_str(&name), 0, NULL, 0) == 0;
+		shown[i] = is_chosen(s, v, i, &re);
 		any |= shown[i];
 	}
 	regfree(&re);

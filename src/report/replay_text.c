@@ -234,7 +234,8 @@ static void put_decisions(const struct replay_view *v, const struct replay_resul
 		}
 	}
 	if (waits || more) {
-		pen_fmt(pen, PEN_DIM, "%u times it waited for more requests", waits);
+		pen_fmt(pen, PEN_DIM, "%u time%s it waited for more requests", waits,
+			waits == 1 ? "" : "s");
 		if (more)
 			pen_fmt(pen, PEN_DIM, "; %u decisions more", more);
 		pen_text(pen, PEN_DIM, " (--json has all)");

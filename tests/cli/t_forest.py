@@ -196,6 +196,8 @@ def test_forest_bad_files_are_refused():
         assert "not a file" in heldup("forest", s.bad).ended(FAILED).err
         heldup("forest").ended(USAGE)
         heldup("forest", s.forest, "--type", "nothing is called so").ended(FAILED)
+        for name in ("^front GET /page$", "^front: GET /page$"): # as here, and as heldup requests
+            heldup("forest", s.forest, "--type", name).ended(OK).prints("front GET /page: ")
         # neither another file nor the old forest is lost
         refused = heldup("replay", s.bad, "--strategy", "hedge", "--forest", s.good).ended(FAILED)
         assert "is not a forest" in refused.err
