@@ -357,6 +357,18 @@ function blame() {
 		el('span', 'num', 'usually')));
 }
 
+function calls() {
+	if (!D.called_more.length) return;
+	const box = el('div', '');
+	page.append(el('section', '', el('h2', '', 'Called more often'), el('p', 'soft small',
+		'How often in one request, on its critical path, against the good requests.'), some(box, D.called_more.map(c =>
+		el('div', 'edge-row', el('span', 'path', c.tracepoint), el('span', 'small', c.good_times.toFixed(1) + ' → ' +
+			c.bad_times.toFixed(1) + ', in ' + c.type), el('span', 'num', '+' + ns(c.delta_ns)), el('span', ''))),
+	EDGES_AT_ONCE, 'tracepoints')));
+	box.prepend(el('div', 'edge-row head', el('span', 'path', 'While it runs'), el('span', ''), el('span', 'num', 'takes more'),
+		el('span', '')));
+}
+
 function hero() {
 	const first = D.problems[0], facts = el('dl', 'facts');
 	const fact = (name, value) => { if (value) facts.append(el('div', '', el('dt', '', name), el('dd', '', value))); };
@@ -503,7 +515,11 @@ const types = [];
 hero();
 if (D.trace) oneTrace();
 if (D.diff) differences();
-blame();
+{
+	const calls_ns = D.called_more.length ? D.called_more[0].cost_ns : 0, edge = D.edges_to_blame[0];
+	const parts = calls_ns > (edge ? edge.more_low_ns * edge.visits : 0) ? [calls, blame] : [blame, calls];
+	parts.forEach(part => part());
+}
 if (D.types.length > 1) search(types);
 D.types.forEach((t, i) => types.push(type(t, i)));
 if (types.length) types[D.problems.length ? D.problems[0].type : 0].box.open = true;

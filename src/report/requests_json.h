@@ -25,7 +25,8 @@ void requests_json_diff(const struct requests_view *v, struct json *j);
 /* The key "keys" of a type of v->diff. */
 void requests_json_key_changes(const struct requests_view *v, struct json *j, uint32_t type);
 
-/* The key "edges_to_blame". */
+/* The keys "edges_to_blame" and "called_more". */
 void requests_json_rank(const struct requests_view *v, struct json *j);
+void requests_json_calls(const struct requests_view *v, struct json *j);
 
 #endif /* REQUESTS_JSON_H */

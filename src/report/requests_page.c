@@ -460,6 +460,7 @@ void requests_page_object(const struct requests_view *v, struct json *j)
 	json_arr_end(j);
 	requests_json_problems(v, j);
 	requests_json_rank(v, j);
+	requests_json_calls(v, j);
 	requests_json_explain(v, j);
 	requests_json_diff(v, j);
 	put_traces(&d);

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The edges to blame over all request types together (requests/edge_rank.h). */
+/*
+ * The edges to blame over all request types together (requests/edge_rank.h), and what is called
+ * more often than before, which makes none of them slower (requests/changes.h).
+ */
 #include <math.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fmt.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
+#include "requests/changes.h"
 #include "requests/edge_rank.h"
 
 enum {
+	CALLS_TOP = 3,
 	RANK_TOP = 5,
 	RANK_JSON_MAX = 100,
 	/* From the right: visits, takes, usually, how much slower its service is. */
 	COL_VISITS = 38, COL_TAKES = 26, COL_USUALLY = 14,
+	COL_BEFORE = 30, COL_NOW = 20,
 };
 
 /* Of what the first is to blame for, and of what is usual: less is not worth a line. */
@@ -68,7 +75,62 @@ static uint32_t told_cnt(const struct edge_rank_result *r)
 	return cnt;
 }
 
-void requests_put_rank(const struct requests_view *v, struct pen *p)
+static void put_call(const struct requests_view *v, struct pen *p, const struct call_change *c)
+{
+	CLEANUP(buf_release) struct buf words = {0};
+	const struct requests_result *bad = v->diff->bad;
+	uint32_t type = v->diff->types[c->type].bad_type;
+	char t[FMT_MAX], more[FMT_MAX];
+
+	requests_point_words(v, c->owner->point, &words);
+	buf_printf(&words, ", in %s", strtab_str(v->strings, bad->types[type].name));
+	pen_to(p, 4);
+	pen_cut(p, PEN_PLAIN, p->columns - COL_BEFORE - 12, buf_str(&words));
+	snprintf(t, sizeof(t), "%.1f", c->owner->good_times);
+	pen_right(p, PEN_PLAIN, p->columns - COL_BEFORE, t);
+	snprintf(t, sizeof(t), "%.1f", c->owner->bad_times);
+	pen_right(p, PEN_BOLD, p->columns - COL_NOW, t);
+	snprintf(more, sizeof(more), "+%s", fmt_ns(t, (uint64_t)c->owner->delta_ns));
+	pen_right(p, PEN_BAD, p->columns, more);
+	pen_nl(p);
+}
+
+static bool call_shown(const struct requests_view *v, const struct call_change *c)
+{
+	return requests_type_shown(v, v->diff->types[c->type].bad_type);
+}
+
+/* Of the types that are shown the costliest, or NULL. */
+static const struct call_change *first_call(const struct requests_view *v)
+{
+	for (uint32_t i = 0; v->diff && i < v->diff->call_cnt; i++)
+		if (call_shown(v, &v->diff->calls[i]))
+			return &v->diff->calls[i];
+	return NULL;
+}
+
+static void put_calls(const struct requests_view *v, struct pen *p)
+{
+	uint32_t top = v->top ? (uint32_t)v->top : CALLS_TOP, shown = 0;
+
+	if (!first_call(v))
+		return;
+	requests_put_head(p, "CALLED MORE OFTEN", "than in the good requests");
+	pen_to(p, 4);
+	pen_text(p, PEN_DIM, "how often in one request");
+	pen_right(p, PEN_DIM, p->columns - COL_BEFORE, "before");
+	pen_right(p, PEN_DIM, p->columns - COL_NOW, "now");
+	pen_right(p, PEN_DIM, p->columns, "takes more");
+	pen_nl(p);
+	for (uint32_t i = 0; i < v->diff->call_cnt && shown < top; i++) {
+		if (!call_shown(v, &v->diff->calls[i]))
+			continue;
+		put_call(v, p, &v->diff->calls[i]);
+		shown++;
+	}
+}
+
+static void put_edges(const struct requests_view *v, struct pen *p)
 {
 	const struct edge_rank_result *r = v->rank;
 	uint32_t top = v->top ? (uint32_t)v->top : RANK_TOP, cnt = told_cnt(r);
@@ -87,6 +149,21 @@ void requests_put_rank(const struct requests_view *v, struct pen *p)
 	pen_nl(p);
 	for (uint32_t i = 0; i < cnt && i < top; i++)
 		put_row(v, p, &r->rows[i], i == 0);
+}
+
+/* What costs more comes first. */
+void requests_put_rank(const struct requests_view *v, struct pen *p)
+{
+	const struct edge_rank_result *r = v->rank;
+	const struct call_change *call = first_call(v);
+	double edge_ns = told_cnt(r) ? r->rows[0].more_low_ns * (double)r->rows[0].visit_cnt : 0;
+	bool calls_first = call && call->cost_ns > edge_ns;
+
+	if (calls_first)
+		put_calls(v, p);
+	put_edges(v, p);
+	if (!calls_first)
+		put_calls(v, p);
 }
 
 static void json_row(const struct requests_view *v, struct json *j,
@@ -117,5 +194,28 @@ void requests_json_rank(const struct requests_view *v, struct json *j)
 	json_karr(j, "edges_to_blame");
 	for (uint32_t i = 0; v->rank && i < v->rank->row_cnt && i < RANK_JSON_MAX; i++)
 		json_row(v, j, &v->rank->rows[i]);
+	json_arr_end(j);
+}
+
+void requests_json_calls(const struct requests_view *v, struct json *j)
+{
+	json_karr(j, "called_more");
+	for (uint32_t i = 0; v->diff && i < v->diff->call_cnt && i < RANK_JSON_MAX; i++) {
+		CLEANUP(buf_release) struct buf words = {0};
+		const struct call_change *c = &v->diff->calls[i];
+		uint32_t type = v->diff->types[c->type].bad_type;
+
+		if (!call_shown(v, c))
+			continue;
+		requests_point_words(v, c->owner->point, &words);
+		json_obj(j);
+		json_kstr(j, "tracepoint", buf_str(&words));
+		json_kstr(j, "type", strtab_str(v->strings, v->diff->bad->types[type].name));
+		json_kf64_dec(j, "good_times", c->owner->good_times, 3);
+		json_kf64_dec(j, "bad_times", c->owner->bad_times, 3);
+		json_ki64(j, "delta_ns", llround(c->owner->delta_ns));
+		json_ki64(j, "cost_ns", llround(c->cost_ns));
+		json_obj_end(j);
+	}
 	json_arr_end(j);
 }

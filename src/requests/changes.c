@@ -20,6 +20,9 @@ static const double edge_far = 2, edge_part = 0.05;
 /* Spread: by half as much again, at a z of three. */
 static const double spread_ratio = 1.5, spread_z = 3;
 
+/* Called more often: by half as often again. */
+static const double calls_ratio = 1.5;
+
 struct side {		/* an edge of one of the two */
 	const struct request_edge *edge;
 	bool is_bad;
@@ -290,6 +293,59 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 	split_delta(good, bad, c);
 }
 
+/* ---- called more often */
+
+/*
+ * As if calls came one by one: where they come in bunches their number varies more, but so does
+ * what requests take, and then the mean has not surely changed.
+ */
+static bool is_called_more(const struct type_change *c, const struct owner_change *o,
+			   const struct latency *good, const struct latency *bad)
+{
+	double error = sqrt(o->good_times / (double)good->cnt + o->bad_times / (double)bad->cnt);
+
+	return c->low_ns > 0 && o->point != REQUEST_POINT_NONE &&
+	       o->bad_times > calls_ratio * o->good_times &&
+	       o->bad_times - o->good_times > edge_far * NORMAL_95 * error &&
+	       o->delta_ns > edge_part * good->mean_ns;
+}
+
+static int calls_cmp(const void *a, const void *b)
+{
+	const struct call_change *x = a, *y = b;
+
+	CMP(y->cost_ns, x->cost_ns);
+	CMP(x->type, y->type);
+	CMP(x->owner->hash, y->owner->hash);
+	return 0;
+}
+
+static void calls_change(struct requests_diff *d, struct arena *arena)
+{
+	struct call_change *calls;
+	size_t room = 1;
+
+	for (uint32_t i = 0; i < d->type_cnt; i++)
+		room += d->types[i].owner_cnt;
+	calls = ARENA_ARRAY(arena, struct call_change, room);
+	for (uint32_t i = 0; i < d->type_cnt; i++) {
+		const struct type_change *c = &d->types[i];
+
+		/* only a type that is in both has owners */
+		for (uint32_t k = 0; k < c->owner_cnt; k++) {
+			const struct latency *good = &d->good->types[c->good_type].all->latency;
+			const struct latency *bad = &d->bad->types[c->bad_type].all->latency;
+			const struct owner_change *o = &c->owners[k];
+
+			if (is_called_more(c, o, good, bad))
+				calls[d->call_cnt++] = (struct call_change){
+					i, o, o->delta_ns * (double)bad->cnt};
+		}
+	}
+	qsort(calls, d->call_cnt, sizeof(*calls), calls_cmp);
+	d->calls = calls;
+}
+
 struct ordered {
 	double cost_ns;
 	uint64_t hash;
@@ -339,5 +395,6 @@ const struct requests_diff *requests_diff(const struct requests_result *good,
 	}
 	order_types(o, cnt, types);
 	d->type_cnt = cnt;
+	calls_change(d, arena);
 	return d;
 }

@@ -62,8 +62,17 @@ struct type_change {
 	uint32_t path_cnt;
 };
 
+struct call_change {		/* a tracepoint that the requests of a type run more often */
+	uint32_t type;			/* of requests_diff's */
+	const struct owner_change *owner;
+	double cost_ns;			/* what its spans take more, all bad requests together */
+};
+
 struct requests_diff {
 	const struct requests_result *good, *bad;
+	/* Those that surely do and by much, where the mean surely rose; greatest cost first. */
+	const struct call_change *calls;
+	uint32_t call_cnt;
 	const struct type_change *types;	/* by what the change costs all requests of bad */
 	uint32_t type_cnt;
 };

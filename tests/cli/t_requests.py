@@ -372,10 +372,24 @@ def test_requests_diff_tells_what_is_called_more_often():
     with Files() as f:
         good = f.write("good.json", Steps(calls(False), seed=1).traces)
         bad = f.write("bad.json", Steps(calls(True), seed=2).traces)
-        first = requests_json("--diff", good, bad)["diff"][0]["owners"][0]
+        data = requests_json("--diff", good, bad)
+        check_schema(data)
+        first = data["diff"][0]["owners"][0]
         assert first["tracepoint"] == "db query" and first["good_times"] == 1, first
         assert 13 < first["bad_times"] < 17 and first["share"] > 0.9, first
-        assert re.search(r"while db query runs, 1\.0 → 1\d\.\d times", requests("--diff", good, bad))
+        top = data["called_more"]
+        assert [(c["tracepoint"], c["type"], c["bad_times"]) for c in top] == [
+            ("db query", "web: GET /a", first["bad_times"])], top
+        text = requests("--diff", good, bad)
+        assert re.search(r"while db query runs, 1\.0 → 1\d\.\d times", text), text
+        assert re.search(r"CALLED MORE OFTEN .*\n.*\n +db query, in web: GET /a +1\.0 +1\d\.\d +\+", text), text
+        assert not requests_json("--diff", bad, good)["called_more"]
+        page = f.path("page.html")
+        heldup("requests", "--diff", good, bad, "--html", page).ended(OK)
+        dom = drawn(page, f.folder.name)
+        if dom is None:
+            raise Skip("no chromium: the page's drawing was not checked")
+        assert "Called more often" in dom and 'data-drawn="1"' in dom
 
 
 def test_requests_keys_tell_merged_paths_apart():

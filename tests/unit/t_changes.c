@@ -145,3 +145,67 @@ TEST(changes_that_the_mean_does_not_tell)
 		req_release(&m);
 	}
 }
+
+/* Requests that call store so many times, one in ten of them more_cnt times. */
+struct called {
+	int64_t cnt, more_cnt, store_us;
+};
+
+static const struct requests_result *called(struct req_maker *m, const struct called *c,
+					    struct requests **ret, struct arena *arena)
+{
+	*ret = requests_new(NULL, &m->strings, &m->points);
+	for (uint64_t i = 1; i <= 300; i++) {
+		int64_t at = 500 + req_random(m, 100), cnt = i % 10 ? c->cnt : c->more_cnt;
+		uint64_t root;
+
+		req_begin(m, i);
+		root = req_span(m, 0, "front", "GET /orders", 0, 0);
+		for (int64_t k = 0; k < cnt; k++, at += c->store_us + 20)
+			req_span(m, root, "store", "find", at, at + c->store_us);
+		m->spans.items[0].end_ns = (at + 300) * 1000;
+		requests_add(*ret, req_trace(m));
+	}
+	return requests_finish(*ret, arena);
+}
+
+TEST(changes_tell_what_is_called_more_often)
+{
+	static const struct {
+		struct called good, bad;
+		double good_times, bad_times;	/* 0: nothing is told */
+	} rows[] = {
+		{{2, 2, 500}, {40, 40, 500}, 2, 40},
+		{{0, 0, 500}, {1, 1, 500}, 0, 1},
+		{{1, 1, 500}, {1, 21, 500}, 1, 3},		/* in few requests, but often */
+		{{2, 2, 500}, {2, 2, 9000}, 0, 0},		/* slower, not more often */
+		{{40, 40, 500}, {2, 2, 500}, 0, 0},		/* less often */
+		{{20, 20, 500}, {23, 23, 500}, 0, 0},		/* hardly more often */
+		{{2, 2, 500}, {40, 40, 1}, 0, 0},		/* it takes no longer in all */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct req_maker m = {.random = 7};
+		struct requests *sets[2];
+		struct arena arena = {0};
+		const struct requests_result *good = called(&m, &rows[i].good, &sets[0], &arena);
+		const struct requests_result *bad = called(&m, &rows[i].bad, &sets[1], &arena);
+		const struct requests_diff *d = requests_diff(good, bad, &arena);
+
+		ROW(i);
+		EQ_U(d->call_cnt, rows[i].bad_times > 0);
+		if (d->call_cnt) {
+			const struct owner_change *o = d->calls[0].owner;
+
+			EQ_S(strtab_str(&m.strings, m.points.items.items[o->point].service),
+			     "store");
+			OK(near(o->good_times, rows[i].good_times, 0.01));
+			OK(near(o->bad_times, rows[i].bad_times, 0.01));
+			OK(near(d->calls[0].cost_ns, o->delta_ns * 300, 1));
+		}
+		requests_free(sets[0]);
+		requests_free(sets[1]);
+		arena_release(&arena);
+		req_release(&m);
+	}
+}
