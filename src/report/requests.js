@@ -369,6 +369,14 @@ function calls() {
 		el('span', '')));
 }
 
+/* Of the request asked for: how long, and where most of what it took longer. */
+function oneWords(x) {
+	const e = x.edges[x.by_excess[0]], where = e ? edgeWords(e) : '';
+	return (x.type || '') + ' took ' + ns(x.total_ns) + (x.type_percentile === null ? '' : ', longer than ' +
+		x.type_percentile.toFixed(0) + ' % of its type') + (e && e.excess_ns > 0 ? ': ' + ns(e.excess_ns) +
+		' more than usual ' + (where.startsWith('in ') ? '' : 'between ') + where : '');
+}
+
 function hero() {
 	const first = D.problems[0], facts = el('dl', 'facts');
 	const fact = (name, value) => { if (value) facts.append(el('div', '', el('dt', '', name), el('dd', '', value))); };
@@ -376,6 +384,11 @@ function hero() {
 	fact('spans', count(D.input.spans));
 	fact('request types', String(D.types.length));
 	fact('format', [...new Set(D.input.files.map(f => f.format))].join(', '));
+	if (D.trace) {
+		page.append(el('section', 'hero ' + (D.trace.type_percentile >= 95 ? 'bad' : ''), el('h1', '', 'One request'),
+			el('p', 'summary', oneWords(D.trace)), facts));
+		return;
+	}
 	page.append(el('section', 'hero ' + (first ? 'bad' : 'good'),
 		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : 'Nothing stands out'),
 		D.problems.length && !D.diff ? [el('p', 'summary', jump(first)), el('ul', 'small', D.problems.slice(1, 6).map(p =>
