@@ -119,8 +119,9 @@ static void put_tree(const struct forest_view *v, uint32_t tree, struct pen *p)
 	uint32_t shown;
 
 	forest_tree_words(v, tree, &title);
-	buf_printf(&title, ": %s requests, %s of their variance explained",
-		   fmt_count(cnt, t->trace_cnt), fmt_share(share, t->explained));
+	buf_printf(&title, ": %s request%s, %s of their variance explained",
+		   fmt_count(cnt, t->trace_cnt), t->trace_cnt == 1 ? "" : "s",
+		   fmt_share(share, t->explained));
 	table_init(&table, columns, sizeof(columns) / sizeof(*columns));
 	shown = put_nodes(v, tree, FOREST_NONE, p->ascii, 0, &table);
 	table_print(&table, p, buf_str(&title), t->node_cnt - shown);

@@ -248,8 +248,8 @@ void replay_text(const struct replay_view *v, struct pen *pen)
 	put_head(v, pen);
 	pen_fmt(pen, PEN_PLAIN, "%u tracepoints", v->point_cnt);
 	if (v->apart && v->point_cnt > v->space->point_cnt) /* not of instants alone */
-		pen_fmt(pen, PEN_PLAIN, " (begins and ends of %u operations)",
-			v->space->point_cnt);
+		pen_fmt(pen, PEN_PLAIN, " (begins and ends of %u operation%s)",
+			v->space->point_cnt, v->space->point_cnt == 1 ? "" : "s");
 	pen_fmt(pen, PEN_PLAIN, ", of which %u are always on", v->always_cnt);
 	pen_nl(pen);
 	put_plan(v, pen);

@@ -389,12 +389,15 @@ function hero() {
 			el('p', 'summary', oneWords(D.trace)), facts));
 		return;
 	}
-	page.append(el('section', 'hero ' + (first ? 'bad' : 'good'),
-		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : 'Nothing stands out'),
+	const few = !D.types.some(t => t.groups.some(g => g.decided));
+	page.append(el('section', 'hero ' + (first ? 'bad' : few ? 'doubt' : 'good'),
+		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : few ? 'Too few requests to say' : 'Nothing stands out'),
 		D.problems.length && !D.diff ? [el('p', 'summary', jump(first)), el('ul', 'small', D.problems.slice(1, 6).map(p =>
 			el('li', '', jump(p)))), D.problems.length > 6 ? el('p', 'soft small', plural(D.problems.length - 6, 'more problem') +
 			' below') : null] :
-			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length && sure(c))) : 'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
+			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length && sure(c))) :
+				few ? 'No path was taken by as many as it takes to say whether it is unsteady or slow (--min-requests).' :
+					'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
 		facts));
 }
 

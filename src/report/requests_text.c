@@ -204,6 +204,33 @@ static void put_notes(const struct requests_view *v, struct pen *p)
 
 /* ---- problems */
 
+static bool is_decided(const struct requests_view *v, uint32_t type)
+{
+	const struct request_type *t = &v->r->types[type];
+
+	for (uint32_t i = 0; i < t->group_cnt; i++)
+		if (t->groups[i].decided)
+			return true;
+	return false;
+}
+
+/* That all is well is said only where there is something to say it of. */
+static void put_no_problem(const struct requests_view *v, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+
+	for (uint32_t i = 0; i < v->r->type_cnt; i++) {
+		if (!requests_type_shown(v, i) || !is_decided(v, i))
+			continue;
+		requests_put_line(p, PEN_GOOD, "nothing: no path is unsteady or slow beyond the "
+				  "thresholds, or too few requests took it to say so");
+		return;
+	}
+	buf_printf(&b, "too few requests to say: no path was taken by %u of them (--min-requests)",
+		   v->r->opts.min_cnt);
+	requests_put_line(p, PEN_DOUBT, buf_str(&b));
+}
+
 static void put_problems(const struct requests_view *v, struct pen *p)
 {
 	uint32_t shown = 0, all = 0;
@@ -223,8 +250,7 @@ static void put_problems(const struct requests_view *v, struct pen *p)
 		pen_nl(p);
 	}
 	if (!all)
-		requests_put_line(p, PEN_GOOD, "nothing: no path is unsteady or slow beyond the "
-				  "thresholds, or too few requests took it to say so");
+		put_no_problem(v, p);
 	if (all > shown) {
 		pen_fmt(p, PEN_DIM, "    … %u more: see --html or --json", all - shown);
 		pen_nl(p);

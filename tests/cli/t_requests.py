@@ -562,6 +562,17 @@ def test_requests_of_standard_input():
         assert p.returncode == OK and p.stdout.startswith("standard input: Jaeger JSON, "), p
 
 
+def test_requests_too_few_are_not_called_well():
+    with Files() as f:
+        path, many = f.write("a.json", Shop(19).traces), f.write("b.json", Shop(60).traces)
+        assert "too few requests to say: no path was taken by 20" in requests(path)
+        assert "in db query" in requests(path, "--min-requests", "10").split("web: GET /cart", 2)[1]
+        assert "nothing: " in requests(many, "--cv", "5")
+        heldup("requests", path, "--html", f.path("page.html")).ended(OK)
+        dom = drawn(f.path("page.html"), f.folder.name)
+        assert dom is None or "Too few requests to say" in dom
+
+
 def test_requests_no_share_is_minus_nothing():
     with Files() as f:
         assert not re.search(r"-0(\.\.| %)", requests(f.write("a.json", Shop().traces), "--top", "99"))
