@@ -62,7 +62,8 @@ enum attr_type {
 
 struct attr {
 	uint32_t key;		/* string id */
-	uint32_t type;		/* enum attr_type */
+	uint16_t type;		/* enum attr_type */
+	uint16_t decimals;	/* of a number that came as a text: behind its point */
 	union {
 		uint64_t str;	/* string id */
 		double num;

@@ -290,11 +290,17 @@ static void json_common(const struct requests_view *v, struct json *j,
 
 void requests_json_value(const struct requests_view *v, const struct key_value *x, struct json *j)
 {
+	CLEANUP(buf_release) struct buf text = {0};
+
 	if (x->str) {
 		json_kstr(j, "value", strtab_str(v->strings, x->str));
 	} else if (x->truth) {
 		json_kstr(j, "value", x->low != 0 ? "true" : "false");
 	} else {
+		if (x->decimals && x->low == x->high) {
+			buf_printf(&text, "%.*f", x->decimals, x->low);
+			json_kstr(j, "value", buf_str(&text));
+		}
 		json_kf64(j, "low", x->low);
 		json_kf64(j, "high", x->high);
 	}

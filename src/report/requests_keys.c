@@ -39,7 +39,7 @@ static void add_was_is(struct buf *out, double good_ns, double bad_ns)
 static struct key_value value_of(const struct value_change *x)
 {
 	return (struct key_value){.str = x->str, .truth = x->truth, .low = x->low,
-				  .high = x->high};
+				  .high = x->high, .decimals = x->decimals};
 }
 
 /* All that are not among the first cnt values; false: there are none. */

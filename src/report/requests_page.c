@@ -165,12 +165,16 @@ static void put_owners(struct page_data *d, const struct request_group *g)
 
 static void put_value(struct page_data *d, const struct key_value *x)
 {
+	CLEANUP(buf_release) struct buf text = {0};
 	struct json *j = d->j;
 
+	if (x->decimals && x->low == x->high)
+		buf_printf(&text, "%.*f", x->decimals, x->low);
 	json_arr(j);
-	if (x->str || x->truth) {
+	if (x->str || x->truth || text.len) {
 		json_str(j, x->str ? strtab_str(d->v->strings, x->str)
-				   : x->low != 0 ? "true" : "false");
+			    : text.len ? buf_str(&text)
+			    : x->low != 0 ? "true" : "false");
 		json_null(j);
 	} else {
 		json_f64(j, x->low);

@@ -447,6 +447,8 @@ void requests_value_words(const struct requests_view *v, uint32_t key,
 		buf_adds(out, x->low != 0 ? "true" : "false");
 	} else if (is_time) {
 		add_clock(out, x->low, x->high > x->low);
+	} else if (x->decimals && x->low == x->high) {
+		buf_printf(out, "%.*f", x->decimals, x->low);
 	} else {
 		add_number(out, x->low);
 		if (x->high > x->low) {
@@ -463,6 +465,8 @@ void requests_explain_value_words(const struct requests_view *v, const struct ex
 
 	if (k->has.type == ATTR_STR)
 		value = (struct key_value){.str = (uint32_t)k->has.str};
+	else
+		value.decimals = k->has.decimals;
 	value.truth = k->has.type == ATTR_BOOL;
 	requests_value_words(v, k->key->key, &value, out);
 }

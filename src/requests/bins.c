@@ -35,8 +35,11 @@ const char *bin_label(const struct key_spec *spec, const struct attr *attr,
 						      strtab_str(strings, (uint32_t)attr->str));
 	if (attr->num != attr->num)
 		return NULL;
-	return spec->bound_cnt ? label_of_number(spec, name, attr->num, arena)
-			       : arena_printf(arena, "%s=%g", name, attr->num);
+	if (spec->bound_cnt)
+		return label_of_number(spec, name, attr->num, arena);
+	return attr->decimals
+		       ? arena_printf(arena, "%s=%.*f", name, attr->decimals, attr->num)
+		       : arena_printf(arena, "%s=%g", name, attr->num);
 }
 
 /* Of the labels of all keys that the span has; order of its attributes does not matter. */

@@ -40,6 +40,7 @@ struct label {
 	uint32_t cnt[2];	/* good, bad */
 	double sum[2], square[2];	/* of what they took; squares about the mean */
 	double low, high;
+	uint16_t decimals;	/* the most */
 	double more_ns, error2;	/* what the bad ones took more, and its variance; slower */
 	double df;
 	bool known;		/* they are enough to tell */
@@ -180,6 +181,8 @@ static void sum_labels(struct joined *j)
 			l->high = fmax(l->high, num);
 		}
 		l->first = i;
+		if (j->values[i].decimals > l->decimals)
+			l->decimals = j->values[i].decimals;
 		l->cnt[bad]++;
 		l->sum[bad] += j->ns[i];
 	}
@@ -462,7 +465,7 @@ static void show(struct joined *j, struct arena *arena, struct key_change *c)
 		const struct sample_value *first = &j->values[l->first];
 
 		values[i] = (struct value_change){
-			.truth = first->type == ATTR_BOOL,
+			.truth = first->type == ATTR_BOOL, .decimals = l->decimals,
 			.good_cnt = l->cnt[0], .bad_cnt = l->cnt[1],
 			.good_ns = l->cnt[0] ? l->sum[0] / l->cnt[0] : NAN,
 			.bad_ns = l->cnt[1] ? l->sum[1] / l->cnt[1] : NAN,

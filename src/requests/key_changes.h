@@ -37,6 +37,7 @@ struct value_change {	/* requests with one value, or range of values */
 	uint32_t str;		/* string id; 0: see low and high */
 	bool truth;		/* false or true, low says which */
 	double low, high;
+	uint16_t decimals;	/* struct key_value's */
 	uint32_t good_cnt, bad_cnt;
 	double good_ns, bad_ns;	/* means of the whole time; NAN: none has it */
 	double weight;		/* its part of what the key explains; adds to 1 over all */

@@ -201,6 +201,16 @@ static void fill_value(const struct test_room *room, const uint32_t *order, uint
 }
 
 /* Ranges of about equal counts that do not part equal numbers. */
+static uint16_t most_decimals(const struct column *col, const uint32_t *order, uint32_t cnt)
+{
+	uint16_t most = 0;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		if (col->values[order[i]].decimals > most)
+			most = col->values[order[i]].decimals;
+	return most;
+}
+
 static void show_ranges(const struct column *col, struct test_room *room, struct arena *arena,
 			struct request_key *key)
 {
@@ -225,6 +235,7 @@ static void show_ranges(const struct column *col, struct test_room *room, struct
 			end++;
 		v->low = room->x[room->order[first]];
 		v->high = room->x[room->order[end - 1]];
+		v->decimals = most_decimals(col, room->order + first, end - first);
 		fill_value(room, room->order + first, end - first, (cnt + 1) / 2.0, v);
 		all += v->weight;
 	}
@@ -347,6 +358,7 @@ static void show_labels(const struct column *col, struct test_room *room, struct
 		else
 			v->low = v->high = value->num;
 		v->truth = value->type == ATTR_BOOL;
+		v->decimals = most_decimals(col, room->order + i, cnt);
 		fill_value(room, room->order + i, cnt, (col->cnt + 1) / 2.0, v);
 		v->weight = room->sums[label];
 		ranks[shown - 1] = sum_ranks(room, room->order + i, cnt);

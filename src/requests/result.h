@@ -67,6 +67,7 @@ struct key_value {		/* requests by value (or by range of values) */
 	uint32_t str;		/* categorical: string id; 0: see low and high */
 	bool truth;		/* false or true, low says which */
 	double low, high;	/* numeric: smallest and greatest value in it */
+	uint16_t decimals;	/* one value that came as a text: the most behind its point */
 	uint64_t cnt;
 	double mean_ns, p50_ns;
 	double weight;		/* of what lies between values, by ranks; adds to 1 over all */

@@ -141,7 +141,8 @@ static void note(struct key_vars *vars, struct values *values, const struct span
 	v->seen_ns = ns;
 	v->seen_span = span->id;
 	values->items[v->seen_idx] = (struct sample_value){
-		.var = (uint32_t)(v - vars->items.items), .type = attr->type};
+		.var = (uint32_t)(v - vars->items.items), .type = attr->type,
+		.decimals = attr->decimals};
 	if (attr->type == ATTR_STR)
 		values->items[v->seen_idx].str = attr->str;
 	else

@@ -59,7 +59,8 @@ struct key_vars {
 
 struct sample_value {
 	uint32_t var;
-	uint32_t type;		/* enum attr_type */
+	uint16_t type;		/* enum attr_type */
+	uint16_t decimals;	/* struct attr's */
 	union {
 		uint64_t str;
 		double num;

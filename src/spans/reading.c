@@ -2,6 +2,7 @@
 #include "spans/reading.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,16 @@ void making_bool(struct reading *r, struct making *m, uint32_t key, bool truth)
 	add(r, m, &(struct attr){.key = key, .type = ATTR_BOOL, .num = truth});
 }
 
+/* Behind the point, so that the number can be shown as it came; 0 where it has an exponent. */
+static uint16_t decimals_of(const char *text, size_t len)
+{
+	uint16_t cnt = 0;
+
+	while (cnt < len && text[len - 1 - cnt] >= '0' && text[len - 1 - cnt] <= '9')
+		cnt++;
+	return cnt < len && text[len - 1 - cnt] == '.' && len <= DBL_DIG + 1 ? cnt : 0;
+}
+
 static bool is(const char *text, size_t len, const char *what)
 {
 	return len == strlen(what) && memcmp(text, what, len) == 0;
@@ -64,7 +75,8 @@ void making_text(struct reading *r, struct making *m, uint32_t key, const char *
 	if (len > ATTR_TEXT_MAX || len == 0) {
 		r->stats->attr_passed_cnt++;
 	} else if (num_parse(text, len, &num)) {
-		making_num(r, m, key, num);
+		add(r, m, &(struct attr){.key = key, .type = ATTR_NUM, .num = num,
+					 .decimals = decimals_of(text, len)});
 	} else if (is(text, len, "true") || is(text, len, "false")) {
 		making_bool(r, m, key, text[0] == 't');
 	} else {

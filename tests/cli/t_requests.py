@@ -392,6 +392,27 @@ def test_requests_diff_tells_what_is_called_more_often():
         assert "Called more often" in dom and 'data-drawn="1"' in dom
 
 
+def test_requests_show_numbers_that_came_as_texts_as_they_came():
+    def versions(slow_ms):
+        def make(r):
+            version = r.choice(["2.0", "1.50", "3"])
+            ms = r.uniform(9, 10) + (slow_ms if version == "2.0" else 0)
+            return ("web", "GET /a", ms, "server", {"version": version}, [])
+        return make
+    with Files() as f:
+        good = f.write("good.json", Steps(versions(0), seed=1).traces)
+        bad = f.write("bad.json", Steps(versions(30), seed=2).traces)
+        key = next(k for k in requests_json(bad)["types"][0]["all"]["keys"] if k["key"] == "version")
+        told = {v.get("value", v["low"]) for v in key["values"]}
+        assert told == {"2.0", "1.50", 3}, key
+        assert re.search(r"version of web GET /a: 2\.0: \S+ ms → ", requests("--diff", good, bad))
+        data = requests_json("--diff", good, bad)
+        check_schema(data)
+        change = next(k for k in data["diff"][0]["keys"] if k["key"] == "version")
+        assert change["values"][0]["value"] == "2.0" and change["values"][0]["low"] == 2, change
+        assert "version=2.0" in requests(bad, "--key", "version")
+
+
 def test_requests_keys_tell_merged_paths_apart():
     """Where each request has a path of its own, those that are put together still differ."""
     def calls(r):
