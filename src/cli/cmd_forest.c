@@ -225,13 +225,28 @@ static int answer(struct session *s, char **paths, size_t cnt, struct page_file 
 	return page_write_view(page, &v, err);
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+static int check(const struct forest_cmd_opts *o, int argc, struct err *err)
+{
+	if (!argc)
+		return err_usage(err, "give the file that heldup replay --forest wrote");
+	if (o->output.json + is_stdout(o->output.html_path) + is_stdout(o->save_path) > 1)
+		return err_usage(err, "only one of --json, --html - and --save - can go to "
+				 "standard output");
+	return 0;
+}
+
 static int forest_run(struct cli *cli, int argc, char **argv)
 {
 	const struct forest_cmd_opts *o = cli->opts;
 	CLEANUP(session_release) struct session s = {.cli = cli};
 	struct page_file page = {.fd = -1};
 	struct err err = {0};
-	int code = argc ? 0 : err_usage(&err, "give the file that heldup replay --forest wrote");
+	int code = check(o, argc, &err);
 
 	if (code == 0)
 		code = page_file_open(&page, o->output.html_path, &err);

@@ -195,6 +195,8 @@ def test_forest_bad_files_are_refused():
         assert "cut short or damaged" in heldup("forest", cut).ended(FAILED).err
         assert "not a file" in heldup("forest", s.bad).ended(FAILED).err
         heldup("forest").ended(USAGE)
+        heldup("forest", s.forest, "--json", "--html", "-").ended(USAGE).says("only one").one_line()
+        heldup("forest", s.forest, "--save", "-", "--html", "-").ended(USAGE).says("only one")
         heldup("forest", s.forest, "--type", "nothing is called so").ended(FAILED)
         for name in ("^front GET /page$", "^front: GET /page$"): # as here, and as heldup requests
             heldup("forest", s.forest, "--type", name).ended(OK).prints("front GET /page: ")
