@@ -480,9 +480,31 @@ void requests_explain_key_words(const struct requests_view *v, const struct expl
 	requests_point_words(v, k->key->point, out);
 }
 
+/*
+ * Of the first cnt values the one to name after before (NULL: first): ranges in
+ * their order, others from the slowest on, the one that is told first of equals.
+ */
+static const struct key_value *next_value(const struct request_key *k, uint32_t cnt,
+					  const struct key_value *before)
+{
+	const struct key_value *best = NULL;
+
+	if (k->kind == KEY_NUMERIC)
+		return before ? before + 1 : k->values;
+	for (const struct key_value *x = k->values; x < k->values + cnt; x++) {
+		bool later = !before || x->mean_ns < before->mean_ns ||
+			     (x->mean_ns <= before->mean_ns && x > before);
+
+		if (later && (!best || x->mean_ns > best->mean_ns))
+			best = x;
+	}
+	return best;
+}
+
 void requests_key_values_words(const struct requests_view *v, const struct request_key *k,
 			       struct buf *out)
 {
+	const struct key_value *x = NULL;
 	uint32_t cnt = k->told_cnt;
 	double rest_ns = k->mean_ns * k->cnt;
 	uint64_t rest_cnt = k->cnt;
@@ -491,11 +513,14 @@ void requests_key_values_words(const struct requests_view *v, const struct reque
 	if (cnt + 1 == k->value_cnt && k->value_cnt == k->distinct_cnt)
 		cnt++;	/* the one other has a name */
 	for (uint32_t i = 0; i < cnt; i++) {
+		x = next_value(k, cnt, x);
+		if (!x)
+			break;
 		buf_adds(out, i ? ", " : "");
-		requests_value_words(v, k->key, &k->values[i], out);
-		buf_printf(out, ": %s", fmt_ns(t, (uint64_t)fmax(k->values[i].mean_ns, 0)));
-		rest_ns -= k->values[i].mean_ns * (double)k->values[i].cnt;
-		rest_cnt -= k->values[i].cnt;
+		requests_value_words(v, k->key, x, out);
+		buf_printf(out, ": %s", fmt_ns(t, (uint64_t)fmax(x->mean_ns, 0)));
+		rest_ns -= x->mean_ns * (double)x->cnt;
+		rest_cnt -= x->cnt;
 	}
 	if (rest_cnt)
 		buf_printf(out, ", others: %s",

@@ -140,6 +140,18 @@ def test_requests_finds_the_key_that_explains():
         assert "rows" in requests(path)
 
 
+def test_requests_tell_values_from_the_slowest_on():
+    def make(r):
+        tenant = r.choice("abcd")
+        ms = {"a": 5, "b": 40, "c": 20, "d": 80}[tenant] + r.uniform(0, 0.1)
+        return ("web", "GET /a", ms, "server", {"tenant": tenant}, [])
+    with Files() as f:
+        text = " ".join(requests(f.write("a.json", Steps(make).traces)).split())
+        told = re.search(r"tenant of web GET /a.*?; (.*?) traces", text)
+        order = re.findall(r"\b([a-d]): [0-9.]+ ms", told.group(1))
+        assert order[:2] == ["d", "b"] and order == sorted(order, key="dbca".index), told.group(1)
+
+
 def test_requests_fits_the_schema():
     with Files() as f:
         path, other = f.write("a.json", Shop().traces), f.write("b.json", Shop(30, 2).traces)
