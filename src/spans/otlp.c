@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spans/otlp.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -334,12 +333,4 @@ int otlp_span_end(struct otlp *o, uint64_t begin_ns, uint64_t end_ns)
 enum span_kind otlp_kind(uint64_t kind)
 {
 	return kind <= SPAN_CONSUMER ? (enum span_kind)kind : SPAN_UNKNOWN;
-}
-
-uint64_t otlp_id8(const uint8_t *bytes)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes, sizeof(v));
-	return be64toh(v);
 }

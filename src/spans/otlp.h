@@ -17,9 +17,11 @@
  * tells whose clock it is) as the host, and as attributes of each span those
  * in which instances of a service differ (resource_keys in otlp.c).
  */
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "model/trace.h"
@@ -95,6 +97,12 @@ enum span_kind otlp_kind(uint64_t kind);
 enum { OTLP_STATUS_ERROR = 2 };
 
 /* Eight bytes, the first the highest, as ids are sent. */
-uint64_t otlp_id8(const uint8_t *bytes);
+static inline uint64_t otlp_id8(const uint8_t *bytes)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes, sizeof(v));
+	return be64toh(v);
+}
 
 #endif /* OTLP_H */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spans/protobuf.h"
 
+#include <endian.h>
+#include <string.h>
+
 static bool broken(struct pb *m, const char *expected)
 {
 	m->broken = expected;
@@ -86,8 +89,32 @@ static bool fixed(struct pb *m, struct pb_field *ret)
 	return true;
 }
 
+/* A field of 8 bytes, or a number of one, behind a tag of one; false: it is none, or not whole. */
+static inline bool next_small(struct pb *m, struct pb_field *ret)
+{
+	const uint8_t *at = m->at;
+
+	if (m->end - at < 2 || at[0] < 8 || at[0] >= 0x80)
+		return false;
+	ret->num = at[0] >> 3;
+	ret->type = at[0] & 7;
+	if (ret->type == PB_I64 && m->end - at >= 9) {
+		memcpy(&ret->value, at + 1, 8);
+		ret->value = le64toh(ret->value);
+		m->at = at + 9;
+		return true;
+	}
+	if (ret->type != PB_VARINT || at[1] >= 0x80)
+		return false;
+	ret->value = at[1];
+	m->at = at + 2;
+	return true;
+}
+
 bool pb_next_any(struct pb *m, struct pb_field *ret)
 {
+	if (next_small(m, ret))
+		return true;
 	if (m->at >= m->end || !head(m, ret))
 		return false;
 	if (ret->type == PB_VARINT)

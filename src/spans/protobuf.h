@@ -18,11 +18,9 @@
  * A field of another type than expected matches no case and is so passed over,
  * as one that is unknown is.  Groups, which proto3 does not have, are refused.
  */
-#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 enum pb_type { /* as on the wire */
 	PB_VARINT = 0,
@@ -64,30 +62,6 @@ static inline size_t pb_len(const struct pb *m)
 /* As pb_next, for every field. */
 bool pb_next_any(struct pb *m, struct pb_field *ret);
 
-/* A field of 8 bytes, or a number of one, behind a tag of one; false: it is none, or not whole. */
-static inline bool pb_next_small(struct pb *m, struct pb_field *ret)
-{
-	const uint8_t *at = m->at;
-
-	if (at[0] < 8 || at[0] >= 0x80)
-		return false;
-	ret->num = at[0] >> 3;
-	ret->type = at[0] & 7;
-	ret->bytes = pb_bytes(at, 0);
-	if (ret->type == PB_I64 && m->end - at >= 9) {
-		memcpy(&ret->value, at + 1, 8);
-		ret->value = le64toh(ret->value);
-		m->at = at + 9;
-		return true;
-	}
-	ret->value = at[1];
-	m->at = at + 2;
-	if (ret->type == PB_VARINT && at[1] < 0x80)
-		return true;
-	m->at = at;
-	return false;
-}
-
 /*
  * The next field; false at the end, and when broken.  Nearly all fields of
  * spans have a tag of one byte and a length of one: done here, so that it
@@ -97,10 +71,9 @@ static inline bool pb_next(struct pb *m, struct pb_field *ret)
 {
 	const uint8_t *at = m->at;
 
-	if (m->end - at < 2)
+	if (m->end - at < 2 || (at[0] & 0x87) != PB_LEN || at[0] < 8 || at[1] >= 0x80 ||
+	    at[1] > m->end - at - 2)
 		return pb_next_any(m, ret);
-	if ((at[0] & 0x87) != PB_LEN || at[0] < 8 || at[1] >= 0x80 || at[1] > m->end - at - 2)
-		return pb_next_small(m, ret) || pb_next_any(m, ret);
 	ret->num = at[0] >> 3;
 	ret->type = PB_LEN;
 	ret->value = at[1];
