@@ -252,7 +252,7 @@ static int forest_run(struct cli *cli, int argc, char **argv)
 		code = page_file_open(&page, o->output.html_path, &err);
 	if (code == 0)
 		code = answer(&s, argv, (size_t)argc, &page, &err);
-	page_file_close(&page, code < 0);
+	page_file_close(&page);
 	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 

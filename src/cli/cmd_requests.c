@@ -334,7 +334,7 @@ static int requests_run(struct cli *cli, int argc, char **argv)
 	if (code == 0)
 		code = answer(cli, argv, (size_t)argc, memory_bytes, files, &err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
-		page_file_close(&files[k], code < 0);
+		page_file_close(&files[k]);
 	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 

@@ -237,7 +237,7 @@ static int stacks_run(struct cli *cli, int argc, char **argv)
 	if (code == 0)
 		code = stacks_answer(cli, files, &err);
 	for (unsigned k = 0; k <= EXPORT_CNT; k++)
-		page_file_close(&files[k], code < 0);
+		page_file_close(&files[k]);
 	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 

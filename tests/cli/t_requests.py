@@ -467,6 +467,21 @@ def test_requests_that_messages_begin_are_requests():
         assert "db: process (messages begin it, nobody waits): " in text, text
 
 
+def test_requests_page_takes_the_place_of_the_old_one():
+    with Files() as f:
+        path, page = f.write("a.json", Shop().traces), f.path("page.html")
+        with open(page, "w", encoding="utf-8") as old:
+            old.write("old" * 1000000)
+        os.chmod(page, 0o640)
+        with open(page, encoding="utf-8") as still_open:
+            requests(path, "--html", page)
+            assert still_open.read(3) == "old"     # another file, not the same one cut
+        assert os.stat(page).st_mode & 0o777 == 0o640
+        with open(page, encoding="utf-8") as new:
+            assert new.read().startswith("<!")
+        assert not [x for x in os.listdir(os.path.dirname(page)) if "partial" in x]
+
+
 def test_requests_folded_holds_all_time():
     with Files() as f:
         shop = Shop()
