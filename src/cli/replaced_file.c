@@ -57,6 +57,9 @@ static int write_partial(const char *partial, const char *path, const struct sta
 	if (fd < 0)
 		return -errno;
 	code = file_write_all(fd, buf_str(bytes), bytes->len);
+	/* whose it was stays so, if one may */
+	if (code == 0 && old && fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
+		code = -errno;
 	if (code == 0 && old && fchmod(fd, old->st_mode & 0777) < 0)
 		code = -errno;
 	if (code == 0 && (fsync(fd) < 0 || rename(partial, path) < 0))

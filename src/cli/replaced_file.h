@@ -13,7 +13,7 @@ struct err;
 /* Before long work: refuses what cannot be written, and creates nothing. */
 int replaced_file_check(const char *path, struct err *err);
 
-/* With the mode of the old one. */
+/* With the mode of the old one, and its owner where one may. */
 int replaced_file_write(const char *path, const struct buf *bytes, struct err *err);
 
 #endif /* REPLACED_FILE_H */

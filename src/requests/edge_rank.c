@@ -172,7 +172,8 @@ void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct t
 		else
 			r->dropped_cnt++;
 	}
-	stretches_add(r->stretches, side, id, path);
+	stretches_add(r->stretches, side, id,
+		      r->points->items.items[path->steps[0].point].hash, path);
 }
 
 /* ---- what is told of one edge */

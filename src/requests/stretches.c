@@ -43,7 +43,7 @@ struct root {
 };
 
 struct pool {
-	struct hmap by_point;	/* index */
+	uint16_t at[STRETCHES_ROOTS_MAX]; /* index + 1 in roots, by hash of the root */
 	VEC(struct root) roots;
 };
 
@@ -67,7 +67,6 @@ void stretches_free(struct stretches *s)
 			vec_release(&root->kept);
 		}
 		vec_release(&s->pools[side].roots);
-		hmap_release(&s->pools[side].by_point);
 	}
 	free(s);
 }
@@ -112,16 +111,15 @@ static void trim(struct root *root, uint64_t room)
 		free(root->kept.items[--root->kept.cnt].steps);
 }
 
-static struct root *root_of(struct pool *p, uint32_t point)
+/* Which share a place goes by their hashes, not by which of them came first. */
+static struct root *root_of(struct pool *p, uint64_t hash)
 {
-	uint64_t idx;
+	uint16_t *at = &p->at[hash % STRETCHES_ROOTS_MAX];
 
-	if (hmap_get(&p->by_point, point, &idx))
-		return &p->roots.items[idx];
-	if (p->roots.cnt == STRETCHES_ROOTS_MAX)
-		return &p->roots.items[STRETCHES_ROOTS_MAX - 1];
-	hmap_put(&p->by_point, point, p->roots.cnt);
+	if (*at)
+		return &p->roots.items[*at - 1];
 	(void)vec_add(&p->roots);
+	*at = (uint16_t)p->roots.cnt;
 	VEC_FOREACH(&p->roots, root)
 		trim(root, room_of(p));
 	return vec_last(&p->roots);
@@ -142,7 +140,7 @@ static struct step *steps_dup(const struct cpath *path)
 }
 
 void stretches_add(struct stretches *s, enum edge_rank_side side, const struct trace_id *id,
-		   const struct cpath *path)
+		   uint64_t root_hash, const struct cpath *path)
 {
 	uint64_t hash = hash_pair(hash_pair(hash_u64(id->hi), id->lo), path->hash);
 	struct pool *p = &s->pools[side];
@@ -150,7 +148,7 @@ void stretches_add(struct stretches *s, enum edge_rank_side side, const struct t
 
 	if (path->step_cnt < 2 || path->step_cnt > STRETCHES_STEPS_MAX)
 		return;
-	root = root_of(p, path->steps[0].point);
+	root = root_of(p, root_hash);
 	root->seen_cnt++;
 	if (root->cut && hash >= root->cut)
 		return;

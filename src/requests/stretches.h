@@ -10,8 +10,9 @@
  *
  * Paths are kept as a sample, chosen by the hash of the request's id, so that
  * nothing depends on their order: of each tracepoint that paths begin with as
- * many as of any other (STRETCHES_ROOTS_MAX of these; further ones are one),
- * STRETCHES_SLOTS times 64 steps in all on each side, which is 4 MiB at most.
+ * many as of any other (those whose hashes are the same modulo
+ * STRETCHES_ROOTS_MAX count as one), STRETCHES_SLOTS times 64 steps in all on
+ * each side, which is 4 MiB at most.
  */
 #include <stdint.h>
 
@@ -40,8 +41,9 @@ struct stretches *stretches_new(void);
 /* s may be NULL. */
 void stretches_free(struct stretches *s);
 
+/* root_hash: of the texts of the tracepoint that the path begins with. */
 void stretches_add(struct stretches *s, enum edge_rank_side side, const struct trace_id *id,
-		   const struct cpath *path);
+		   uint64_t root_hash, const struct cpath *path);
 
 /* In no order that means anything. */
 void stretches_each(struct stretches *s, enum edge_rank_side side,

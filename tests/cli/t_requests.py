@@ -473,10 +473,14 @@ def test_requests_page_takes_the_place_of_the_old_one():
         with open(page, "w", encoding="utf-8") as old:
             old.write("old" * 1000000)
         os.chmod(page, 0o640)
+        if os.geteuid() == 0:
+            os.chown(page, 65534, 65534)
+        owner = os.stat(page).st_uid
         with open(page, encoding="utf-8") as still_open:
             requests(path, "--html", page)
             assert still_open.read(3) == "old"     # another file, not the same one cut
         assert os.stat(page).st_mode & 0o777 == 0o640
+        assert os.stat(page).st_uid == owner
         with open(page, encoding="utf-8") as new:
             assert new.read().startswith("<!")
         assert not [x for x in os.listdir(os.path.dirname(page)) if "partial" in x]

@@ -200,89 +200,93 @@ TEST(search_flat_and_hierarchical_take_the_middle)
 	bench_release(&b);
 }
 
-/* The whole trace, and as it is with all but top and last off. */
+/* A whole trace, and as it is with what on has. */
+struct hiding {
+	struct made m;
+	struct known known;
+	struct seen stripped;
+	struct trace t;
+	uint8_t on[8];
+	struct hidden_query q;
+	struct stretches ways;
+};
+
+/* Between these steps of the whole path, which the first of them owns. */
+static void hide(struct hiding *h, uint32_t from, uint32_t to)
+{
+	struct made *m = &h->m;
+	const struct cstep *steps;
+
+	made_path(m);
+	steps = m->path.steps;
+	h->known.full = (struct seen){.trace = made_trace(m), .graph = m->graph, .path = m->path};
+	known_begin(&h->known);
+	h->q = (struct hidden_query){.known = &h->known, .stripped = &h->stripped, .known_cnt = 1,
+				     .on = h->on, .points = &m->points,
+				     .from = {steps[from].point, steps[from].kind},
+				     .to = {steps[to].point, steps[to].kind},
+				     .owner = steps[from].point};
+	h->on[steps[from].point] = h->on[steps[to].point] = SIDES_BOTH;
+	trace_strip(h->known.full.trace, h->on, &m->points, &m->strings, &m->arena, &h->t);
+	h->stripped.trace = &h->t;
+	EQ_I(graph_build(&h->t, &m->points, &m->strings, &m->arena, &h->stripped.graph,
+			 &m->stats), 0);
+	critical_path(&h->stripped.graph, &m->points, &m->arena, &h->stripped.path);
+	hidden_find(&h->q, &m->arena, &h->ways);
+	EQ_U(h->ways.cnt, 1);
+}
+
+static void hiding_release(struct hiding *h)
+{
+	known_release(&h->known);
+	made_release(&h->m);
+}
+
 TEST(hidden_finds_what_is_between_and_how_long)
 {
-	struct made m = {0};
-	struct known known = {0};
-	struct seen stripped = {0};
-	struct trace t;
-	struct stretches ways;
-	uint8_t on[8] = {0};
-	struct hidden_query q = {.known = &known, .stripped = &stripped, .known_cnt = 1,
-				 .on = on, .points = &m.points};
+	struct hiding h = {0};
+	const struct stretch *way;
 
-	made_span(&m, 1, 0, "s/top", 0, 100);
-	made_span(&m, 2, 1, "s/first", 10, 40);
-	made_span(&m, 3, 2, "s/inner", 15, 30);
-	made_span(&m, 4, 1, "s/last", 60, 90);
-	made_path(&m);
-	known.full = (struct seen){.trace = made_trace(&m), .graph = m.graph, .path = m.path};
-	known_begin(&known);
-	q.from = (struct forest_event){m.path.steps[0].point, NODE_ENTRY};
-	q.to = (struct forest_event){m.path.steps[5].point, NODE_ENTRY};
-	q.owner = q.from.point;
-	on[q.from.point] = on[q.to.point] = SIDES_BOTH;
-	trace_strip(known.full.trace, on, &m.points, &m.strings, &m.arena, &t);
-	stripped.trace = &t;
-	EQ_I(graph_build(&t, &m.points, &m.strings, &m.arena, &stripped.graph, &m.stats), 0);
-	critical_path(&stripped.graph, &m.points, &m.arena, &stripped.path);
-	hidden_find(&q, &m.arena, &ways);
-	EQ_U(ways.cnt, 1);
-	EQ_U(ways.items[0].event_cnt, 4);
-	EQ_U(ways.items[0].events[1].point, m.path.steps[2].point);
-	EQ_U(ways.items[0].owners[1], m.path.steps[1].point);
-	EQ_U(ways.items[0].owners[4], q.from.point);
-	NEAR(ways.items[0].mean_ns[0], 10, 0);
-	NEAR(ways.items[0].mean_ns[2], 15, 0);
-	NEAR(ways.items[0].mean_ns[4], 20, 0);
+	made_span(&h.m, 1, 0, "s/top", 0, 100);
+	made_span(&h.m, 2, 1, "s/first", 10, 40);
+	made_span(&h.m, 3, 2, "s/inner", 15, 30);
+	made_span(&h.m, 4, 1, "s/last", 60, 90);
+	hide(&h, 0, 5);
+	way = &h.ways.items[0];
+	EQ_U(way->event_cnt, 4);
+	EQ_U(way->events[1].point, h.m.path.steps[2].point);
+	EQ_U(way->owners[1], h.m.path.steps[1].point);
+	EQ_U(way->owners[4], h.q.from.point);
+	NEAR(way->mean_ns[0], 10, 0);
+	NEAR(way->mean_ns[2], 15, 0);
+	NEAR(way->mean_ns[4], 20, 0);
 	/* Nothing is hidden in the last. */
-	q.from = q.to;
-	q.to.kind = NODE_EXIT;
-	q.owner = q.to.point;
-	hidden_find(&q, &m.arena, &ways);
-	EQ_U(ways.cnt, 1);
-	EQ_U(ways.items[0].event_cnt, 0);
-	known_release(&known);
-	made_release(&m);
+	h.q.from = h.q.to;
+	h.q.to.kind = NODE_EXIT;
+	h.q.owner = h.q.to.point;
+	hidden_find(&h.q, &h.m.arena, &h.ways);
+	EQ_U(h.ways.cnt, 1);
+	EQ_U(h.ways.items[0].event_cnt, 0);
+	hiding_release(&h);
 }
 
 /* Events that references alone order: the one before ran until the next. */
 TEST(hidden_events_own_what_follows)
 {
-	struct made m = {0};
-	struct known known = {0};
-	struct seen stripped = {0};
-	struct trace t;
-	struct stretches ways;
-	uint8_t on[8] = {0};
-	struct hidden_query q = {.known = &known, .stripped = &stripped, .known_cnt = 1,
-				 .on = on, .points = &m.points};
+	struct hiding h = {0};
 
 	for (uint64_t i = 0; i < 4; i++) {
 		char name[] = "s/a";
 
 		name[2] = (char)('a' + i);
-		made_span(&m, i + 1, 0, name, (int64_t)i * 10, (int64_t)i * 10)->flags =
+		made_span(&h.m, i + 1, 0, name, (int64_t)i * 10, (int64_t)i * 10)->flags =
 			SPANF_POINT;
 		if (i)
-			made_ref(&m, i, SPAN_REF_AFTER);
+			made_ref(&h.m, i, SPAN_REF_AFTER);
 	}
-	made_path(&m);
-	known.full = (struct seen){.trace = made_trace(&m), .graph = m.graph, .path = m.path};
-	known_begin(&known);
-	q.from = (struct forest_event){m.path.steps[0].point, NODE_NOTE};
-	q.to = (struct forest_event){m.path.steps[3].point, NODE_NOTE};
-	q.owner = q.from.point;
-	trace_strip(known.full.trace, on, &m.points, &m.strings, &m.arena, &t);
-	stripped.trace = &t;
-	EQ_I(graph_build(&t, &m.points, &m.strings, &m.arena, &stripped.graph, &m.stats), 0);
-	critical_path(&stripped.graph, &m.points, &m.arena, &stripped.path);
-	hidden_find(&q, &m.arena, &ways);
-	EQ_U(ways.cnt, 1);
-	EQ_U(ways.items[0].event_cnt, 2);
+	hide(&h, 0, 3);
+	EQ_U(h.ways.items[0].event_cnt, 2);
 	for (uint32_t i = 0; i < 3; i++)
-		EQ_U(ways.items[0].owners[i], m.path.steps[i].point);
-	known_release(&known);
-	made_release(&m);
+		EQ_U(h.ways.items[0].owners[i], h.m.path.steps[i].point);
+	hiding_release(&h);
 }
