@@ -80,28 +80,6 @@ static __always_inline void kcounts_read(struct kcounts *ret, struct task_struct
 	ret->nivcsw = p->nivcsw;
 }
 
-#define RESTED(field) t->rested.field += k.field - t->at_rest.field
-
-/* What the kernel counted since the rest began is not to be told. */
-static __noinline int rest_note(struct task_struct *p, struct thr *t)
-{
-	struct kcounts k;
-
-	if (!p || !t)
-		return 0;
-	kcounts_read(&k, p);
-	RESTED(exec_ns);
-	RESTED(run_delay_ns);
-	RESTED(maj_flt);
-	RESTED(min_flt);
-	RESTED(read_bytes);
-	RESTED(write_bytes);
-	RESTED(nvcsw);
-	RESTED(nivcsw);
-	t->at_rest = k;
-	return 0;
-}
-
 static __always_inline void thread_fill(struct wire_thread *w, struct task_struct *p,
 					const struct thr *t, u64 now)
 {
@@ -110,14 +88,14 @@ static __always_inline void thread_fill(struct wire_thread *w, struct task_struc
 	hdr_fill(&w->hdr, WIRE_THREAD, sizeof(*w), t->tid, now);
 	thread_sums(w, t, now);
 	kcounts_read(&k, p);
-	w->exec_ns = k.exec_ns - t->rested.exec_ns;
-	w->run_delay_ns = k.run_delay_ns - t->rested.run_delay_ns;
-	w->maj_flt = k.maj_flt - t->rested.maj_flt;
-	w->min_flt = k.min_flt - t->rested.min_flt;
-	w->read_bytes = k.read_bytes - t->rested.read_bytes;
-	w->write_bytes = k.write_bytes - t->rested.write_bytes;
-	w->nvcsw = k.nvcsw - t->rested.nvcsw;
-	w->nivcsw = k.nivcsw - t->rested.nivcsw;
+	w->exec_ns = k.exec_ns;
+	w->run_delay_ns = k.run_delay_ns;
+	w->maj_flt = k.maj_flt;
+	w->min_flt = k.min_flt;
+	w->read_bytes = k.read_bytes;
+	w->write_bytes = k.write_bytes;
+	w->nvcsw = k.nvcsw;
+	w->nivcsw = k.nivcsw;
 }
 
 static __always_inline void task_fill(struct wire_task *w, struct task_struct *p, u32 op, u32 flags,

@@ -38,8 +38,6 @@
 
 #include "sample.c"
 
-#include "rest.c"
-
 #include "iter.c"
 
 #include "kname.c"

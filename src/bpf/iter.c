@@ -38,6 +38,25 @@ static __always_inline bool snapshot(struct thr *ret, struct thr *t)
 	return false;
 }
 
+/* What p does now, for t to begin with. */
+static __noinline int state_read(struct task_struct *p, struct thr *t, u64 now)
+{
+	u32 kstate = p->__state;
+
+	t->state_ns = t->off_ns = now;
+	t->kstack = -1;
+	if (bpf_core_field_exists(p->sched_info.run_delay))
+		t->delay_ns = p->sched_info.run_delay;
+	if (p->on_cpu)
+		return THR_RUN;
+	if (!(kstate & KSTATE_SLEEPS)) {
+		t->flags |= WAITF_PREEMPTED;
+		return THR_RUNQ;
+	}
+	classify(p, t, kstate, false);
+	return THR_WAIT;
+}
+
 static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 {
 	u32 state;
@@ -46,9 +65,6 @@ static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 	t->tgid = p->tgid;
 	t->since_ns = now;
 	t->flags = WAITF_BEFORE_START;
-	t->switches = p->nvcsw + p->nivcsw;
-	if (is_resting())
-		kcounts_read(&t->at_rest, p);
 	state = state_read(p, t, now);
 	__sync_val_compare_and_swap(&t->state, THR_NEW, state);
 	return 0;
@@ -76,7 +92,7 @@ static __always_inline struct thr *begin(struct task_struct *p)
 	t->unannounced = e->flags & ~TASKF_LIGHT;
 	tio_clear(p->pid);
 	t->light = !!(e->flags & TASKF_LIGHT);
-	seed(p, t, watch_ns());
+	seed(p, t, bpf_ktime_get_ns());
 	return t;
 }
 
@@ -126,10 +142,6 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 		t = begin(p);
 	if (!t)
 		return 0;
-	if (resuming)
-		return thread_resume(seq, p, t, &s->wait);
-	if (is_resting())
-		kcounts_read(&t->at_rest, p);
 	if (t->light)
 		look_again(t);
 	if (t->unannounced)
@@ -141,7 +153,7 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 		return 0;
 	if (!snapshot(&s->thr, t))
 		return 0;
-	now = watch_ns();
+	now = bpf_ktime_get_ns();
 	thread_fill(&s->thread, p, &s->thr, now);
 	bpf_seq_write(seq, &s->thread, sizeof(s->thread));
 	if (s->thr.state == THR_WAIT || s->thr.state == THR_RUNQ) {

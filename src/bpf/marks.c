@@ -9,7 +9,7 @@
 static __always_inline struct thr *thr_current(void)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
-	struct thr *t = is_resting() ? NULL : thr_of(cur);
+	struct thr *t = thr_of(cur);
 
 	if (!t || preempt_bits(cur) & (PC_HARDIRQ | PC_SERVING_SOFTIRQ))
 		return NULL;
@@ -33,7 +33,7 @@ int hu_lock_begin(u64 *ctx)
 	if (t->klock_addr && t->klock_addr != addr && flags & LCB_SPIN && !(flags & LCB_MUTEX))
 		return 0;
 	if (t->klock_addr != addr)
-		t->klock_begin_ns = watch_ns();
+		t->klock_begin_ns = bpf_ktime_get_ns();
 	t->klock_addr = addr;
 	t->klock_flags = flags;
 	return 0;
@@ -46,7 +46,7 @@ int hu_lock_end(u64 *ctx)
 
 	if (!t || t->klock_addr != ctx[0])
 		return 0;
-	t->klock_ns += since(t->klock_begin_ns, watch_ns());
+	t->klock_ns += since(t->klock_begin_ns, bpf_ktime_get_ns());
 	t->klock_cnt++;
 	t->klock_addr = 0;
 	return 0;
@@ -57,7 +57,7 @@ static __always_inline int reclaim_begin(void)
 	struct thr *t = thr_current();
 
 	if (t && !t->reclaim_begin_ns)
-		t->reclaim_begin_ns = watch_ns();
+		t->reclaim_begin_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static __always_inline int reclaim_end(void)
 
 	if (!t || !t->reclaim_begin_ns)
 		return 0;
-	t->reclaim_ns += since(t->reclaim_begin_ns, watch_ns());
+	t->reclaim_ns += since(t->reclaim_begin_ns, bpf_ktime_get_ns());
 	t->reclaim_cnt++;
 	t->reclaim_begin_ns = 0;
 	return 0;
@@ -104,6 +104,6 @@ int hu_dirty(void *ctx __attribute__((unused)))
 	struct thr *t = thr_current();
 
 	if (t)
-		t->dirty_ns = watch_ns();
+		t->dirty_ns = bpf_ktime_get_ns();
 	return 0;
 }

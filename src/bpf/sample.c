@@ -10,11 +10,11 @@ int hu_sample(void *ctx)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
 	u32 tgid = cur->tgid;
-	u64 now = watch_ns();
+	u64 now = bpf_ktime_get_ns();
 	struct wire_sample *w;
 	u32 id;
 
-	if (!with_stacks || is_resting() || !cur->pid || !bpf_map_lookup_elem(&hu_procs, &tgid))
+	if (!with_stacks || !cur->pid || !bpf_map_lookup_elem(&hu_procs, &tgid))
 		return 0;
 	id = stack_walk(ctx, cur, NULL, false, now);
 	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);

@@ -323,7 +323,6 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 	t->waker_tid = t->waker_tgid = 0;
 	t->waker_ctx = WAKER_NONE;
 	t->off_open = tio_of(t->tid)->own_open;
-	t->switches = p->nvcsw + p->nivcsw;
 	if (bpf_core_field_exists(p->sched_info.run_delay))
 		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
@@ -389,12 +388,10 @@ int hu_switch(u64 *ctx)
 	struct thr *t;
 	u32 state;
 
-	if (is_resting())
-		return 0;
 	r = bpf_map_lookup_elem(&hu_runners, &zero);
 	if (!r)
 		return 0;
-	now = watch_ns();
+	now = bpf_ktime_get_ns();
 	clock = rq_clock(next);
 	count_run(RUN_SWITCH);
 	if (clock)
@@ -438,14 +435,12 @@ int hu_waking(u64 *ctx)
 	struct waker w;
 	u64 now;
 
-	if (is_resting())
-		return 0;
 	count_run(RUN_WAKING);
 	t = thr_of(p);
 	if (!t)
 		return 0;
 	count_run(RUN_WAKING_TRACKED);
-	now = watch_ns();
+	now = bpf_ktime_get_ns();
 	waker_find(t, &w, now);
 	if (t->state != THR_WAIT || t->cls == WAIT_THROTTLE) {
 		t->early_tid = w.tid;
@@ -479,7 +474,7 @@ int hu_wakeup_new(u64 *ctx)
 	struct thr *t = thr_of((struct task_struct *)ctx[0]);
 
 	if (t && t->state == THR_NEW) {
-		t->state_ns = t->off_ns = t->wake_ns = watch_ns();
+		t->state_ns = t->off_ns = t->wake_ns = bpf_ktime_get_ns();
 		t->state = THR_RUNQ;
 	}
 	return 0;
@@ -503,7 +498,7 @@ int hu_fork(u64 *ctx)
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	u32 tgid = child->tgid, ptgid = parent->tgid;
 	struct proc_ent *e, fresh = {0};
-	u64 now = watch_ns();
+	u64 now = bpf_ktime_get_ns();
 	struct thr *t;
 
 	calls_fork(parent, child, now);
@@ -550,9 +545,9 @@ int hu_exec(u64 *ctx)
 	/* exec from another than the first thread gives it the id of the process */
 	t->tid = p->pid;
 	maps_forget(p->tgid);
-	send_task(p, TASK_EXEC, 0, watch_ns());
-	if (with_stacks && !t->light && !is_resting())
-		maps_ask(watch_ns());
+	send_task(p, TASK_EXEC, 0, bpf_ktime_get_ns());
+	if (with_stacks && !t->light)
+		maps_ask(bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -586,11 +581,7 @@ int hu_exit(u64 *ctx)
 		maps_forget(tgid);
 	}
 	t = thr_of(p);
-	if (t && is_resting()) {
-		rest_note(p, t);
-		thread_gone(p, t, watch_ns());
-	}
 	if (t)
-		send_task(p, TASK_EXIT, 0, watch_ns());
+		send_task(p, TASK_EXIT, 0, bpf_ktime_get_ns());
 	return 0;
 }

@@ -56,7 +56,6 @@ struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u64 poll_wake_cnt;
 	u64 sampled_ns;	  /* the last timed turn began */
 	u32 weight;	  /* turns since sampled_ns */
-	u32 rx_seq, tx_seq; /* as the last rest began */
 	u32 pad;
 };
 
@@ -225,7 +224,7 @@ static __always_inline void sk_describe(const struct sk_ent *e, struct wire_res 
 {
 	if (!end || end->conns > SOCKS_DESCRIBED || !res_is_new(e->res))
 		return;
-	hdr_fill(&d->hdr, WIRE_RES, sizeof(*d), tid, watch_ns());
+	hdr_fill(&d->hdr, WIRE_RES, sizeof(*d), tid, bpf_ktime_get_ns());
 	d->tgid = e->tgid;
 	d->res = e->res;
 	d->kind = RES_SOCKET;
@@ -312,7 +311,7 @@ static __always_inline bool is_coarse(const struct sk_ent *e)
 
 static __always_inline u64 sock_time(const struct sk_ent *e)
 {
-	return is_coarse(e) ? bpf_jiffies64() * jiffy_ns + jiffy_off : watch_ns();
+	return is_coarse(e) ? bpf_jiffies64() * jiffy_ns + jiffy_off : bpf_ktime_get_ns();
 }
 
 static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now)
@@ -469,7 +468,7 @@ static __always_inline int sock_call(struct sock *sk, s32 bytes, u32 flags, bool
 	u64 now;
 	u32 tid;
 
-	if (is_resting() || (recv && (bytes < 0 || flags & MSG_PEEK_OR_ERRQUEUE)))
+	if (recv && (bytes < 0 || flags & MSG_PEEK_OR_ERRQUEUE))
 		return 0;
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	if (!e)
@@ -510,8 +509,6 @@ static __always_inline int data_ready(struct sock *sk)
 	struct arrival *a;
 	u64 now;
 
-	if (is_resting())
-		return 0;
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	if (!e)
 		return 0;
@@ -560,8 +557,6 @@ int hu_sk_state(u64 *ctx)
 	return 0;
 }
 
-static __noinline int sock_rest(struct sock *sk, struct sk_ent *e);
-
 /* Once a tick: the sockets in use.  The reader asks for those active since then. */
 SEC("iter/bpf_sk_storage_map")
 int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
@@ -572,15 +567,11 @@ int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 	if (!e || !ctx->sk)
 		return 0;
-	if (is_resting())
-		sock_rest(ctx->sk, e);
-	if (resuming)
-		return 0;
 	if (!e->open_ns && !e->unread_ns && e->last_rx_ns < tick_since_ns &&
 	    e->last_tx_ns < tick_since_ns)
 		return 0;
 	__builtin_memset(&w, 0, sizeof(w));
-	now = watch_ns();
+	now = bpf_ktime_get_ns();
 	hdr_fill(&w.hdr, WIRE_SOCK, sizeof(w), e->open_ns ? e->first_tid : e->last_tid, now);
 	w.res = e->res;
 	w.open_since_ns = e->open_ns;

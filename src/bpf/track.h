@@ -108,7 +108,7 @@ struct thr {
 	u32 seq;
 	u32 proc_open;
 	u32 off_open;
-	u32 switches;	/* the kernel's count, at the last switch-out */
+	u32 pad2;
 	/* third: asked at each switch, mostly 0 */
 	u64 trigger;  /* file that ended the poll or epoll wait in progress */
 	u64 io_res;   /* file that block I/O was begun for since the last wait */
@@ -138,7 +138,6 @@ struct thr {
 	u32 stack;	 /* of the wait in progress, 0 none */
 	u32 waker_stack;
 	u32 gone;	 /* its sums were sent for the last time */
-	struct kcounts rested, at_rest; /* see rest.c */
 	struct thr_stacks stacks;
 };
 
@@ -204,14 +203,6 @@ const volatile u64 turn_min_ns = 1000000; /* shorter turns are only summed */
 const volatile u8 with_stacks = 0; /* enum stacks_mode */
 const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 0 unknown */
 
-/*
- * To keep its cost down heldup may rest now and then: nothing is looked at, and
- * the clock of all that is recorded stands still.  See rest.c.
- */
-u64 rest_since_ns = 0; /* CLOCK_MONOTONIC, 0: watching */
-u64 rest_ns = 0;       /* all rests that are over */
-u32 resuming = 0;      /* the iterators find out what changed meanwhile */
-
 /* Counted with atomics, read by user space. */
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
@@ -232,19 +223,6 @@ u32 report_turn = 0;
 enum { HU_LOSS_RING = 0, HU_LOSS_TASK_STORAGE, HU_LOSS_RES_MAP, HU_LOSS_END_MAP,
        HU_LOSS_CULPRIT_MAP, HU_LOSS_DISK_MAP, HU_LOSS_SOCK_STORAGE = 10, HU_LOSS_KSTACK,
        HU_LOSS_SAMPLES = 17 };
-
-/* CLOCK_MONOTONIC without the rests. */
-static __always_inline u64 watch_ns(void)
-{
-	u64 since = rest_since_ns;
-
-	return (since ? since : bpf_ktime_get_ns()) - rest_ns;
-}
-
-static __always_inline bool is_resting(void)
-{
-	return rest_since_ns != 0;
-}
 
 static __always_inline void count_loss(u32 what)
 {

@@ -24,7 +24,6 @@
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_int.h"
-#include "collect/live_rest.h"
 #include "collect/live_stacks.h"
 #include "collect/names.h"
 #include "collect/peers.h"
@@ -167,8 +166,6 @@ static int begin(struct live *l, struct err *err)
 			return rc;
 	}
 	live_bpf_jiffies(&l->bpf);
-	live_rest_begin(l);
-	emit_to(&l->emit, live_rest_sink(l, l->emit.sink));
 	live_maps_begin(l);
 	l->stage = LIVE_RUNS;
 	return target_go(&l->target, err);
@@ -191,8 +188,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (l->bpf.sock_iter)
 		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);
 	live_bpf_drain(&l->bpf);
-	now = live_now(l);
-	ev.rest_ns = live_rested_ns(l);
+	now = clock_mono_ns();
 	live_maps_tick(l, now, last);
 	live_procs_purge(l);
 	if (last && l->flight) {
@@ -226,17 +222,16 @@ static int watch_then(struct live *l, struct err *err)
 /* Until a tick is due.  true: it is the last. */
 static bool watch_turn(struct live *l)
 {
-	uint64_t now, watched, left_ms;
+	uint64_t now, left_ms;
 
-	while ((now = clock_mono_ns()) < l->end_ns && (watched = live_now(l)) < l->next_tick_ns &&
+	while ((now = clock_mono_ns()) < l->end_ns && now < l->next_tick_ns &&
 	       !l->stopping && l->emit.error >= 0) {
-		left_ms = (l->next_tick_ns - watched) / NS_PER_MS + 1;
+		left_ms = (l->next_tick_ns - now) / NS_PER_MS + 1;
 		if (left_ms > (l->end_ns - now) / NS_PER_MS + 1)
 			left_ms = (l->end_ns - now) / NS_PER_MS + 1;
 		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
 		live_bpf_drain(&l->bpf);
 		live_stacks_step(l, now);
-		live_rest_step(l, now);
 		if ((stop_requested() && !is_after(l)) || target_ended(&l->target, NULL))
 			l->stopping = 1;
 	}
@@ -245,7 +240,7 @@ static bool watch_turn(struct live *l)
 
 static void next_tick(struct live *l)
 {
-	uint64_t now = live_now(l);
+	uint64_t now = clock_mono_ns();
 
 	l->tick_begin_ns = now < l->next_tick_ns ? now : l->next_tick_ns;
 	while (l->next_tick_ns <= now)
@@ -259,7 +254,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 
 	if (l->stage == LIVE_DONE)
 		return 0;
-	emit_to(&l->emit, live_rest_sink(l, sink));
+	emit_to(&l->emit, sink);
 	if (l->stage == LIVE_NEW) {
 		int rc = l->flight && !l->flight->opts.with_waits ? flight_wait(l, err) : 0;
 
@@ -269,11 +264,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 			return rc < 0 ? rc : 1;
 	}
 	last = watch_turn(l);
-	if (!last)
-		live_rest_pause(l);
 	run_tick(l, l->tick_begin_ns, last);
-	if (!last)
-		live_rest_sleep(l);
 	next_tick(l);
 	if (l->emit.error < 0)
 		return err_errno(err, l->emit.error, "deliver events");
@@ -301,7 +292,6 @@ static void live_free(void *ctx)
 		return;
 	live_stacks_release(l);
 	flight_release(l);
-	live_rest_release(l);
 	live_bpf_release(&l->bpf);
 	target_release(&l->target);
 	sockdiag_free(l->sockdiag);

@@ -6,7 +6,6 @@
  * close, also after kill -9.
  */
 #include "collect/live_int.h"
-#include "collect/live_rest.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -387,46 +386,10 @@ static bool is_wanted(const char *name, enum live_attach what)
 	       (is_of_calls(name) || is_of_tasks(name)) == (what == ATTACH_CALLS);
 }
 
-/* Even a program that returns at once costs some 15 ns, at 10 runs a request. */
-static bool is_hot(const char *name)
-{
-	static const char *const names[] = {"sched_switch", "sched_waking", "sock_recv_length",
-					    "sock_send_length", "sk_data_ready"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-void live_bpf_rest(struct live_bpf *b)
-{
-	for (uint32_t i = 0; i < b->hot_cnt; i++) {
-		bpf_link__destroy(b->hot_links[i]);
-		b->hot_links[i] = NULL;
-	}
-}
-
-int live_bpf_rise(struct live_bpf *b)
-{
-	for (uint32_t i = 0; i < b->hot_cnt; i++) {
-		b->hot_links[i] = bpf_program__attach(b->hot_progs[i]);
-		if (!b->hot_links[i])
-			return -errno;
-	}
-	return 0;
-}
-
 static void keep_link(struct live_bpf *b, struct bpf_program *prog, struct bpf_link *link)
 {
 	const char *name = tp_name(prog) ? tp_name(prog) : old_name(prog);
 
-	if (is_hot(name)) {
-		BUG_ON(b->hot_cnt == LIVE_LINK_MAX);
-		b->hot_progs[b->hot_cnt] = prog;
-		b->hot_links[b->hot_cnt++] = link;
-		return;
-	}
 	if (is_of_calls(name)) {
 		b->call_links[strcmp(name, "sys_exit") == 0] = link;
 		return;
@@ -505,7 +468,6 @@ void live_bpf_release(struct live_bpf *b)
 	bpf_link__destroy(b->call_links[0]);
 	bpf_link__destroy(b->call_links[1]);
 	bpf_link__destroy(b->calls_iter);
-	live_bpf_rest(b);
 	for (uint32_t i = 0; i < b->link_cnt; i++)
 		bpf_link__destroy(b->links[i]);
 	bpf_link__destroy(b->task_iter);
@@ -669,8 +631,7 @@ void live_bpf_jiffies(struct live_bpf *b)
 	for (size_t i = 0; i < sizeof(hz_known) / sizeof(hz_known[0]); i++) {
 		if (hz < hz_known[i] * 0.97 || hz > hz_known[i] * 1.03)
 			continue;
-		b->skel->bss->jiffy_off = ns - jiffy * (1000000000 / hz_known[i]) -
-					  b->skel->bss->rest_ns;
+		b->skel->bss->jiffy_off = ns - jiffy * (1000000000 / hz_known[i]);
 		__sync_synchronize();
 		b->skel->bss->jiffy_ns = 1000000000 / hz_known[i];
 	}

@@ -11,7 +11,6 @@
  *	live_ends.c  conversations, sockets, listening ports
  *	live_peers.c counterpart processes
  *	live_procs.c processes seen
- *	live_rest.c  rests that bound the cost
  *	live_res.c   names, the other ends, owners
  *	live_stacks.c stacks and samples
  *	live_sys.c   system calls that sleep
@@ -41,7 +40,6 @@ struct ring_buffer;
 struct bpf_link;
 struct bpf_program;
 struct sockdiag;
-struct live_rest;
 struct live_stacks;
 struct live_flight;
 
@@ -55,12 +53,10 @@ struct live_bpf {
 	struct heldup_bpf *skel;
 	struct ring_buffer *ring;
 	struct bpf_link *links[LIVE_LINK_MAX];
-	uint32_t link_cnt, hot_cnt;
+	uint32_t link_cnt;
 	struct bpf_link *task_iter;
 	struct bpf_link *calls_iter; /* these two with calls only */
 	struct bpf_link *call_links[2];
-	struct bpf_program *hot_progs[LIVE_LINK_MAX]; /* at what happens most often, with links */
-	struct bpf_link *hot_links[LIVE_LINK_MAX];    /* that are NULL in a rest */
 	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
 	struct live_flight *flight;  /* NULL: no calls are recorded */
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
@@ -112,7 +108,6 @@ struct live {
 	struct sockdiag *sockdiag;
 	struct live_stacks *stacks; /* NULL: none are taken */
 	struct live_flight *flight; /* NULL: no calls are recorded */
-	struct live_rest *rest; /* NULL: never rests */
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
@@ -125,7 +120,7 @@ struct live {
 	uint32_t peer_cnt;
 	uint32_t alive_cnt;	/* targets still there at the last tick */
 	uint64_t loss[LOSS_CNT];
-	uint64_t start_ns, tick_ns, end_ns, rest_until_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_ns, tick_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t tick_begin_ns, next_tick_ns; /* live_now */
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
 	volatile int stopping;
@@ -190,9 +185,8 @@ void live_ends_tick(struct live *l, uint64_t now);
 void live_peers(struct live *l);
 void live_draw_in(struct live *l, uint32_t tgid, bool client);
 
-/* live_maps.c; _resume tells the filter of live_rest.c what was counted in a rest */
+/* live_maps.c */
 void live_maps_begin(struct live *l);
-void live_maps_resume(struct live *l);
 void live_maps_tick(struct live *l, uint64_t now, bool last);
 
 void live_sys_fill(volatile const uint8_t *kinds); /* live_sys.c */

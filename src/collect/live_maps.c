@@ -12,7 +12,6 @@
 #include "collect/cgroups.h"
 #include "collect/host.h"
 #include "collect/live_int.h"
-#include "collect/live_rest.h"
 #include "collect/live_stacks.h"
 #include "collect/names.h"
 #include "collect/peers.h"
@@ -128,14 +127,14 @@ static void put_disk(struct live *l, const void *key, const void *value, uint64_
 static void put_dev(struct live *l, const void *key, const void *value, uint64_t now)
 {
 	const struct wire_dev *v = value;
-	uint64_t real = clock_mono_ns(); /* devices are timed through rests */
+	uint64_t at = clock_mono_ns(); /* no request in flight began later */
 	int64_t inflight = v->inflight > 0 ? v->inflight : 0;
 	struct ev_dev ev = {
 		.dev = *(const uint32_t *)key,
 		.name = emit_str(&l->emit, names_dev(l->names, *(const uint32_t *)key)),
 		/* the sums hold ends minus begins */
-		.busy_ns = v->busy_ns + (inflight ? real : 0),
-		.inflight_ns = v->inflight_ns + inflight * real,
+		.busy_ns = v->busy_ns + (inflight ? at : 0),
+		.inflight_ns = v->inflight_ns + inflight * at,
 	};
 
 	EMIT(&l->emit, &ev, EV_DEV, 0, now);
@@ -205,12 +204,8 @@ static void put_self(struct live *l, uint64_t now)
 				ev.bpf_runs += runs[c].cnt[i];
 				ev.bpf_ns += runs[c].cnt[i] * run_cost_ns[i];
 			}
-	if (l->rest) { /* it has them timed part of the time */
-		if (live_rest_bpf_ns(l))
-			ev.bpf_ns = live_rest_bpf_ns(l);
-	} else if (run_ns) { /* kernel.bpf_stats_enabled */
+	if (run_ns) /* kernel.bpf_stats_enabled */
 		ev.bpf_ns = run_ns;
-	}
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);
 }
 
@@ -218,21 +213,6 @@ void live_maps_begin(struct live *l)
 {
 	put_outside(l, SOCKDIAG_LISTEN | SOCKDIAG_CONN, l->start_ns);
 	put_self(l, l->start_ns); /* what it took to get here */
-}
-
-void live_maps_resume(struct live *l)
-{
-	uint64_t now = live_now(l);
-	CLEANUP_FREE uint32_t *tgids = NULL;
-	struct ev_host host = {0};
-	size_t cnt;
-
-	each_entry(l, l->bpf.skel->maps.hu_disks, put_disk, now);
-	each_entry(l, l->bpf.skel->maps.hu_devs, put_dev, now);
-	tgids = watched(l, &cnt);
-	cgroups_emit(l->cgroups, &l->emit, tgids, cnt, now);
-	host_read_for(cnt ? tgids[0] : 0, &host);
-	EMIT(&l->emit, &host, EV_HOST, 0, now);
 }
 
 void live_maps_tick(struct live *l, uint64_t now, bool last)
