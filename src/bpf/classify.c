@@ -74,9 +74,9 @@ static __noinline int wait_on_set(struct task_struct *task, struct thr *t, u64 f
 	if (!file_of_fd(task, fd, &f))
 		return 0;
 	if (kind) {
-		file = f.file;
+		file = AS(file, f.file);
 		f.kind = kind;
-		f.res = res_id(kind, (u64)BPF_CORE_READ(file, private_data), 0);
+		f.res = res_id(kind, GET_ADDR(file, file, private_data), 0);
 	}
 	t->res = f.res;
 	if (t->seen_res != f.res) {

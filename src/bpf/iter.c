@@ -64,6 +64,7 @@ static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 	t->tid = p->pid;
 	t->tgid = p->tgid;
 	t->since_ns = now;
+	__sync_fetch_and_add(&seed_cnt, 1);
 	t->flags = WAITF_BEFORE_START;
 	state = state_read(p, t, now);
 	__sync_val_compare_and_swap(&t->state, THR_NEW, state);

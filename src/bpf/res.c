@@ -67,7 +67,6 @@ static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct 
 	struct fdtable *fdt;
 	struct inode *inode;
 	struct file *file;
-	struct file **fds;
 
 	__builtin_memset(f, 0, sizeof(*f));
 	f->fd = fd;
@@ -76,32 +75,33 @@ static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct 
 	fdt = files->fdt;
 	if (!fdt || fd >= fdt->max_fds)
 		return false;
-	fds = fdt->fd;
-	if (bpf_probe_read_kernel(&file, sizeof(file), fds + fd) || !file)
+	file = ptr_at(fdt->fd + fd);
+	if (!file)
 		return false;
+	file = AS(file, file);
 	f->file = file;
-	inode = BPF_CORE_READ(file, f_inode);
+	inode = GET(file, f_inode);
 	f->inode = inode;
-	sb = BPF_CORE_READ(inode, i_sb);
-	f->mode = BPF_CORE_READ(inode, i_mode);
-	f->ino = BPF_CORE_READ(inode, i_ino);
-	f->magic = BPF_CORE_READ(sb, s_magic);
-	f->dev = BPF_CORE_READ(sb, s_dev);
+	sb = GET(inode, i_sb);
+	f->mode = GET(inode, i_mode);
+	f->ino = GET(inode, i_ino);
+	f->magic = GET(sb, s_magic);
+	f->dev = GET(sb, s_dev);
 	f->kind = file_kind(f->mode, f->magic);
 	switch (f->kind) {
 	case RES_EVENTFD:
-		f->res = res_id(RES_EVENTFD, (u64)BPF_CORE_READ(file, private_data), 0);
+		f->res = res_id(RES_EVENTFD, GET_ADDR(file, file, private_data), 0);
 		break;
 	case RES_SOCKET:
 		f->res = res_id(RES_SOCKET, f->ino, 0);
 		break;
 	case RES_CHARDEV:
 	case RES_DISK:
-		f->rdev = BPF_CORE_READ(inode, i_rdev);
+		f->rdev = GET(inode, i_rdev);
 		f->res = res_id(f->kind, f->rdev, 0);
 		break;
 	case RES_FILE:
-		f->f_flags = BPF_CORE_READ(file, f_flags);
+		f->f_flags = GET(file, f_flags);
 		f->res = res_id(RES_FILE, f->dev, f->ino);
 		break;
 	default:

@@ -20,13 +20,6 @@
 
 #define NOT_TOLD (~0ull)
 
-struct hu_runners_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct runners);
-} hu_runners SEC(".maps");
-
 struct hu_culprits_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -62,6 +55,18 @@ static __always_inline u64 switch_time(struct runners *r, u64 clock, u64 ktime)
 	return clock + (r->off < r->off_before ? r->off : r->off_before);
 }
 
+/* The same, with CLOCK_MONOTONIC read only now and then: that costs 33 ns. */
+static __always_inline u64 switch_now(struct runners *r, u64 clock)
+{
+	u64 ktime;
+
+	if (r->window_ns && clock - r->checked < CLOCK_CHECK_NS)
+		return clock + (r->off < r->off_before ? r->off : r->off_before);
+	ktime = bpf_ktime_get_ns();
+	r->checked = clock;
+	return clock ? switch_time(r, clock, ktime) : ktime;
+}
+
 static __always_inline u64 rq_clock(struct task_struct *p)
 {
 	if (!bpf_core_field_exists(p->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
@@ -69,11 +74,11 @@ static __always_inline u64 rq_clock(struct task_struct *p)
 	return p->se.cfs_rq->rq->clock;
 }
 
-static __always_inline void note_runner(struct runners *r, struct task_struct *prev, u64 now)
+static __always_inline void note_runner(struct runners *r, struct task_struct *prev, u64 clock)
 {
 	struct runner *e = &r->ran[r->idx++ & (RUNNER_CNT - 1)];
 
-	e->end_ns = now;
+	e->end_ns = clock;
 	e->tid = prev->pid;
 	e->tgid = prev->flags & KPF_KTHREAD ? prev->pid : prev->tgid;
 }
@@ -95,12 +100,11 @@ static __always_inline void blame(u32 victim, const struct runner *by, u64 ns)
 		count_loss(HU_LOSS_CULPRIT_MAP);
 }
 
-/* Shares out from..now, when victim waited for this CPU, to those who ran on it. */
-static __noinline int blame_runners(u32 victim, u64 from, u64 now)
+/* Shares out from..end, when victim waited for this CPU, to those who ran on it. */
+static __noinline int blame_runners(u32 victim, u64 from, u64 end)
 {
-	u32 zero = 0, i, first;
-	struct runners *r = bpf_map_lookup_elem(&hu_runners, &zero);
-	u64 end = now;
+	struct runners *r = this_cpu();
+	u32 i, first;
 
 	if (!r)
 		return 0;
@@ -195,8 +199,7 @@ int hu_flush(void *ctx __attribute__((unused)))
 {
 	u32 zero = 0;
 
-	batch_flush(bpf_map_lookup_elem(&hu_runners, &zero),
-		    bpf_map_lookup_elem(&hu_batches, &zero));
+	batch_flush(this_cpu(), bpf_map_lookup_elem(&hu_batches, &zero));
 	return 0;
 }
 
@@ -252,7 +255,8 @@ static __always_inline u64 off_close(struct thr *t, u64 now, u64 queued)
 	return since(from, now);
 }
 
-static __noinline int switch_in(struct thr *t, u64 now, u64 queued, struct runners *r)
+/* clock: of the run queue, at now. */
+static __noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, struct runners *r)
 {
 	struct tio *io = tio_of(t->tid);
 	u64 runq_ns;
@@ -266,7 +270,7 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued, struct runne
 	if (io->last_io_ns && waits_for_net(t->cls))
 		io->last_io_ns = now;
 	if (runq_ns > CULPRIT_MIN_NS)
-		blame_runners(t->tgid, now - runq_ns, now);
+		blame_runners(t->tgid, clock - runq_ns, clock);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
 	if (t->light && since(t->off_ns, now) < LIGHT_MIN_NS)
@@ -283,17 +287,17 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 queued, struct runne
 }
 
 /* p leaves the CPU and was not seen to come: make up for it. */
-static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64 now,
+static __noinline int missed_switch_in(struct task_struct *p, struct thr *t, u64 now, u64 clock,
 				       struct runners *r)
 {
 	u64 in_ns = now, queued = NOT_TOLD, ran_ns;
 
 	if (bpf_core_field_exists(p->sched_info.last_arrival)) {
-		ran_ns = since(p->sched_info.last_arrival, rq_clock(p));
+		ran_ns = since(p->sched_info.last_arrival, clock);
 		in_ns = ran_ns < since(t->off_ns, now) ? now - ran_ns : t->off_ns;
 		queued = p->sched_info.run_delay - t->delay_ns;
 	}
-	switch_in(t, in_ns, queued, r);
+	switch_in(t, in_ns, clock - (now - in_ns), queued, r);
 	return 0;
 }
 
@@ -306,11 +310,8 @@ static __always_inline void stall_end(u32 tid, u64 now)
 		stall_note(io, now);
 }
 
-static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now,
-				 struct runners *r)
+static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
 {
-	if (t->state > THR_RUN)
-		missed_switch_in(p, t, now, r);
 	t->ver++;
 	if (t->state <= THR_RUN)
 		t->run_ns += since(t->state_ns, now);
@@ -377,45 +378,67 @@ static __noinline int thread_gone(struct task_struct *p, struct thr *t, u64 now)
 	return 0;
 }
 
+/* The thread of the task that leaves this CPU, NULL: not tracked. */
+static __always_inline struct thr *thr_leaving(const struct runners *r, struct task_struct *prev)
+{
+	if (!prev->pid || (!r->tracked && r->seed_cnt == seed_cnt))
+		return NULL;
+	return thr_of(prev);
+}
+
+static __always_inline struct thr *thr_coming(struct runners *r, struct task_struct *next)
+{
+	struct thr *t = next->pid ? thr_of(next) : NULL;
+
+	r->tracked = t != NULL;
+	r->full = t && !t->light;
+	r->seed_cnt = seed_cnt;
+	return t;
+}
+
+static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr *t, u64 now,
+				  u64 clock, struct runners *r)
+{
+	bool preempt = ctx[0];
+	u32 state = has_prev_state ? (u32)ctx[3] : prev->__state;
+
+	/* some kernels pass the old state of a task that a signal kept awake */
+	if (preempt || !prev->__state)
+		state = 0;
+	count_run(RUN_SWITCH_TRACKED);
+	if (t->state > THR_RUN)
+		missed_switch_in(prev, t, now, clock, r);
+	switch_out(prev, t, state, now);
+	if (t->flags & WAITF_UNINT)
+		note_kstack(ctx, t);
+	if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
+	    !(state & KSTATE_DEAD) && stack_due(t, STACK_WAIT, t->res, now))
+		t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
+	if (state & KSTATE_DEAD)
+		thread_gone(prev, t, now);
+}
+
+/* A switch between two threads that are not tracked ends at once: most are of others. */
 SEC("tp_btf/sched_switch")
 int hu_switch(u64 *ctx)
 {
-	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	u64 now, clock;
-	u32 zero = 0;
-	struct runners *r;
+	struct runners *r = this_cpu();
+	u64 clock, at;
 	struct thr *t;
-	u32 state;
 
-	r = bpf_map_lookup_elem(&hu_runners, &zero);
 	if (!r)
 		return 0;
-	now = bpf_ktime_get_ns();
 	clock = rq_clock(next);
+	at = clock ? clock : bpf_ktime_get_ns();
 	count_run(RUN_SWITCH);
-	if (clock)
-		now = switch_time(r, clock, now);
-	note_runner(r, prev, now);
-	t = thr_of(prev);
-	if (t) {
-		state = has_prev_state ? (u32)ctx[3] : prev->__state;
-		/* some kernels pass the old state of a task that a signal kept awake */
-		if (preempt || !prev->__state)
-			state = 0;
-		count_run(RUN_SWITCH_TRACKED);
-		switch_out(prev, t, state, now, r);
-		if (t->flags & WAITF_UNINT)
-			note_kstack(ctx, t);
-		if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
-		    !(state & KSTATE_DEAD) && stack_due(t, STACK_WAIT, t->res, now))
-			t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
-		if (state & KSTATE_DEAD)
-			thread_gone(prev, t, now);
-	}
-	t = thr_of(next);
+	note_runner(r, prev, at);
+	t = thr_leaving(r, prev);
 	if (t)
-		switch_in(t, now, queued_ns(next, t, clock), r);
+		leave(ctx, prev, t, switch_now(r, clock), at, r);
+	t = thr_coming(r, next);
+	if (t)
+		switch_in(t, switch_now(r, clock), at, queued_ns(next, t, clock), r);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
  */
 #include "ktypes.h"
 #include "ktypes_io.h"
+#include "typed.h"
 #include "wire/wire.h"
 #include "wire/conf.h"
 
@@ -35,6 +36,7 @@
 #define LCB_MUTEX 32
 #define KSTACK_DEPTH 24
 #define CLOCK_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
+#define CLOCK_CHECK_NS (1000 * NSEC_PER_USEC) /* between two comparisons of the clocks */
 #define RUNNER_CNT 16 /* runs remembered per CPU, a power of two */
 #define BATCH_CNT 32  /* waits kept back per CPU, a power of two */
 #define LIGHT_MIN_NS (500 * NSEC_PER_USEC) /* shorter waits of clients are only summed */
@@ -141,7 +143,7 @@ struct thr {
 	struct thr_stacks stacks;
 };
 
-/* Who ran on a CPU until when; its start is the entry before. */
+/* Who ran on a CPU until when, in the run queue's clock; its start is the entry before. */
 struct runner {
 	u64 end_ns;
 	u32 tgid;
@@ -153,8 +155,20 @@ struct runners {
 	u64 batch_ns;  /* since when */
 	s64 off, off_before; /* run queue's clock to CLOCK_MONOTONIC, in two windows */
 	u64 window_ns;
+	u64 checked;   /* the run queue's clock when the two were last compared */
+	u32 seed_cnt;  /* when the present thread came */
+	u8 tracked;    /* it has an entry in hu_threads */
+	u8 full;       /* and is not light: its socket calls are looked at */
+	u16 pad;
 	struct runner ran[RUNNER_CNT];
 };
+
+struct hu_runners_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct runners);
+} hu_runners SEC(".maps");
 
 struct hu_threads_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -206,6 +220,7 @@ const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 
 /* Counted with atomics, read by user space. */
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
+u32 seed_cnt = 0; /* threads that began to be tracked while they may have run */
 /* By the low bits of tid; and requests read and not answered, by those of tgid. */
 struct tio tios[OPEN_MASK + 1] __attribute__((aligned(64))) = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
@@ -247,6 +262,24 @@ static __always_inline void count_run(u32 what)
 static __always_inline struct thr *thr_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&hu_threads, task, 0, 0);
+}
+
+static __always_inline struct runners *this_cpu(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&hu_runners, &zero);
+}
+
+/*
+ * Does a thread run here whose calls are looked at?  For hooks that run in
+ * every process' calls: asking this costs a tenth of looking the thread up.
+ */
+static __always_inline bool is_watched_here(void)
+{
+	struct runners *r = this_cpu();
+
+	return r && r->full;
 }
 
 static __always_inline u64 since(u64 from, u64 to)

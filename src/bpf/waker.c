@@ -70,7 +70,7 @@ static __always_inline u32 preempt_bits(struct task_struct *cur)
 	if (preempt_off) {
 		void *rq = cur->se.cfs_rq->rq;
 
-		bpf_probe_read_kernel(&count, sizeof(count), rq + preempt_off);
+		count = word_at(rq + preempt_off);
 	} else if (bpf_core_field_exists(cur->thread_info.preempt_count)) {
 		count = cur->thread_info.preempt_count;
 	}

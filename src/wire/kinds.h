@@ -9,6 +9,9 @@
  * (waiting for a CPU), or waiting in one class of enum wait_class.
  */
 
+/* A wait of this length or more is always recorded whole: off CPU until it runs again. */
+#define WAIT_LONG_NS 1000000ull
+
 /* What a sleeping thread waits for, told from its system call and descriptor. */
 enum wait_class {
 	WAIT_OTHER = 0,	   /* a sleep that no rule below explains */
