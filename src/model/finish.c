@@ -323,7 +323,7 @@ static void publish_bytes(struct model *m)
 		       p->res.cap * sizeof(*p->res.items) +
 		       p->batch.cap * sizeof(*p->batch.items) +
 		       (p->order.cap + p->starts.cap) * sizeof(uint32_t) +
-		       p->waits.cap * sizeof(*p->waits.items) +
+		       (p->waits.cap + p->longs.cap) * sizeof(*p->waits.items) +
 		       p->pairs.cap * sizeof(*p->pairs.items) +
 		       p->res_ticks.cap * sizeof(*p->res_ticks.items) +
 		       (p->by_tid.cap + p->by_tgid.cap + p->by_res.cap + p->by_pair.cap +
@@ -357,6 +357,8 @@ void model_finish(struct model *m)
 	publish_threads(m);
 	add_pending(m);
 	publish_waits(m);
+	longs_publish(m);
+	kept_publish(m);
 	sums_publish(m);
 	publish_res(m);
 	tables_publish(m);

@@ -20,6 +20,8 @@ struct model *model_new(const struct model_opts *opts)
 
 	p->no_rows = opts && opts->no_res_ticks;
 	p->max_waits = max_waits < MODEL_WAITS_LIMIT ? max_waits : MODEL_WAITS_LIMIT;
+	p->max_longs = p->max_waits / LONG_PART > 16 ? p->max_waits / LONG_PART : 16;
+	p->long_take_ns = m->long_min_ns = WAIT_LONG_NS;
 	p->slices.width_max = opts && opts->max_slices ? opts->max_slices : MODEL_SLICES_DEFAULT;
 	if (p->slices.width_max < 2)
 		p->slices.width_max = 2; /* a closed tick and the open one */
@@ -49,6 +51,7 @@ void model_free(struct model *m)
 	vec_release(&p->order);
 	vec_release(&p->starts);
 	vec_release(&p->waits);
+	vec_release(&p->longs);
 	vec_release(&p->pairs);
 	vec_release(&p->res_ticks);
 	vec_release(&p->rests);

@@ -12,14 +12,16 @@
  * Between ticks of a live view: model_finish may be called again after more
  * model_add; it re-sorts and recomputes, and earlier pointers die.
  *
- * Memory is bounded: opts.max_waits waits are kept in full, the newest win;
- * older ones stay in the sums (thread slices, pair sums) and are counted in
- * waits_dropped_cnt.  Arrays are indexed by the uint32_t "idx" fields below;
+ * Memory is bounded: opts.max_waits waits are kept whole, as model/kept.h says;
+ * all are in the sums (thread slices, pair sums).
+ * Arrays are indexed by the uint32_t "idx" fields below;
  * NO_IDX is none.
  */
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/kept.h"
+#include "model/machine.h"
 #include "store/event.h"
 
 #define NO_IDX UINT32_MAX
@@ -47,6 +49,7 @@ struct slice {
 
 struct wait {		    /* sorted by thread, then off_ns */
 	uint64_t off_ns, wake_ns, end_ns; /* wake_ns: became runnable; == off_ns when preempted */
+	uint64_t real_off_ns, real_end_ns; /* the same where the view clock is the real one */
 	uint32_t thread;    /* idx */
 	uint32_t res;	    /* idx, NO_IDX */
 	uint32_t first_io;  /* res idx of the first socket received from AFTER this wait, NO_IDX */
@@ -68,6 +71,7 @@ struct thread {
 	const char *comm;
 	uint32_t flags;	    /* enum task_flags */
 	uint64_t begin_ns, end_ns; /* life inside the window */
+	uint64_t view_begin_ns, view_end_ns; /* the same on the clock of waits[] */
 	uint64_t start_ns;  /* of the thread itself, monotonic, may lie before the window */
 	uint8_t tracked;    /* its states are known; else it was only seen as a waker */
 	uint8_t exited;
@@ -78,7 +82,8 @@ struct thread {
 	uint64_t klock_ns, klock_cnt, reclaim_ns, reclaim_cnt;
 	uint64_t stall_ns, stall_max_ns, stall_cnt;
 	uint64_t maj_flt, min_flt, nvcsw, nivcsw, read_bytes, write_bytes;
-	uint32_t first_wait, wait_len; /* run of waits[] kept in full */
+	uint32_t first_wait, wait_len; /* run of waits[] */
+	uint32_t first_long, long_len; /* run of long_waits[] */
 	uint32_t first_slice, slice_len; /* run of slices[] */
 	struct ev_thread first, last;/* raw cumulative, first and last seen */
 };
@@ -155,28 +160,6 @@ struct end {		    /* conversation, over the window */
 	struct ev_end first, last;
 };
 
-struct culprit {
-	uint32_t victim, culprit; /* tgid */
-	const char *comm;
-	uint32_t tid;
-	uint64_t ns, cnt;
-};
-
-struct disk_use {
-	uint32_t dev, tgid, tid, op; /* tid 0: not one of the watched */
-	const char *comm;
-	uint64_t ios, sectors, lat_ns, lat_max_ns;
-};
-
-struct dev { uint32_t dev; const char *name; uint64_t busy_ns, inflight_ns; };
-struct cgroup {
-	uint64_t id;
-	const char *path;
-	uint32_t tgid;	    /* a watched process inside, targets before peers; 0 unknown */
-	uint64_t nr_periods, nr_throttled, throttled_ns; /* over the window */
-	uint64_t quota_us, period_us, io_rbps, io_wbps, io_riops, io_wiops;
-	uint64_t mem_limit_bytes, mem_used_bytes, mem_failcnt;
-};
 struct member {
 	uint32_t set, file; /* res idx, file may be NO_IDX */
 	uint64_t ino;
@@ -200,12 +183,19 @@ struct model {
 	uint64_t rest_ns;	   /* not watched in between, and in no time here */
 	const uint64_t *rests; size_t rest_cnt; /* when; what is before and after do not join */
 	uint64_t waits_begin_ns;   /* waits[] is complete from here on */
+	const struct kept *kept; size_t kept_cnt; /* by time, at least one */
+	uint64_t kept_ns;	   /* all of them together */
+	uint64_t view_begin_ns, view_end_ns; /* kept_ns apart; view_end_ns == end_ns */
+	uint64_t coarse_ns[SHED_BIT_CNT]; /* by bit of enum shed: how long it was left out */
 	uint64_t tick_begin_ns, tick_end_ns; /* the last whole tick; equal: none yet */
 
 	struct thread *threads; size_t thread_cnt;
 	struct proc *procs; size_t proc_cnt;
 	struct res *res; size_t res_cnt;
 	struct wait *waits; size_t wait_cnt;
+	struct wait *long_waits; size_t long_cnt;
+	uint64_t long_min_ns;	   /* of this length and more all are there */
+	uint64_t long_dropped_cnt; /* shorter ones that are not */
 	struct slice *slices; size_t slice_cnt;
 	struct pair *pairs; size_t pair_cnt;
 	struct res_tick *res_ticks; size_t res_tick_cnt;

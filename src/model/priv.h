@@ -21,6 +21,7 @@ enum {
 	MODEL_WAITS_DEFAULT = 100000,
 	MODEL_WAITS_LIMIT = 1 << 24,
 	MODEL_SLICES_DEFAULT = 600,
+	LONG_PART = 4,		/* of max_waits, for long ones of the whole window */
 	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
 	THREADS_MAX = 1 << 16,
 	PROCS_MAX = 1 << 14,
@@ -62,12 +63,13 @@ struct track {
 	uint64_t wait_cnt;
 	int64_t *base;		/* kernel-side sums at begin_ns, then iowait, unint; NULL: 0 */
 	uint32_t next_seq;
-	bool begun, seq_known, based, pend_set;
+	bool begun, seq_known, based, pend_set, long_set;
 	struct ev_wait pend;	/* still waiting when last heard of */
 	uint32_t pend_res;
 	struct tail tail;
 	uint32_t set;		/* epoll or poll set that the last wait was in, NO_IDX */
 	uint64_t set_ns;	/* how long */
+	struct wait last_long;	/* if long_set: what was read after it is not known yet */
 };
 
 struct mthread {
@@ -148,7 +150,10 @@ struct model_priv {
 	VEC(uint32_t) order, starts;
 	struct slices slices;
 
-	VEC(struct wait) waits;
+	VEC(struct wait) waits, longs;
+	uint32_t max_longs;
+	uint64_t long_take_ns;	/* shorter ones are not taken in */
+	struct kept all;	/* kept[] where nothing is left out */
 	VEC(struct pair) pairs;
 	VEC(uint64_t) rests;
 	VEC(struct res_tick) res_ticks;
@@ -211,6 +216,13 @@ void sums_keep(struct model *m, const struct wait *w);
 void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
+
+/* longs.c */
+void longs_add(struct model *m, struct track *t, const struct wait *w);
+void longs_publish(struct model *m);
+
+/* kept.c */
+void kept_publish(struct model *m);
 
 /* tables.c */
 bool table_add(struct model *m, const struct event_hdr *ev);

@@ -75,6 +75,8 @@ struct wait sums_kept(struct model *m, const struct track *t, const struct raw_w
 		w.wake_ns = w.end_ns;
 	else if (w.wake_ns < w.off_ns)
 		w.wake_ns = w.off_ns;
+	w.real_off_ns = w.off_ns;
+	w.real_end_ns = w.end_ns;
 	return w;
 }
 
@@ -321,6 +323,7 @@ void sums_wait(struct model *m, struct track *t, const struct raw_wait *raw)
 
 	t->wait_cnt++;
 	sums_keep(m, &w);
+	longs_add(m, t, &w);
 	code_wait(m, &w);
 	if (w.flags & WAITF_PREEMPTED)
 		return;

@@ -61,6 +61,7 @@ enum event_kind {
 	EV_CALL_NAME = 29,
 	EV_WINDOW = 30,
 	EV_CALLS_AWAY = 31,
+	EV_COARSE = 32,
 	EV_KIND_CNT
 };
 
@@ -317,6 +318,21 @@ struct ev_member {		/* file inside an epoll or poll set */
 	uint32_t events;
 };
 
+/* What was left out of short waits and of requests, to keep the cost down. */
+enum shed {
+	SHED_STACKS = 1 << 0,	/* no stacks of waits under WAIT_LONG_NS */
+	SHED_WAKERS = 1 << 1,	/* ... no wakers */
+	SHED_TIMING = 1 << 2,	/* requests of busy sockets counted, timed to some ms only */
+	SHED_SHORT = 1 << 3,	/* ... not recorded: only in the threads' sums */
+};
+#define SHED_BIT_CNT 4
+
+struct ev_coarse {		/* between these times; intervals are disjoint and in order */
+	struct event_hdr h;
+	uint64_t begin_ns, end_ns;
+	uint32_t shed, pad;	/* enum shed */
+};
+
 enum module_kind { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_JIT = 2, MODULE_ANON = 3 };
 
 /*
@@ -386,6 +402,7 @@ struct ev_sample {		/* a thread was running */
 _Static_assert(sizeof(struct ev_meta) == 80 && sizeof(struct ev_wait) == 96, "tails");
 _Static_assert(sizeof(struct ev_module) == 64 && sizeof(struct ev_stack) == 32, "stacks");
 _Static_assert(sizeof(struct ev_frame) == 48 && sizeof(struct ev_sample) == 32, "names");
+_Static_assert(sizeof(struct ev_coarse) == 40, "coarse");
 
 /* A place events go to: a capture writer, the model, or both. */
 struct event_sink {

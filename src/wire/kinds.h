@@ -40,6 +40,9 @@ enum wait_class {
 	WAIT_CLASS_CNT
 };
 
+/* From its begin until it runs again: longer ones are always recorded whole, and all kept. */
+#define WAIT_LONG_NS 1000000ull
+
 /* Which side of a blocking call, for WAIT_SOCKET, WAIT_PIPE and WAIT_FILE. */
 enum wait_op {
 	WAIT_OP_NONE = 0,
