@@ -34,6 +34,8 @@
 
 #include "sock.c"
 
+#include "turns.c"
+
 #include "sock_old.c"
 
 #include "sample.c"

@@ -134,10 +134,6 @@ int hu_iter_task(struct bpf_iter__task *ctx)
 
 	if (!p || !s)
 		return 0;
-	if (!ctx->meta->seq_num) {
-		jiffy_sample = bpf_jiffies64();
-		jiffy_sample_ns = bpf_ktime_get_ns();
-	}
 	t = thr_of(p);
 	if (!t)
 		t = begin(p);

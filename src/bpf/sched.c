@@ -199,6 +199,7 @@ int hu_flush(void *ctx __attribute__((unused)))
 {
 	u32 zero = 0;
 
+	jiffy_sample = bpf_jiffies64();
 	batch_flush(this_cpu(), bpf_map_lookup_elem(&hu_batches, &zero));
 	return 0;
 }
@@ -273,7 +274,7 @@ static __noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, s
 		blame_runners(t->tgid, clock - runq_ns, clock);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
-	if (t->light && since(t->off_ns, now) < LIGHT_MIN_NS)
+	if (since(t->off_ns, now) < (t->light ? LIGHT_MIN_NS : shed & SHED_SHORT ? WAIT_LONG_NS : 0))
 		return 0;
 	send_wait(t, now, r);
 	t->io_res = 0;
@@ -344,6 +345,8 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 		t->proc_open = proc_open[t->tgid & OPEN_MASK];
 		if (!t->light || !same_call(p, t, state))
 			classify(p, t, state, true);
+		if (waits_for_net(t->cls))
+			tio_of(t->tid)->home_ns = now;
 		if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
 			stall_end(t->tid, now);
 		t->state = THR_WAIT;
@@ -450,6 +453,16 @@ static __noinline u32 waker_stack(void *ctx, u64 now)
 	return t && !t->light ? stack_of(ctx, cur, t, STACK_WAKER, now) : 0;
 }
 
+/* What is shed of a short wait is who ended it. */
+static __always_inline void wake_short(struct thr *t, u64 now)
+{
+	t->ver++;
+	t->wake_ns = now;
+	t->state_ns = now;
+	t->state = THR_RUNQ;
+	t->ver++;
+}
+
 SEC("tp_btf/sched_waking")
 int hu_waking(u64 *ctx)
 {
@@ -464,7 +477,11 @@ int hu_waking(u64 *ctx)
 		return 0;
 	count_run(RUN_WAKING_TRACKED);
 	now = bpf_ktime_get_ns();
-	waker_find(t, &w, now);
+	if (shed & SHED_WAKERS && t->state == THR_WAIT && since(t->off_ns, now) < WAIT_LONG_NS) {
+		wake_short(t, now);
+		return 0;
+	}
+	waker_find(t, &w);
 	if (t->state != THR_WAIT || t->cls == WAIT_THROTTLE) {
 		t->early_tid = w.tid;
 		t->early_tgid = w.tgid;
@@ -486,7 +503,7 @@ int hu_waking(u64 *ctx)
 	t->state = THR_RUNQ;
 	t->ver++;
 	if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
-		t->trigger = trigger_find(t, &w, now);
+		t->trigger = trigger_find(t, &w);
 	waker_cand(t, &w);
 	return 0;
 }

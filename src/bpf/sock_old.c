@@ -14,7 +14,7 @@
 	{                                                                           \
 		struct sock *sk = ((struct socket *)ctx[0])->sk;                    \
 									            \
-		return sk ? sock_call(sk, ctx[4], ctx[3], true) : 0;                \
+		return sk && is_watched_here() ? sock_call(sk, ctx[4], ctx[3], true) : 0;   \
 	}
 
 #define OLD_SEND(fn)                                                                \
@@ -23,7 +23,7 @@
 	{                                                                           \
 		struct sock *sk = ((struct socket *)ctx[0])->sk;                    \
 									            \
-		return sk ? sock_call(sk, ctx[3], 0, false) : 0;                    \
+		return sk && is_watched_here() ? sock_call(sk, ctx[3], 0, false) : 0;       \
 	}
 
 OLD_RECV(inet_recvmsg)

@@ -209,11 +209,11 @@ const volatile u32 self_tgid = 0;
 const volatile u32 max_threads = 16384;
 const volatile u32 ring_half = 2 << 20;
 const volatile u8 has_prev_state = 1; /* sched_switch has a fourth argument */
+const volatile u64 jiffy_ns = 4000000;
 const volatile u8 has_data_ready = 0; /* sk_data_ready is attached */
 const volatile u8 has_io_start = 0;
 const volatile u8 has_io_done = 0;
 const volatile u8 only_target = 0;
-const volatile u64 turn_min_ns = 1000000; /* shorter turns are only summed */
 const volatile u8 with_stacks = 0; /* enum stacks_mode */
 const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 0 unknown */
 
@@ -225,11 +225,11 @@ u32 seed_cnt = 0; /* threads that began to be tracked while they may have run */
 struct tio tios[OPEN_MASK + 1] __attribute__((aligned(64))) = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
 
-/* The coarse clock: jiffies in CLOCK_MONOTONIC.  User space finds the factor from two samples. */
-u64 jiffy_ns = 0; /* 0: not known yet */
+/* From jiffies to CLOCK_MONOTONIC, set anew by user space before each tick. */
 u64 jiffy_off = 0;
 u64 jiffy_sample = 0;
-u64 jiffy_sample_ns = 0;
+
+u32 shed = 0; /* enum shed_bits, changed while it runs */
 
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
 u32 report_turns = 0;  /* a thread's sums are reported in one tick of so many */

@@ -18,50 +18,20 @@ struct waker {
 	u8 foreign;/* a task that is not tracked and may be drawn in */
 };
 
+/* Ports that someone listens on. */
+struct hu_listen_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct listen_key);
+	__type(value, u32);
+} hu_listen SEC(".maps");
+
 struct hu_peers_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
 	__type(key, u32);
 	__type(value, struct peer_cand);
 } hu_peers SEC(".maps");
-
-/* The last data that came for a watched socket on this CPU. */
-struct arrival {
-	u64 at_ns;
-	u64 jiffy; /* not 0: at_ns is only so exact */
-	u64 res;
-	u32 remote; /* from another host */
-	u32 role;   /* enum sock_role */
-};
-
-struct hu_arrival_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct arrival);
-} hu_arrival SEC(".maps");
-
-#define ARRIVAL_NS (20 * NSEC_PER_USEC) /* from the data to the wake-up it causes */
-
-/* NULL when none came just now. */
-static __always_inline struct arrival *arrival_now(u64 now)
-{
-	u32 zero = 0;
-	struct arrival *a = bpf_map_lookup_elem(&hu_arrival, &zero);
-
-	if (!has_data_ready || !a)
-		return NULL;
-	if (a->jiffy)
-		return a->jiffy == bpf_jiffies64() ? a : NULL;
-	return now - a->at_ns < ARRIVAL_NS ? a : NULL;
-}
-
-static __always_inline bool came_from_afar(u64 now)
-{
-	struct arrival *a = arrival_now(now);
-
-	return a && a->remote;
-}
 
 static __always_inline u32 preempt_bits(struct task_struct *cur)
 {
@@ -94,20 +64,62 @@ static __always_inline bool waits_for_process(u8 cls)
 	       cls == WAIT_SYSV || cls == WAIT_FLOCK || cls == WAIT_IOURING;
 }
 
-/* Is the current task inside a call that sends?  Then network softirq may be its own. */
-static __always_inline bool current_sends(struct task_struct *cur)
+/* Where the current task sends to, in the call it is in. */
+struct sending {
+	bool sends;
+	bool remote; /* to another host */
+	u16 family;
+	u16 port;    /* of the other end */
+	u32 netns;
+};
+
+/* Is the other end on another host?  Ours have the same address, or a loopback one. */
+static __always_inline bool sk_is_remote(struct sock *sk)
 {
+	u32 to = GET(sk, __sk_common.skc_daddr);
+
+	return GET(sk, __sk_common.skc_family) == KAF_INET &&
+	       to != GET(sk, __sk_common.skc_rcv_saddr) && (u8)to != 127;
+}
+
+/* The socket behind a descriptor's file. */
+static __always_inline struct sock *sock_of(struct file *file)
+{
+	void *data = GET(file, private_data);
+	struct socket *sock = AS(socket, data);
+
+	return GET(sock, sk);
+}
+
+static __noinline int sending_find(struct sending *ret)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct file_ref f;
 	struct sysregs s;
+	struct sock *sk;
+	struct net *net;
 	u8 kind;
 
-	if (cur->flags & KPF_KTHREAD)
-		return false;
+	if (!ret || cur->flags & KPF_KTHREAD)
+		return 0;
 	sysregs_read((struct pt_regs *)bpf_task_pt_regs(cur), &s);
 	if (s.nr < 0 || s.nr >= SYS_NR_MAX)
-		return false;
+		return 0;
 	kind = sys_kind[s.nr];
-	return kind == SYSK_WRITE || kind == SYSK_SENDFILE || kind == SYSK_SPLICE ||
-	       kind == SYSK_CONNECT || kind == SYSK_IOURING || kind == SYSK_FILE_FD;
+	ret->sends = kind == SYSK_WRITE || kind == SYSK_SENDFILE || kind == SYSK_SPLICE ||
+		     kind == SYSK_CONNECT || kind == SYSK_IOURING || kind == SYSK_FILE_FD;
+	if (!ret->sends || kind == SYSK_IOURING || kind == SYSK_SPLICE)
+		return 0;
+	/* one that is being closed has no descriptor any more */
+	if (!file_of_fd(cur, s.arg[0], &f) || f.kind != RES_SOCKET)
+		return 0;
+	sk = sock_of(AS(file, f.file));
+	ret->family = GET(sk, __sk_common.skc_family);
+	ret->port = __builtin_bswap16(GET(sk, __sk_common.skc_dport));
+	net = GET(sk, __sk_common.skc_net.net);
+	ret->netns = GET(net, ns.inum);
+	ret->remote = sk_is_remote(sk);
+	return 0;
 }
 
 static __always_inline void waker_irq(struct waker *w, struct thr *t, bool soft)
@@ -123,9 +135,10 @@ static __always_inline void waker_irq(struct waker *w, struct thr *t, bool soft)
 		w->ctx = WAKER_TIMER;
 }
 
-static __always_inline void waker_find(struct thr *t, struct waker *w, u64 now)
+static __always_inline void waker_find(struct thr *t, struct waker *w)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
+	struct sending to = {0};
 	u32 pc = preempt_bits(cur);
 
 	w->flags = 0;
@@ -139,7 +152,11 @@ static __always_inline void waker_find(struct thr *t, struct waker *w, u64 now)
 	}
 	if (pc & PC_SERVING_SOFTIRQ) {
 		waker_irq(w, t, true);
-		if (w->ctx != WAKER_NET || !current_sends(cur) || came_from_afar(now))
+		if (w->ctx != WAKER_NET)
+			return;
+		/* over loopback the sender itself runs the receiving side */
+		sending_find(&to);
+		if (!to.sends || to.remote)
 			return;
 		w->flags = WAITF_PEER_CTX;
 		w->tid = cur->pid;
@@ -155,11 +172,9 @@ static __noinline u64 written_res(struct thr *t)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct file_ref f;
-	struct socket *sock;
 	struct sock *sk;
 	struct unix_sock *u;
 	struct sysregs s;
-	struct file *file;
 	u8 kind;
 
 	sysregs_read((struct pt_regs *)bpf_task_pt_regs(cur), &s);
@@ -175,24 +190,32 @@ static __noinline u64 written_res(struct thr *t)
 		return f.res;
 	}
 	/* a unix socket: the other end is polled; inet does not come here */
-	file = f.file;
-	sock = BPF_CORE_READ(file, private_data);
-	sk = BPF_CORE_READ(sock, sk);
-	if (BPF_CORE_READ(sk, __sk_common.skc_family) != KAF_UNIX)
+	sk = sock_of(AS(file, f.file));
+	if (GET(sk, __sk_common.skc_family) != KAF_UNIX)
 		return 0;
-	u = (struct unix_sock *)sk;
-	sk = BPF_CORE_READ(u, peer);
+	u = AS(unix_sock, sk);
+	sk = GET(u, peer);
 	return sk ? res_id(RES_SOCKET, BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino), 0) : 0;
 }
 
-/* Which file of a poll or epoll set ends the wait of t. */
-static __always_inline u64 trigger_find(struct thr *t, const struct waker *w, u64 now)
+/* Which file of a poll or epoll set ends the wait of t, where its waker wrote to it. */
+static __always_inline u64 trigger_find(struct thr *t, const struct waker *w)
 {
-	struct arrival *a = arrival_now(now);
-
-	if (a)
-		return a->res;
 	return w->ctx == WAKER_TASK && w->tid ? written_res(t) : 0;
+}
+
+/* Does the current task send to a port that someone listens on?  Then it is a client. */
+static __always_inline bool current_asks(void)
+{
+	struct sending to = {0};
+	struct listen_key lk;
+
+	sending_find(&to);
+	if (!to.sends || (to.family != KAF_INET && to.family != KAF_INET6))
+		return false;
+	lk.netns = to.netns;
+	lk.port = to.port;
+	return bpf_map_lookup_elem(&hu_listen, &lk) != NULL;
 }
 
 /* Remembers an untracked waker process; user space decides whether to draw it in. */
@@ -200,13 +223,11 @@ static __always_inline void waker_cand(struct thr *t, const struct waker *w)
 {
 	u64 ns = since(t->off_ns, t->wake_ns);
 	struct peer_cand *c, fresh = {.wait_ns = ns, .cnt = 1};
-	struct arrival *a;
 	u32 tgid = w->tgid;
 
 	if (!w->foreign || tgid == self_tgid)
 		return;
-	a = arrival_now(t->wake_ns);
-	fresh.client_cnt = a && a->role == ROLE_SERVER;
+	fresh.client_cnt = current_asks();
 	c = bpf_map_lookup_elem(&hu_peers, &tgid);
 	if (c) {
 		__sync_fetch_and_add(&c->client_cnt, fresh.client_cnt);

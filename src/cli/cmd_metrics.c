@@ -109,6 +109,7 @@ static int pump(struct run *r, struct source *src, struct err *err)
 static int open_source(const struct metrics_opts *o, struct source **ret_src, struct err *err)
 {
 	struct watch_opts watch = {
+		.arrivals = 1,
 		.select = &o->select,
 		.duration_ns = o->duration_ns,
 		.only_target = o->no_peers,

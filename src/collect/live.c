@@ -23,6 +23,7 @@
 #include "collect/flight_int.h"
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
+#include "collect/live_cost.h"
 #include "collect/live_int.h"
 #include "collect/live_stacks.h"
 #include "collect/names.h"
@@ -165,7 +166,8 @@ static int begin(struct live *l, struct err *err)
 		if (rc < 0)
 			return rc;
 	}
-	live_bpf_jiffies(&l->bpf);
+	live_bpf_flush(&l->bpf); /* sets its coarse clock */
+	live_cost_begin(l);
 	live_maps_begin(l);
 	l->stage = LIVE_RUNS;
 	return target_go(&l->target, err);
@@ -183,7 +185,6 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (last) /* threads first seen now announce themselves, then report */
 		live_bpf_iterate(&l->bpf, l->bpf.task_iter, UINT64_MAX);
 	live_bpf_iterate(&l->bpf, l->bpf.task_iter, last ? 0 : begin_ns);
-	live_bpf_jiffies(&l->bpf);
 	live_ends_begin(l);
 	if (l->bpf.sock_iter)
 		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);
@@ -222,13 +223,15 @@ static int watch_then(struct live *l, struct err *err)
 /* Until a tick is due.  true: it is the last. */
 static bool watch_turn(struct live *l)
 {
-	uint64_t now, left_ms;
+	uint64_t now, next, left_ms;
 
 	while ((now = clock_mono_ns()) < l->end_ns && now < l->next_tick_ns &&
 	       !l->stopping && l->emit.error >= 0) {
-		left_ms = (l->next_tick_ns - now) / NS_PER_MS + 1;
-		if (left_ms > (l->end_ns - now) / NS_PER_MS + 1)
-			left_ms = (l->end_ns - now) / NS_PER_MS + 1;
+		live_cost_step(l, now);
+		next = live_cost_next_ns(l);
+		next = next < l->next_tick_ns ? next : l->next_tick_ns;
+		next = next < l->end_ns ? next : l->end_ns;
+		left_ms = next > now ? (next - now) / NS_PER_MS + 1 : 0;
 		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
 		live_bpf_drain(&l->bpf);
 		live_stacks_step(l, now);
@@ -264,6 +267,8 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 			return rc < 0 ? rc : 1;
 	}
 	last = watch_turn(l);
+	if (last)
+		live_cost_end(l, clock_mono_ns());
 	run_tick(l, l->tick_begin_ns, last);
 	next_tick(l);
 	if (l->emit.error < 0)
@@ -292,6 +297,7 @@ static void live_free(void *ctx)
 		return;
 	live_stacks_release(l);
 	flight_release(l);
+	live_cost_release(l);
 	live_bpf_release(&l->bpf);
 	target_release(&l->target);
 	sockdiag_free(l->sockdiag);

@@ -15,11 +15,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/flight_int.h"
@@ -222,6 +224,13 @@ static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, 
 	return 0;
 }
 
+/* They run at each segment that comes. */
+static void no_arrivals(struct heldup_bpf *skel)
+{
+	bpf_program__set_autoload(skel->progs.hu_data_ready, false);
+	bpf_program__set_autoload(skel->progs.hu_old_sock_def_readable, false);
+}
+
 /* Their maps take no memory where no stacks are asked for. */
 static void no_stacks(struct heldup_bpf *skel)
 {
@@ -237,6 +246,15 @@ static void no_stacks(struct heldup_bpf *skel)
 	bpf_program__set_autoload(skel->progs.hu_sample, false);
 }
 
+/* Its coarse clock ticks once a jiffy. */
+static uint64_t jiffy_ns(void)
+{
+	struct timespec ts = {0};
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_nsec ? (uint64_t)ts.tv_nsec : 4 * NS_PER_MS;
+}
+
 static void settings(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts)
 {
 	const struct btf_type *proto = tp_proto(btf, "sched_switch");
@@ -248,7 +266,8 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->max_threads = opts->max_threads;
 	skel->rodata->ring_half = opts->ring_bytes / 2;
 	skel->rodata->has_prev_state = proto && btf_vlen(proto) >= 5;
-	skel->rodata->has_data_ready = b->old_socks || tp_proto(btf, "sk_data_ready");
+	skel->rodata->has_data_ready = opts->arrivals;
+	skel->rodata->jiffy_ns = jiffy_ns();
 	skel->rodata->has_io_start = tp_proto(btf, "block_io_start") != NULL;
 	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
 	skel->rodata->only_target = opts->only_target != 0;
@@ -321,6 +340,8 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 	rc = choose_programs(b, btf, old, err);
 	if (rc < 0)
 		return rc;
+	if (!opts->arrivals)
+		no_arrivals(b->skel);
 	settings(b, btf, opts);
 	rc = heldup_bpf__load(b->skel);
 	if (rc < 0 && b->old_socks) { /* trampolines are refused where the kernel is locked down */
@@ -392,6 +413,11 @@ static void keep_link(struct live_bpf *b, struct bpf_program *prog, struct bpf_l
 
 	if (is_of_calls(name)) {
 		b->call_links[strcmp(name, "sys_exit") == 0] = link;
+		return;
+	}
+	if (prog == b->skel->progs.hu_recv) {
+		b->recv_prog = prog;
+		b->recv_link = link;
 		return;
 	}
 	BUG_ON(b->link_cnt == LIVE_LINK_MAX);
@@ -470,11 +496,20 @@ void live_bpf_release(struct live_bpf *b)
 	bpf_link__destroy(b->calls_iter);
 	for (uint32_t i = 0; i < b->link_cnt; i++)
 		bpf_link__destroy(b->links[i]);
+	bpf_link__destroy(b->recv_link);
 	bpf_link__destroy(b->task_iter);
 	bpf_link__destroy(b->sock_iter);
 	ring_buffer__free(b->ring);
 	heldup_bpf__destroy(b->skel);
 	*b = (struct live_bpf){0};
+}
+
+static uint64_t coarse_ns(void)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
 void live_bpf_flush(struct live_bpf *b)
@@ -483,8 +518,12 @@ void live_bpf_flush(struct live_bpf *b)
 	int fd = bpf_program__fd(b->skel->progs.hu_flush), cpus = libbpf_num_possible_cpus();
 
 	for (int cpu = 0; cpu < cpus; cpu++) { /* refused where the CPU is offline: fine */
+		uint64_t at = coarse_ns();
+
 		opts.cpu = cpu;
-		bpf_prog_test_run_opts(fd, &opts);
+		if (bpf_prog_test_run_opts(fd, &opts) == 0 && coarse_ns() == at)
+			b->skel->bss->jiffy_off =
+				at - b->skel->bss->jiffy_sample * b->skel->rodata->jiffy_ns;
 	}
 }
 
@@ -573,12 +612,11 @@ int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags)
 	return 0;
 }
 
-uint64_t live_bpf_cost(const struct live_bpf *b, uint64_t *ret_run_ns)
+void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret)
 {
 	struct bpf_program *prog;
-	uint64_t missed = 0;
 
-	*ret_run_ns = 0;
+	*ret = (struct bpf_cost){0};
 	bpf_object__for_each_program(prog, b->skel->obj) {
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
@@ -586,10 +624,22 @@ uint64_t live_bpf_cost(const struct live_bpf *b, uint64_t *ret_run_ns)
 		if (bpf_program__fd(prog) < 0 ||
 		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) < 0)
 			continue;
-		missed += info.recursion_misses;
-		*ret_run_ns += info.run_time_ns;
+		ret->missed_cnt += info.recursion_misses;
+		ret->run_cnt += info.run_cnt;
+		ret->run_ns += info.run_time_ns;
 	}
-	return missed;
+}
+
+int live_bpf_recv(struct live_bpf *b, bool on)
+{
+	if (!on) {
+		bpf_link__destroy(b->recv_link);
+		b->recv_link = NULL;
+		return 0;
+	}
+	if (!b->recv_link)
+		b->recv_link = bpf_program__attach(b->recv_prog);
+	return b->recv_link ? 0 : -errno;
 }
 
 uint64_t live_bpf_map_bytes(const struct live_bpf *b)
@@ -610,29 +660,4 @@ uint64_t live_bpf_map_bytes(const struct live_bpf *b)
 				bytes += one;
 	}
 	return bytes;
-}
-
-/* A jiffy is one of few lengths; the clock ticks up to one late. */
-void live_bpf_jiffies(struct live_bpf *b)
-{
-	static const unsigned hz_known[] = {100, 250, 300, 1000};
-	uint64_t jiffy = b->skel->bss->jiffy_sample, ns = b->skel->bss->jiffy_sample_ns;
-	double hz;
-
-	if (b->skel->bss->jiffy_ns || !jiffy)
-		return;
-	if (!b->jiffy_first) {
-		b->jiffy_first = jiffy;
-		b->jiffy_first_ns = ns;
-	}
-	if (ns - b->jiffy_first_ns < 900000000)
-		return;
-	hz = (double)(jiffy - b->jiffy_first) * 1e9 / (double)(ns - b->jiffy_first_ns);
-	for (size_t i = 0; i < sizeof(hz_known) / sizeof(hz_known[0]); i++) {
-		if (hz < hz_known[i] * 0.97 || hz > hz_known[i] * 1.03)
-			continue;
-		b->skel->bss->jiffy_off = ns - jiffy * (1000000000 / hz_known[i]);
-		__sync_synchronize();
-		b->skel->bss->jiffy_ns = 1000000000 / hz_known[i];
-	}
 }

@@ -101,6 +101,7 @@ static void conv_turn(struct live *l, const struct wire_turn *w)
 		.tgid = w->tgid,
 		.first_tid = w->first_tid,
 		.role = w->role,
+		.flags = w->flags,
 	};
 
 	EMIT(&l->emit, &ev, EV_TURN, w->hdr.tid, w->hdr.ts_ns);

@@ -188,38 +188,12 @@ void live_ends_begin(struct live *l)
 		e->open_cnt = e->open_sum_ns = e->open_oldest_ns = 0;
 }
 
-/* The sums of all CPUs. */
-static void end_join(struct wire_end *to, const struct wire_end *per_cpu, int cpu_cnt)
-{
-	*to = per_cpu[0];
-	for (int c = 1; c < cpu_cnt; c++) {
-		const struct wire_end *v = &per_cpu[c];
-
-		to->turns += v->turns;
-		to->service_ns += v->service_ns;
-		to->queue_ns += v->queue_ns;
-		to->queue_cnt += v->queue_cnt;
-		to->idle_ns += v->idle_ns;
-		to->txblock_ns += v->txblock_ns;
-		to->txblock_cnt += v->txblock_cnt;
-		to->rx_bytes += v->rx_bytes;
-		to->tx_bytes += v->tx_bytes;
-		to->partial_cnt += v->partial_cnt;
-		to->conns += v->conns;
-		if (v->service_max_ns > to->service_max_ns)
-			to->service_max_ns = v->service_max_ns;
-		for (int i = 0; i < WIRE_HIST_CNT; i++)
-			to->hist[i] += v->hist[i];
-		if (v->name[0])
-			memcpy(to->name, v->name, sizeof(to->name));
-	}
-}
-
 void live_ends_tick(struct live *l, uint64_t now)
 {
 	int fd = bpf_map__fd(l->bpf.skel->maps.hu_ends), cpus = libbpf_num_possible_cpus();
 	CLEANUP_FREE struct wire_end *per_cpu = xcalloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
-	struct wire_end sum;
+	const struct wire_end *sum;
+	struct wire_end raw;
 
 	if (cpus <= 0)
 		return;
@@ -229,16 +203,18 @@ void live_ends_tick(struct live *l, uint64_t now)
 
 		if (!e->known || bpf_map_lookup_elem(fd, &i, per_cpu) < 0)
 			continue;
-		end_join(&sum, per_cpu, cpus);
-		put_end(l, e, &sum, now);
+		live_turns_join(&raw, per_cpu, cpus);
+		sum = live_turns_all(&e->turns, &raw);
+		l->bpf.skel->bss->slow_us[i] = live_turns_slow_us(&e->turns, now - l->start_ns);
+		put_end(l, e, sum, now);
 		if (!hmap_get(&l->proc_idx, e->key.tgid, NULL)) /* is no more */
 			continue;
 		p = live_proc(l, e->key.tgid);
 		if (e->key.role == ROLE_SERVER) {
-			p->open.ns += sum.service_ns;
-			p->unread.ns += sum.queue_ns;
+			p->open.ns += sum->service_ns;
+			p->unread.ns += sum->queue_ns;
 		} else {
-			p->out.ns += sum.service_ns;
+			p->out.ns += sum->service_ns;
 		}
 	}
 }

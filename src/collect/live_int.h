@@ -7,6 +7,7 @@
  *	live.c	     the loop: drain, tick, end
  *	live_bpf.c   loads and attaches the programs, reads the iterators
  *	live_conv.c  wire record to event
+ *	live_cost.c  what it costs, and what is shed for that
  *	live_maps.c  maps to events, once a tick
  *	live_ends.c  conversations, sockets, listening ports
  *	live_peers.c counterpart processes
@@ -14,6 +15,7 @@
  *	live_res.c   names, the other ends, owners
  *	live_stacks.c stacks and samples
  *	live_sys.c   system calls that sleep
+ *	live_turns.c all turns of a conversation, and which are slow
  *	flight*.c    all system calls, see flight_int.h
  */
 #include <stdbool.h>
@@ -40,6 +42,7 @@ struct ring_buffer;
 struct bpf_link;
 struct bpf_program;
 struct sockdiag;
+struct live_cost;
 struct live_stacks;
 struct live_flight;
 
@@ -59,13 +62,14 @@ struct live_bpf {
 	struct bpf_link *call_links[2];
 	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
 	struct live_flight *flight;  /* NULL: no calls are recorded */
+	struct bpf_program *recv_prog; /* may leave and come back; NULL where it is not one */
+	struct bpf_link *recv_link;    /* NULL while it is away */
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
 	uint32_t missing_cnt;
 	bool no_stacks;		/* not asked for, or the kernel refused what takes them */
 	bool old_socks;		/* functions stand in for the socket tracepoints */
 	uint64_t drained_bytes;
-	uint64_t jiffy_first, jiffy_first_ns;
 	uint64_t bad_cnt;	/* records of unknown kind or size */
 	live_record_fn fn;
 	void *ctx;
@@ -88,10 +92,16 @@ struct live_proc {
 	} open, out, unread;
 };
 
+/* What the kernel side has summed of a conversation, and what that says of all turns. */
+struct live_turns {
+	struct wire_end raw, sum;
+};
+
 /* A conversation, by its index in the kernel side's array. */
 struct live_end {
 	struct wire_end_key key;
 	bool known;
+	struct live_turns turns;
 	uint64_t open_cnt, open_sum_ns, open_oldest_ns; /* in this tick */
 };
 
@@ -108,6 +118,7 @@ struct live {
 	struct sockdiag *sockdiag;
 	struct live_stacks *stacks; /* NULL: none are taken */
 	struct live_flight *flight; /* NULL: no calls are recorded */
+	struct live_cost *cost;
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
@@ -121,7 +132,8 @@ struct live {
 	uint32_t alive_cnt;	/* targets still there at the last tick */
 	uint64_t loss[LOSS_CNT];
 	uint64_t start_ns, tick_ns, end_ns; /* CLOCK_MONOTONIC */
-	uint64_t tick_begin_ns, next_tick_ns; /* live_now */
+	uint64_t start_cpu_ns;	/* our own CPU time then */
+	uint64_t tick_begin_ns, next_tick_ns;
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
 	volatile int stopping;
 	int stage;		/* enum live_stage */
@@ -149,15 +161,16 @@ void live_bpf_drain(struct live_bpf *b);
 void live_bpf_wait(struct live_bpf *b, int timeout_ms);
 /* Runs an iterator; threads and sockets unchanged since since_ns are left out (0: all). */
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
-/* After each iteration: learns how long a jiffy is. */
-void live_bpf_jiffies(struct live_bpf *b);
 /* A hook that cannot be had: told in a note. */
 void live_bpf_missing(struct live_bpf *b, const char *name);
 /* Watches another process; its threads are tracked from the next iteration on. */
 int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
-/* Runs that the kernel skipped, and in *ret_run_ns the time it measured, 0 if it does not. */
-uint64_t live_bpf_cost(const struct live_bpf *b, uint64_t *ret_run_ns);
+/* Of all programs: runs that the kernel skipped; runs that it timed and how long they took. */
+struct bpf_cost { uint64_t missed_cnt, run_cnt, run_ns; };
+void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret);
+/* Takes hu_recv away, puts it back.  0 or -errno. */
+int live_bpf_recv(struct live_bpf *b, bool on);
 /* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */
 uint64_t live_bpf_map_bytes(const struct live_bpf *b);
 
@@ -180,6 +193,14 @@ uint8_t live_role(struct live *l, const struct wire_res *w);
 void live_sock(struct live *l, const struct wire_sock *w);
 void live_ends_begin(struct live *l);
 void live_ends_tick(struct live *l, uint64_t now);
+
+/*
+ * live_turns.c.  _all: the sums up to now with the turns that were not timed, good
+ * until the next call.  _slow_us: from which length on a turn is slow, 0 not known.
+ */
+void live_turns_join(struct wire_end *to, const struct wire_end *per_cpu, int cpu_cnt);
+const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_end *now);
+uint32_t live_turns_slow_us(const struct live_turns *t, uint64_t watched_ns);
 
 /* live_peers.c */
 void live_peers(struct live *l);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "collect/cgroups.h"
 #include "collect/host.h"
+#include "collect/live_cost.h"
 #include "collect/live_int.h"
 #include "collect/live_stacks.h"
 #include "collect/names.h"
@@ -19,14 +20,6 @@
 #include "heldup.skel.h"
 
 #define BATCH_CNT 256
-
-/* Nanoseconds that one run of a program takes, measured: used where the kernel does not count. */
-static const uint16_t run_cost_ns[RUN_CNT] = {
-	[RUN_SWITCH] = 90, [RUN_SWITCH_TRACKED] = 300,
-	[RUN_WAKING] = 40, [RUN_WAKING_TRACKED] = 120,
-	[RUN_SOCK] = 40,   [RUN_SOCK_TRACKED] = 120,
-	[RUN_BLOCK] = 200, [RUN_MARK] = 60,
-};
 
 /* Calls fn for each entry; in batches where the kernel can. */
 static void each_entry(struct live *l, const struct bpf_map *map,
@@ -171,14 +164,15 @@ static void put_outside(struct live *l, unsigned what, uint64_t now)
 static void put_loss(struct live *l, uint64_t now)
 {
 	struct ev_loss ev = {0};
-	uint64_t run_ns;
+	struct bpf_cost cost;
 
 	for (int i = 0; i < LOSS_CNT; i++)
 		ev.cnt[i] = l->loss[i] + l->bpf.skel->bss->loss_cnt[i];
 	/* a wait that the ring could not take is a gap as well: count it once */
 	ev.cnt[LOSS_SEQ] -= ev.cnt[LOSS_SEQ] < ev.cnt[LOSS_RING] ? ev.cnt[LOSS_SEQ]
 								 : ev.cnt[LOSS_RING];
-	ev.cnt[LOSS_MISSED] = live_bpf_cost(&l->bpf, &run_ns);
+	live_bpf_cost(&l->bpf, &cost);
+	ev.cnt[LOSS_MISSED] = cost.missed_cnt;
 	live_stacks_loss(l, ev.cnt);
 	ev.cnt[LOSS_STRINGS] += l->emit.strs.refused_cnt;
 	EMIT(&l->emit, &ev, EV_LOSS, 0, now);
@@ -189,23 +183,18 @@ static void put_self(struct live *l, uint64_t now)
 	int cpus = libbpf_num_possible_cpus();
 	CLEANUP_FREE struct run_cnts *runs = xcalloc(cpus > 0 ? cpus : 1, sizeof(*runs));
 	struct ev_self ev = {0};
-	uint64_t run_ns = 0;
 	uint32_t zero = 0;
 
 	host_self(&ev);
-	live_bpf_cost(&l->bpf, &run_ns);
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
 	ev.map_bytes = live_bpf_map_bytes(&l->bpf) + live_stacks_bytes(l);
 	if (cpus > 0 &&
 	    bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
 		for (int c = 0; c < cpus; c++)
-			for (int i = 0; i < RUN_CNT; i++) {
+			for (int i = 0; i < RUN_CNT; i++)
 				ev.bpf_runs += runs[c].cnt[i];
-				ev.bpf_ns += runs[c].cnt[i] * run_cost_ns[i];
-			}
-	if (run_ns) /* kernel.bpf_stats_enabled */
-		ev.bpf_ns = run_ns;
+	ev.bpf_ns = live_cost_bpf_ns(l);
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);
 }
 

@@ -31,6 +31,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t max_peers;	/* counterpart processes drawn in; default 16 */
 	uint32_t max_threads;	/* tracked threads; default 16384 */
 	uint32_t ring_bytes;	/* default 4 MiB, a power of two */
+	uint32_t arrivals;	/* 1: when data comes to each socket, which costs at each segment */
 	uint32_t only_target;	/* 1: draw in no counterparts */
 	uint32_t stacks;	/* 1: of waits and wakers, samples of running threads; see conf.h */
 	uint32_t stacks_or_fail; /* 1: -ENOTSUP where stacks are refused, else it goes on without */

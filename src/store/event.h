@@ -153,7 +153,7 @@ struct ev_turn {
 	struct event_hdr h;
 	uint64_t res, queue_ns, service_ns;
 	uint32_t tgid, first_tid;
-	uint32_t role, pad;
+	uint32_t role, flags;	/* enum sock_role, turn_flags */
 };
 
 struct ev_tick {
@@ -317,15 +317,6 @@ struct ev_member {		/* file inside an epoll or poll set */
 	int32_t fd;
 	uint32_t events;
 };
-
-/* What was left out of short waits and of requests, to keep the cost down. */
-enum shed {
-	SHED_STACKS = 1 << 0,	/* no stacks of waits under WAIT_LONG_NS */
-	SHED_WAKERS = 1 << 1,	/* ... no wakers */
-	SHED_TIMING = 1 << 2,	/* requests of busy sockets counted, timed to some ms only */
-	SHED_SHORT = 1 << 3,	/* ... not recorded: only in the threads' sums */
-};
-#define SHED_BIT_CNT 4
 
 struct ev_coarse {		/* between these times; intervals are disjoint and in order */
 	struct event_hdr h;

@@ -50,14 +50,17 @@ enum stacks_mode {
 	STACKS_REFUSED = 3, /* makes the verifier refuse the unwinder: for tests */
 };
 
+/* What the coarse clock can tell: turns that take as long are summed one by one. */
+#define TURN_SLOW_NS 12000000ull
+
 /* Programs, for the counts of their runs. */
 enum bpf_run {
 	RUN_SWITCH = 0,
 	RUN_SWITCH_TRACKED = 1,
 	RUN_WAKING = 2,
 	RUN_WAKING_TRACKED = 3,
-	RUN_SOCK = 4,
-	RUN_SOCK_TRACKED = 5,
+	RUN_SEND = 4,
+	RUN_RECV = 5,
 	RUN_BLOCK = 6,
 	RUN_MARK = 7,
 	RUN_CNT = 8
@@ -98,7 +101,9 @@ struct tio {
 	u32 stall_cnt;
 	u32 polled;	/* nothing received since poll or epoll returned */
 	s32 own_open;	/* requests read and not answered */
-	u32 pad[5];	/* to a cache line */
+	u32 pad;
+	u64 home_ns;	/* it last went to sleep waiting for sockets */
+	u32 pad2[2];	/* to a cache line */
 };
 _Static_assert(sizeof(struct tio) == 64, "tio");
 

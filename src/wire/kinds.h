@@ -40,9 +40,6 @@ enum wait_class {
 	WAIT_CLASS_CNT
 };
 
-/* From its begin until it runs again: longer ones are always recorded whole, and all kept. */
-#define WAIT_LONG_NS 1000000ull
-
 /* Which side of a blocking call, for WAIT_SOCKET, WAIT_PIPE and WAIT_FILE. */
 enum wait_op {
 	WAIT_OP_NONE = 0,
@@ -112,6 +109,9 @@ enum sock_role {
 	ROLE_PAIR = 4	 /* socketpair: inside the application */
 };
 
+/* Why a turn of its own record: it took long, or to compare others with. */
+enum turn_flags { TURNF_SLOW = 1, TURNF_SAMPLE = 2 };
+
 /* task_op: why a task record was sent */
 enum task_op { TASK_SEEN = 1, TASK_FORK = 2, TASK_EXEC = 3, TASK_EXIT = 4 };
 
@@ -121,5 +121,17 @@ enum task_flags {
 	TASKF_TARGET = 1 << 2,	    /* chosen by the user */
 	TASKF_PEER = 1 << 3,	    /* drawn in as a counterpart */
 };
+
+/*
+ * What is left out of short waits and of requests, to keep the cost down; each
+ * but the first for some slices of time is whole in between.
+ */
+enum shed {
+	SHED_STACKS = 1 << 0,	/* no stacks of waits under WAIT_LONG_NS */
+	SHED_WAKERS = 1 << 1,	/* ... no wakers */
+	SHED_TIMING = 1 << 2,	/* requests of TCP sockets counted, timed to some ms only */
+	SHED_SHORT = 1 << 3,	/* waits under it not recorded: only in the threads' sums */
+};
+#define SHED_BIT_CNT 4
 
 #endif /* KINDS_H */

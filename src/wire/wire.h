@@ -111,7 +111,7 @@ struct wire_res {
 };
 _Static_assert(sizeof(struct wire_res) == 144, "wire_res");
 
-/* One request turn, sampled or slow: see ends for the complete sums. */
+/* One request turn, slow or one of a few others: see ends for the complete sums. */
 struct wire_turn {
 	struct wire_hdr hdr; /* tid that ended it, at its end */
 	u64 res;
@@ -120,7 +120,8 @@ struct wire_turn {
 	u32 tgid;
 	u32 first_tid;	   /* thread that began it */
 	u8 role;
-	u8 pad[7];
+	u8 flags;	   /* enum turn_flags */
+	u8 pad[6];
 };
 _Static_assert(sizeof(struct wire_turn) == 56, "wire_turn");
 
@@ -171,6 +172,9 @@ struct wire_end {
 	u64 rx_bytes, tx_bytes;
 	u64 partial_cnt;   /* a further read was needed before the answer */
 	u64 conns;	   /* sockets seen */
+	u64 untimed;	   /* turns under TURN_SLOW_NS that are in none of the sums */
+	u64 slow_cnt;	   /* of turns: over it, each counted by itself; its share of the sums: */
+	u64 slow_ns, slow_queue_ns;
 	u64 hist[WIRE_HIST_CNT]; /* of service_ns */
 	char name[WIRE_NAME_LEN]; /* unix path */
 };

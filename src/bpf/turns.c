@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Requests, as the sockets show them, without knowing any protocol.
+ *
+ * On a server socket the first receive opens a request and the next send
+ * answers it; on a client socket the first send opens and the next receive
+ * answers.  Further receives before the answer count as partial; what comes
+ * after the answer belongs to it.  Sums go to the conversation's entry (all
+ * sockets of one process that serve one port or ask one address).
+ *
+ * When a request came, TCP itself knows: it keeps the time of the last data to
+ * a tick of the kernel (a jiffy).  Over many requests its error adds up to
+ * nothing.  A unix socket's other end tells, by its send.
+ *
+ * A socket that is asked more than a thousand times a second is timed in one
+ * turn of SAMPLE_CNT, which counts for all of them.  In the turns between, a
+ * clock that only ticks stands in: it costs next to nothing and still tells a
+ * turn that takes long, which is always counted as it is.
+ *
+ * Where watching costs too much (SHED_TIMING), user space takes hu_recv away
+ * for slices of time.  Then the send alone tells a turn on TCP: whether
+ * something was read since the last send, and when it had come.  Such turns
+ * are counted (untimed), and what was timed stands for them; slow ones are
+ * sent and summed as they are.
+ */
+
+#define TURN_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
+#define TURNS_PER_WINDOW 100
+#define TURN_SAMPLE_NS (50 * 1000 * NSEC_PER_USEC) /* one turn of a CPU is sent each, slow or not */
+#define SAMPLE_CNT 16
+#define SAMPLE_TURN_NS (1000 * NSEC_PER_USEC) /* turns that follow closer are sampled */
+#define MINUS_EAGAIN (-11)
+#define SEND_SHUTDOWN 2
+
+struct turn_window {
+	u64 begin_ns;
+	u64 cnt;
+	u64 sample_ns;
+};
+
+struct hu_turns_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct turn_window);
+} hu_turns SEC(".maps");
+
+/* By conversation: a turn of so many us is slow.  Kept up by user space; 0: a millisecond. */
+u32 slow_us[ENDS_MAX] = {0};
+
+u32 recv_off = 0; /* hu_recv is not attached now */
+
+static __always_inline u32 hist_idx(u64 ns)
+{
+	u64 low = 1000;
+	u32 i = 0;
+
+	/* binary search by shifts: 24 powers of two */
+	if (ns >= low << 16) {
+		low <<= 16;
+		i = 16;
+	}
+	if (ns >= low << 8) {
+		low <<= 8;
+		i += 8;
+	}
+	if (ns >= low << 4) {
+		low <<= 4;
+		i += 4;
+	}
+	if (ns >= low << 2) {
+		low <<= 2;
+		i += 2;
+	}
+	if (ns >= low << 1) {
+		low <<= 1;
+		i += 1;
+	}
+	i = i * 2 + (ns >= low + low / 2);
+	return i < WIRE_HIST_CNT ? i : WIRE_HIST_CNT - 1;
+}
+
+static __always_inline bool turn_allowed(struct turn_window *w, u64 now)
+{
+	if (now - w->begin_ns > TURN_WINDOW_NS) {
+		w->begin_ns = now;
+		w->cnt = 0;
+	}
+	return w->cnt++ < TURNS_PER_WINDOW;
+}
+
+static __always_inline u64 slow_ns(const struct sk_ent *e)
+{
+	u32 us = slow_us[e->end_idx & (ENDS_MAX - 1)];
+
+	return us ? us * NSEC_PER_USEC : 1000 * NSEC_PER_USEC;
+}
+
+/* A slow turn, or one of a few to compare it with. */
+static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 now)
+{
+	u32 zero = 0;
+	struct turn_window *win = bpf_map_lookup_elem(&hu_turns, &zero);
+	struct wire_turn *w;
+	bool slow;
+
+	if (!e || !win)
+		return 0;
+	slow = e->queue_ns + service_ns >= slow_ns(e);
+	if (slow ? !turn_allowed(win, now) : since(win->sample_ns, now) < TURN_SAMPLE_NS)
+		return 0;
+	win->sample_ns = now;
+	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
+	if (!w) {
+		count_loss(HU_LOSS_RING);
+		return 0;
+	}
+	__builtin_memset(w, 0, sizeof(*w));
+	hdr_fill(&w->hdr, WIRE_TURN, sizeof(*w), tid, now);
+	w->res = e->res;
+	w->queue_ns = e->queue_ns;
+	w->service_ns = service_ns;
+	w->tgid = e->tgid;
+	w->first_tid = e->first_tid;
+	w->role = e->role;
+	w->flags = slow ? TURNF_SLOW : TURNF_SAMPLE;
+	bpf_ringbuf_submit(w, ring_flags());
+	return 0;
+}
+
+/* Requests that are read and not answered, by thread and process, for the waits meanwhile. */
+static __always_inline void open_count(const struct sk_ent *e, s32 step)
+{
+	if (e->role != ROLE_SERVER)
+		return;
+	__sync_fetch_and_add(&tio_of(e->first_tid)->own_open, step);
+	__sync_fetch_and_add(&proc_open[e->tgid & OPEN_MASK], step);
+}
+
+static __always_inline bool is_coarse(const struct sk_ent *e)
+{
+	return e->left > 1; /* the last before a timed one ends where its idle time begins */
+}
+
+static __always_inline u64 sock_time(const struct sk_ent *e)
+{
+	return is_coarse(e) ? bpf_jiffies64() * jiffy_ns + jiffy_off : bpf_ktime_get_ns();
+}
+
+/* What TCP itself knows of a socket. */
+static __always_inline u32 tcp_read_seq(struct sock *sk)
+{
+	return GET(AS(tcp_sock, sk), copied_seq);
+}
+
+static __always_inline bool tcp_has_unread(struct sock *sk)
+{
+	struct tcp_sock *tp = AS(tcp_sock, sk);
+
+	return GET(tp, rcv_nxt) != GET(tp, copied_seq);
+}
+
+/* How long ago the last data came, to a jiffy. */
+static __always_inline u64 tcp_came_ns(struct sock *sk)
+{
+	u32 came = GET(AS(inet_connection_sock, sk), icsk_ack.lrcvtime);
+	s32 jiffies = (u32)bpf_jiffies64() - came;
+
+	return jiffies > 0 ? jiffies * jiffy_ns : 0;
+}
+
+/* queue_ns: how long it lay there unread. */
+static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now, u64 queue_ns)
+{
+	e->open_ns = now;
+	e->first_tid = tid;
+	e->queue_ns = e->role == ROLE_SERVER ? queue_ns : 0;
+	e->idle_add_ns = e->idle_ns ? since(e->idle_ns, now - e->queue_ns) : 0;
+	open_count(e, 1);
+	return 0;
+}
+
+/* How many turns the timed one that ends now counts for: it and the untimed ones after it. */
+static __always_inline u32 turn_weight(struct sk_ent *e, u64 total_ns)
+{
+	u64 began = e->sampled_ns;
+	u32 before = e->weight;
+
+	e->sampled_ns = e->open_ns;
+	e->weight = 1;
+	if (total_ns < TURN_SLOW_NS && began && e->open_ns - began < before * SAMPLE_TURN_NS)
+		e->weight = SAMPLE_CNT;
+	e->left = e->weight - 1;
+	return e->weight;
+}
+
+static __noinline int turn_sum(struct sk_ent *e, u64 service_ns, u32 weight)
+{
+	struct wire_end *end = end_of(e);
+
+	if (!end)
+		return 0;
+	end->turns += weight;
+	end->service_ns += service_ns * weight;
+	end->idle_ns += e->idle_add_ns * weight;
+	end->hist[hist_idx(service_ns)] += weight;
+	if (e->queue_ns) {
+		end->queue_ns += e->queue_ns * weight;
+		end->queue_cnt += weight;
+	}
+	if (e->queue_ns + service_ns >= TURN_SLOW_NS) {
+		end->slow_cnt += weight;
+		end->slow_ns += service_ns * weight;
+		end->slow_queue_ns += e->queue_ns * weight;
+	}
+	end->rx_bytes += e->rx_bytes;
+	end->tx_bytes += e->tx_bytes;
+	if (service_ns > end->service_max_ns)
+		end->service_max_ns = service_ns;
+	e->rx_bytes = e->tx_bytes = 0;
+	return 0;
+}
+
+static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
+{
+	u64 service_ns = since(e->open_ns, now), total_ns = service_ns + e->queue_ns;
+
+	open_count(e, -1);
+	if (!e->left) {
+		turn_sum(e, service_ns, turn_weight(e, total_ns));
+		send_turn(e, tid, service_ns, now);
+	} else {
+		if (total_ns >= TURN_SLOW_NS) {
+			turn_sum(e, service_ns, 1);
+			send_turn(e, tid, service_ns, now);
+		}
+		e->left--;
+	}
+	e->open_ns = 0;
+	e->idle_ns = now;
+	return 0;
+}
+
+/* A request that will not be answered: the connection ends. */
+static __always_inline void turn_abandon(struct sk_ent *e)
+{
+	if (e->open_ns) {
+		open_count(e, -1);
+		e->open_ns = 0;
+	}
+	e->unread_ns = 0;
+}
+
+/* A turn whose begin was not seen: counted, and summed by itself where it was slow. */
+static __always_inline void turn_late(struct sk_ent *e, u32 tid, u64 service_ns, u64 now)
+{
+	struct wire_end *end;
+
+	if (e->queue_ns + service_ns >= TURN_SLOW_NS) {
+		e->idle_add_ns = 0;
+		turn_sum(e, service_ns, 1);
+		send_turn(e, tid, service_ns, now);
+		return;
+	}
+	end = end_of(e);
+	if (end)
+		end->untimed++;
+}
+
+/*
+ * Which part of total_ns a request lay unread: until its thread came back from
+ * waiting for sockets, or was done with what it did before.  What had come
+ * before the thread went to wait there was read by then: the thread works on
+ * several at a time.
+ */
+static __always_inline u64 unread_part(const struct tio *io, u64 before_ns, u64 total_ns, u64 now)
+{
+	u64 came = now - total_ns;
+
+	if (came < io->home_ns || came >= before_ns)
+		return 0;
+	return before_ns - came;
+}
+
+/* A send on TCP while hu_recv is away.  before_ns: the last thing of its thread with sockets. */
+static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 tid, u64 before_ns, u64 now)
+{
+	u32 read = tcp_read_seq(sk), was = e->rx_seq;
+	u64 came_ns = tcp_came_ns(sk);
+
+	e->rx_seq = read;
+	e->rx_bytes += read - was;
+	e->first_tid = tid;
+	if (e->role == ROLE_SERVER) {
+		if (e->open_ns) { /* since before it left */
+			turn_close(e, tid, now);
+		} else if (read != was) {
+			e->queue_ns = unread_part(tio_of(tid), before_ns, came_ns, now);
+			turn_late(e, tid, came_ns - e->queue_ns, now);
+			e->idle_ns = now;
+		}
+		return 0;
+	}
+	if (e->role != ROLE_CLIENT)
+		return 0;
+	e->queue_ns = 0;
+	if (e->open_ns && read != was)
+		turn_late(e, tid, since(e->open_ns, now - came_ns), now);
+	if (!e->open_ns || read != was)
+		e->open_ns = now;
+	return 0;
+}
+
+/* answerable: we may still send. */
+static __always_inline int on_recv(struct sock *sk, u32 tid, struct sk_ent *e, s32 bytes, u64 now,
+				   bool answerable)
+{
+	struct tio *io = tio_of(tid);
+	struct wire_end *end;
+
+	stall_note(io, now);
+	e->last_rx_ns = now;
+	e->last_tid = tid;
+	if (!io->first_io)
+		io->first_io = e->res;
+	if (io->polled) {
+		io->polled = 0;
+		e->poll_wake_cnt++;
+	}
+	if (!bytes) { /* the other side is done: nothing more will come or be asked */
+		if (e->role == ROLE_CLIENT)
+			turn_abandon(e);
+		return 0;
+	}
+	e->rx_bytes += bytes;
+	if (e->role == ROLE_SERVER) {
+		if (!e->open_ns) {
+			/* the rest of a request, read by a server that has said its last */
+			if (answerable)
+				turn_open(e, tid, now,
+					  e->unread_ns ? since(e->unread_ns, now) :
+					  e->tcp ? tcp_came_ns(sk) : 0);
+		} else {
+			end = end_of(e);
+			if (end)
+				end->partial_cnt++;
+		}
+	} else if (e->role == ROLE_CLIENT && e->open_ns) {
+		turn_close(e, tid, now);
+	}
+	if (has_data_ready)
+		e->notready_since_ns = now;
+	e->unread_ns = 0;
+	return 0;
+}
+
+static __always_inline int on_send(struct sock *sk, u32 tid, struct sk_ent *e, s32 bytes, u64 now)
+{
+	struct tio *io = tio_of(tid);
+	u64 before_ns = io->last_io_ns;
+	struct wire_end *end;
+
+	stall_note(io, now);
+	if (bytes <= 0) {
+		if (bytes == MINUS_EAGAIN && !e->txblock_ns)
+			e->txblock_ns = now;
+		return 0;
+	}
+	e->last_tx_ns = now;
+	e->last_tid = tid;
+	e->tx_bytes += bytes;
+	if (e->txblock_ns) {
+		end = end_of(e);
+		if (end) {
+			end->txblock_ns += since(e->txblock_ns, now);
+			end->txblock_cnt++;
+		}
+		e->txblock_ns = 0;
+	}
+	if (e->tcp && recv_off)
+		return turn_guess(sk, e, tid, before_ns, now);
+	if (e->tcp)
+		e->rx_seq = tcp_read_seq(sk);
+	if (e->role == ROLE_SERVER && e->open_ns)
+		turn_close(e, tid, now);
+	else if (e->role == ROLE_CLIENT && !e->open_ns)
+		turn_open(e, tid, now, 0);
+	return 0;
+}
+
+static __always_inline int sock_call(struct sock *sk, s32 bytes, u32 flags, bool recv)
+{
+	struct sk_ent *e;
+	u64 now;
+	u32 tid;
+
+	if (recv && (bytes < 0 || flags & MSG_PEEK_OR_ERRQUEUE))
+		return 0;
+	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	if (!e)
+		e = sk_begin(sk);
+	if (!e)
+		return 0;
+	now = sock_time(e);
+	tid = bpf_get_current_pid_tgid();
+	return recv ? on_recv(sk, tid, e, bytes, now, !(sk->sk_shutdown & SEND_SHUTDOWN))
+		    : on_send(sk, tid, e, bytes, now);
+}
+
+/* The other end of a unix socket of ours was sent to. */
+static __always_inline void unix_came(struct sock *sk)
+{
+	struct unix_sock *u = bpf_skc_to_unix_sock(sk);
+	struct sk_ent *e;
+
+	if (!u || !u->peer)
+		return;
+	e = bpf_sk_storage_get(&hu_socks, u->peer, 0, 0);
+	if (e && !e->unread_ns)
+		e->unread_ns = sock_time(e);
+}
+
+SEC("tp_btf/sock_recv_length")
+int hu_recv(u64 *ctx)
+{
+	count_run(RUN_RECV);
+	if (!is_watched_here())
+		return 0;
+	return sock_call((struct sock *)ctx[0], ctx[1], ctx[2], true);
+}
+
+SEC("tp_btf/sock_send_length")
+int hu_send(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+
+	count_run(RUN_SEND);
+	if (sk->__sk_common.skc_family == KAF_UNIX && (s32)ctx[1] > 0)
+		unix_came(sk);
+	if (!is_watched_here())
+		return 0;
+	return sock_call(sk, ctx[1], ctx[2], false);
+}
+
+static __always_inline int data_ready(struct sock *sk)
+{
+	struct sk_ent *e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	u64 now;
+
+	if (!e || e->unread_ns)
+		return 0;
+	now = sock_time(e);
+	e->unread_ns = now;
+	if (e->notready_since_ns)
+		e->notready_ns += since(e->notready_since_ns, now);
+	return 0;
+}
+
+/* Runs at each segment that comes: attached only for a metric that needs it. */
+SEC("tp_btf/sk_data_ready")
+int hu_data_ready(u64 *ctx)
+{
+	return data_ready((struct sock *)ctx[0]);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int hu_sk_state(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	u32 to = ctx[2], one = 1;
+	struct listen_key lk = {0};
+	struct sk_ent *e;
+
+	if (to == TCP_STATE_LISTEN) {
+		lk.netns = sk->__sk_common.skc_net.net->ns.inum;
+		lk.port = sk->__sk_common.skc_num;
+		bpf_map_update_elem(&hu_listen, &lk, &one, BPF_ANY);
+		return 0;
+	}
+	if (to == TCP_STATE_ESTABLISHED)
+		return 0;
+	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	if (e && to == TCP_STATE_CLOSE)
+		turn_abandon(e);
+	return 0;
+}
+
+/* What TCP says of a socket that hu_recv may not have looked at. */
+static __noinline int sock_ask_tcp(struct sock *sk, struct sk_ent *e, struct wire_sock *w, u64 now)
+{
+	u64 came_ns;
+	bool read;
+
+	if (!sk || !e || !w || !e->tcp)
+		return 0;
+	came_ns = now - tcp_came_ns(sk);
+	read = tcp_read_seq(sk) != e->rx_seq;
+	if (tcp_has_unread(sk)) {
+		w->unread_since_ns = w->unread_since_ns ? w->unread_since_ns : came_ns;
+		if (came_ns > w->last_rx_ns)
+			w->last_rx_ns = came_ns;
+	} else if (recv_off && read && e->role == ROLE_SERVER && !e->open_ns) {
+		w->open_since_ns = came_ns;
+	} else if (recv_off && read && e->role == ROLE_CLIENT) {
+		w->open_since_ns = 0;
+	}
+	return 0;
+}
+
+/* hu_recv comes back: which requests are open now? */
+static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
+{
+	bool read;
+
+	if (!sk || !e || !e->tcp)
+		return 0;
+	read = tcp_read_seq(sk) != e->rx_seq;
+	e->left = 0;
+	if (e->role == ROLE_CLIENT) {
+		if (read)
+			e->open_ns = 0;
+		return 0;
+	}
+	if (e->open_ns || !read || tcp_has_unread(sk))
+		return 0;
+	turn_open(e, e->last_tid, now - tcp_came_ns(sk), 0);
+	e->idle_add_ns = 0;
+	return 0;
+}
+
+u32 resuming = 0; /* the iterator is to set what is open, and to tell nothing */
+
+/* Once a tick: the sockets in use.  The reader asks for those active since then. */
+SEC("iter/bpf_sk_storage_map")
+int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sk_ent *e = ctx->value;
+	struct sock *sk = ctx->sk;
+	struct wire_sock w;
+	u64 now;
+
+	if (!e || !sk)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (resuming)
+		return sock_resume(sk, e, now);
+	__builtin_memset(&w, 0, sizeof(w));
+	w.open_since_ns = e->open_ns;
+	w.unread_since_ns = e->unread_ns;
+	w.last_rx_ns = e->last_rx_ns;
+	w.last_tx_ns = e->last_tx_ns;
+	sock_ask_tcp(sk, e, &w, now);
+	if (!w.open_since_ns && !w.unread_since_ns && w.last_rx_ns < tick_since_ns &&
+	    w.last_tx_ns < tick_since_ns)
+		return 0;
+	hdr_fill(&w.hdr, WIRE_SOCK, sizeof(w), e->open_ns ? e->first_tid : e->last_tid, now);
+	w.res = e->res;
+	w.notready_ns = e->notready_ns;
+	if (!e->unread_ns && e->notready_since_ns)
+		w.notready_ns += since(e->notready_since_ns, now);
+	w.poll_wake_cnt = e->poll_wake_cnt;
+	w.tgid = e->tgid;
+	w.last_tid = e->last_tid;
+	w.role = e->role;
+	w.end_idx = e->end_idx;
+	bpf_seq_write(ctx->meta->seq, &w, sizeof(w));
+	return 0;
+}
