@@ -11,12 +11,17 @@ void log_set_level(enum log_level level)
 	current_level = level;
 }
 
+bool log_shows(enum log_level level)
+{
+	return level <= current_level;
+}
+
 void log_print(enum log_level level, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
 
-	if (level > current_level)
+	if (!log_shows(level))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);

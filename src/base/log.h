@@ -7,6 +7,8 @@
  * can return.
  */
 
+#include <stdbool.h>
+
 enum log_level {
 	LOG_ERROR = 0,
 	LOG_WARN = 1, /* the default: this and above */
@@ -15,6 +17,7 @@ enum log_level {
 };
 
 void log_set_level(enum log_level level);
+bool log_shows(enum log_level level);
 
 /* One line; "heldup: " and the newline are added. */
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -33,12 +33,14 @@
 #define ENDS_BYTES (16 << 20)
 #define REPORTS_PER_TICK 1024 /* threads; reporting 5,000 took a third of our time */
 #define ITER_BUF_BYTES (128 * 1024)
+#define VERIFIER_STATS 4 /* BPF_LOG_STATS of the kernel: time and instructions, two lines */
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	char line[1024];
 
-	if (level == LIBBPF_DEBUG)
+	/* what the verifier says of a program it took: bench/start reads that */
+	if (level == LIBBPF_DEBUG && !strstr(fmt, "PROG LOAD LOG"))
 		return 0;
 	vsnprintf(line, sizeof(line), fmt, args);
 	log_debug("%s", line);
@@ -309,16 +311,18 @@ static int on_record(void *ctx, void *data, size_t size)
  */
 static struct heldup_bpf *skel_open(bool no_stacks)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts,
+		    .kernel_log_level = log_shows(LOG_DEBUG) ? VERIFIER_STATS : 0);
 	struct heldup_bpf *skel;
 	int rc;
 
 	if (!no_stacks)
-		return heldup_bpf__open();
+		return heldup_bpf__open_opts(&opts);
 	skel = xcalloc(1, sizeof(*skel));
 	rc = heldup_bpf__create_skeleton(skel);
 	if (rc == 0) {
 		skel->skeleton->data = (void *)plain_bpf__elf_bytes(&skel->skeleton->data_sz);
-		rc = bpf_object__open_skeleton(skel->skeleton, NULL);
+		rc = bpf_object__open_skeleton(skel->skeleton, &opts);
 	}
 	if (rc == 0)
 		return skel;
