@@ -124,7 +124,7 @@ static __always_inline u32 program_check(struct unw_state *st, struct task_struc
 __noinline int fresh_use(struct unw_state *st)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
-	struct mm_struct *mm = cur->mm;
+	struct mm_struct *mm = AS(task_struct, cur)->mm;
 	u32 tgid = cur->tgid;
 	struct unw_proc *p;
 

@@ -84,7 +84,7 @@ static __always_inline void count_walk(struct unw_cpu *c, u32 what)
  */
 __noinline int maps_ask(u64 now)
 {
-	struct task_struct *cur = bpf_get_current_task_btf();
+	struct task_struct *cur = AS(task_struct, bpf_get_current_task_btf());
 	struct mm_struct *mm = cur->mm;
 	u32 tgid = cur->tgid;
 	struct unw_proc fresh = {.asked = 1}, *p;
@@ -127,7 +127,7 @@ __noinline int maps_ask(u64 now)
 /* The set of the current task's mappings, 0 if there is none; asks where it is not up to date. */
 __noinline int maps_set(u64 now)
 {
-	struct task_struct *cur = bpf_get_current_task_btf();
+	struct task_struct *cur = AS(task_struct, bpf_get_current_task_btf());
 	struct mm_struct *mm = cur->mm;
 	u32 tgid = cur->tgid;
 	struct unw_proc *p = bpf_map_lookup_elem(&hu_maps, &tgid);
@@ -205,7 +205,7 @@ static __always_inline void walk_user(struct unw_state *st, struct task_struct *
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
 
-	if (!cur->mm) /* on its way out, its memory is gone */
+	if (!AS(task_struct, cur)->mm) /* on its way out, its memory is gone */
 		return;
 	st->end = UNW_END_NO_MAP;
 	if (!userregs_read(regs, &st->pc, &st->sp, &st->bp))
@@ -244,23 +244,18 @@ static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *
 	return id;
 }
 
-/* ctx: the kernel's frames go behind the user's; both hashed.  Returns the id, 0 none. */
-static __always_inline u32 stack_finish(void *ctx, struct unw_state *st, struct task_struct *cur,
-					struct unw_cpu *c, u64 now)
+/* bytes of the kernel's frames lie behind the user's; both are hashed.  Its id, 0 none. */
+static __always_inline u32 stack_id(struct unw_state *st, struct task_struct *cur,
+				    struct unw_cpu *c, s64 bytes, u64 now)
 {
-	u32 at = st->cnt, *id;
-	long got = 0;
+	u32 *id;
 	u64 seen;
 
-	if (at > UNW_USER_MAX)
-		return 0;
 	if (st->own)
 		st->hash = mix64(st->hash + cur->tgid);
-	if (ctx)
-		got = bpf_get_stack(ctx, &st->rec.frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
-	unw_add_kernel(st, got);
+	unw_add_kernel(st, bytes);
 	count_walk(c, UNWC_STACKS);
-	c->cnt[UNWC_FRAMES] += at;
+	c->cnt[UNWC_FRAMES] += st->cnt;
 	count_walk(c, UNWC_END + st->end);
 	if (!st->hash)
 		st->hash = 1;
@@ -283,17 +278,84 @@ static __always_inline void remember(struct thr_stack *k, const struct unw_state
 	k->pc[1] = st->slot_pc[1];
 }
 
-static __always_inline struct unw_state *scratch_take(struct unw_cpu *c, u32 *ret_idx)
+static __always_inline u32 scratch_take(struct unw_cpu *c)
 {
 	u32 i;
 
-	for (i = 0; i < UNW_SCRATCH_CNT; i++) {
-		if (__sync_val_compare_and_swap(&c->busy[i], 0, 1))
-			continue;
-		*ret_idx = i;
-		return bpf_map_lookup_elem(&hu_walks, &i);
+	for (i = 0; i < UNW_SCRATCH_CNT; i++)
+		if (!__sync_val_compare_and_swap(&c->busy[i], 0, 1))
+			return i;
+	count_walk(c, UNWC_NESTED);
+	return UNW_SCRATCH_CNT;
+}
+
+/*
+ * A stack is taken by functions that are global, for the verifier looks at
+ * those once, and at others once for each of the thousand ways by which a
+ * switch may come to them.
+ *
+ * Walks the user side of the current task into a scratch of this CPU: its
+ * index, UNW_SCRATCH_CNT when all are in use.
+ */
+__noinline int stack_begin(u64 now)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	u32 zero = 0, i;
+	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
+	struct unw_state *st;
+
+	if (!c)
+		return UNW_SCRATCH_CNT;
+	i = scratch_take(c);
+	st = bpf_map_lookup_elem(&hu_walks, &i);
+	if (!st)
+		return UNW_SCRATCH_CNT;
+	__builtin_memset(st, 0, offsetof(struct unw_state, sig));
+	st->end = UNW_END_OUTERMOST;
+	if (has_user(cur))
+		walk_user(st, cur, now);
+	return i;
+}
+
+/* From here on the stack with the fingerprint of k is taken to be id; same: it had one before. */
+static __always_inline void stack_learn(struct thr_stack *k, const struct unw_state *st, u32 user,
+					u32 id, bool same, struct unw_cpu *c, u64 now)
+{
+	if (st->end == UNW_END_NO_MAP) { /* the next may know the mapping */
+		k->id = 0;
+		return;
 	}
-	return NULL;
+	if (!id)
+		return;
+	if (!same) {
+		k->doubt = 0;
+	} else if (k->user != user) {
+		k->doubt++;
+		count_walk(c, UNWC_DOUBT);
+	}
+	remember(k, st, st->first_sp, now);
+	k->user = user;
+	k->id = id;
+}
+
+#define END_SAME 0x100 /* how of stack_end: this bit and the index of the scratch */
+
+/* k may be NULL.  Lets go of the scratch; returns the id, 0 none. */
+__noinline int stack_end(struct unw_state *st, struct thr_stack *k, s64 bytes, u32 how, u64 now)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	u32 zero = 0, idx = how & 0xff, id, user;
+	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
+
+	if (!c || !st)
+		return 0;
+	user = st->hash;
+	id = stack_id(st, cur, c, bytes, now);
+	if (k)
+		stack_learn(k, st, user, id, how & END_SAME, c, now);
+	if (idx < UNW_SCRATCH_CNT)
+		c->busy[idx] = 0;
+	return id;
 }
 
 /*
@@ -301,44 +363,19 @@ static __always_inline struct unw_state *scratch_take(struct unw_cpu *c, u32 *re
  * that of the present fingerprint before.  No ctx, no frames of the kernel.
  * Returns the id, 0 none.
  */
-static __noinline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k, bool same,
-				 u64 now)
+static __noinline u32 stack_walk(void *ctx, struct task_struct *cur __attribute__((unused)),
+				 struct thr_stack *k, bool same, u64 now)
 {
-	u32 zero = 0, idx = 0, id, user;
-	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
-	struct unw_state *st;
-	u64 sp;
+	u32 idx = stack_begin(now), at;
+	struct unw_state *st = bpf_map_lookup_elem(&hu_walks, &idx);
+	long bytes = 0;
 
-	if (!c)
+	if (!st)
 		return 0;
-	st = scratch_take(c, &idx);
-	if (!st) {
-		count_walk(c, UNWC_NESTED);
-		return 0;
-	}
-	__builtin_memset(st, 0, offsetof(struct unw_state, sig));
-	st->end = UNW_END_OUTERMOST;
-	if (has_user(cur))
-		walk_user(st, cur, now);
-	user = st->hash;
-	sp = st->first_sp;
-	id = stack_finish(ctx, st, cur, c, now);
-	if (k && st->end == UNW_END_NO_MAP) { /* the next may know the mapping */
-		k->id = 0;
-	} else if (k && id) {
-		if (!same) {
-			k->doubt = 0;
-		} else if (k->user != user) {
-			k->doubt++;
-			count_walk(c, UNWC_DOUBT);
-		}
-		remember(k, st, sp, now);
-		k->user = user;
-		k->id = id;
-	}
-	if (idx < UNW_SCRATCH_CNT)
-		c->busy[idx] = 0;
-	return id;
+	at = st->cnt;
+	if (ctx && at <= UNW_USER_MAX)
+		bytes = bpf_get_stack(ctx, &st->rec.frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
+	return stack_end(st, k, bytes, idx | (same ? END_SAME : 0), now);
 }
 
 /*
@@ -388,12 +425,15 @@ static __always_inline bool stack_due(struct thr *t, u32 why, u64 res, u64 now)
 	return true;
 }
 
+#define PICK_SAME 0x100 /* of what stack_pick returns, below 0 and inverted; the rest is an index */
+
 /*
- * The stack of the current task, whose thread t is: at its switch-out
- * (STACK_WAIT) or while it wakes another (STACK_WAKER).  0: none was taken.
+ * The stack of t, the current thread, as its fingerprint tells it: the id, 0:
+ * none is to be taken.  Below 0: it is to be walked.
  */
-static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why, u64 now)
+__noinline int stack_pick(struct thr *t, u32 why, u64 now)
 {
+	struct task_struct *cur = bpf_get_current_task_btf();
 	u32 zero = 0, i, at = 0;
 	bool same = false;
 	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
@@ -404,8 +444,6 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 	if (!t || !c)
 		return 0;
 	why &= 1;
-	if (with_stacks == STACKS_EACH)
-		return stack_walk(ctx, cur, NULL, false, now);
 	if (has_user(cur)) {
 		struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
 
@@ -430,12 +468,35 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 		return 0;
 	}
 	t->stacks.next_ns[why] = now + WALK_GAP_NS;
-	if (k && !same) {
+	if (!k)
+		return ~THR_STACKS;
+	if (!same) {
 		t->stacks.keys[MASKED(at, THR_STACKS - 1)] = key;
 		k->id = 0;
 		t->stacks.turn++;
 	}
-	return stack_walk(ctx, cur, k, same, now);
+	return ~(at | (same ? PICK_SAME : 0));
+}
+
+/*
+ * The stack of the current task, whose thread t is: at its switch-out
+ * (STACK_WAIT) or while it wakes another (STACK_WAKER).  0: none was taken.
+ */
+static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why, u64 now)
+{
+	struct thr_stack *k = NULL;
+	int got = ~THR_STACKS;
+
+	if (!t)
+		return 0;
+	if (with_stacks != STACKS_EACH)
+		got = stack_pick(t, why, now);
+	if (got >= 0)
+		return got;
+	got = ~got;
+	if (!(got & THR_STACKS))
+		k = &t->stacks.known[MASKED(got, THR_STACKS - 1)];
+	return stack_walk(ctx, cur, k, got & PICK_SAME, now);
 }
 
 /* What the thread has for this call at this place, made if need be. */
@@ -463,8 +524,9 @@ static __always_inline struct thr_stack *call_known(struct task_struct *cur, str
  * for programs at sys_enter and sys_exit.  The kernel's frames would be the
  * tracepoint's own.  0: none was taken.
  */
-static __noinline __attribute__((unused)) u32 stack_at_call(struct task_struct *cur, u64 now)
+__noinline int stack_call(u64 now)
 {
+	struct task_struct *cur = bpf_get_current_task_btf();
 	u32 zero = 0;
 	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
 	struct thr_stack *k;
@@ -488,5 +550,10 @@ static __noinline __attribute__((unused)) u32 stack_at_call(struct task_struct *
 	if (!same)
 		k->id = 0;
 	return stack_walk(NULL, cur, k, same, now);
+}
+
+static __always_inline u32 stack_at_call(struct task_struct *cur __attribute__((unused)), u64 now)
+{
+	return stack_call(now);
 }
 #endif
