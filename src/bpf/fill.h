@@ -30,13 +30,21 @@ static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, 
 	w->waker_stack = t->waker_stack;
 }
 
-/* Sums up to now: the state in progress is added to what is closed. */
-static __always_inline void thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
+/*
+ * Sums up to now: the state in progress is added to what is closed.  A global
+ * function: the verifier looks at it once, not once for each way to it.
+ */
+__noinline int thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
 {
-	u64 part = since(t->state_ns, now), slept = 0;
-	const struct tio *io = tio_of(t->tid);
-	u32 i;
+	const struct tio *io;
+	u64 part, slept = 0;
+	u32 i, cls;
 
+	if (!w || !t)
+		return 0;
+	part = since(t->state_ns, now);
+	io = tio_of(t->tid);
+	cls = t->cls;
 	if (t->state == THR_WAIT)
 		slept = part;
 	else if (t->state == THR_RUNQ && !(t->flags & WAITF_PREEMPTED))
@@ -45,7 +53,9 @@ static __always_inline void thread_sums(struct wire_thread *w, const struct thr 
 	w->run_ns = t->run_ns + (t->state <= THR_RUN ? part : 0);
 	w->runq_ns = t->runq_ns + (t->state == THR_RUNQ ? part : 0);
 	for (i = 0; i < WAIT_CLASS_CNT; i++)
-		w->wait_ns[i] = t->wait_ns[i] + (t->cls == i ? slept : 0);
+		w->wait_ns[i] = t->wait_ns[i];
+	if (cls < WAIT_CLASS_CNT)
+		w->wait_ns[cls] += slept;
 	w->iowait_ns = t->iowait_ns;
 	w->unint_ns = t->unint_ns;
 	if (t->flags & WAITF_IOWAIT)
@@ -64,6 +74,7 @@ static __always_inline void thread_sums(struct wire_thread *w, const struct thr 
 	w->tgid = t->tgid;
 	w->state = t->state == THR_WAIT;
 	w->pad = 0;
+	return 0;
 }
 
 static __always_inline void kcounts_read(struct kcounts *ret, struct task_struct *p)

@@ -59,27 +59,19 @@ static __always_inline u8 file_kind(u16 mode, u32 magic)
 	return RES_EVENTFD;
 }
 
-/* The file behind a descriptor of task; false when there is none. */
-static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct file_ref *f)
+/*
+ * What f->file is.  A global function, which the verifier looks at once: pointers
+ * that come in f are numbers to it.
+ */
+__noinline int file_look(struct file_ref *f)
 {
-	struct files_struct *files = task->files;
 	struct super_block *sb;
-	struct fdtable *fdt;
 	struct inode *inode;
 	struct file *file;
 
-	__builtin_memset(f, 0, sizeof(*f));
-	f->fd = fd;
-	if (!files)
-		return false;
-	fdt = files->fdt;
-	if (!fdt || fd >= fdt->max_fds)
-		return false;
-	file = ptr_at(fdt->fd + fd);
-	if (!file)
-		return false;
-	file = AS(file, file);
-	f->file = file;
+	if (!f)
+		return 0;
+	file = AS(file, f->file);
 	inode = GET(file, f_inode);
 	f->inode = inode;
 	sb = GET(inode, i_sb);
@@ -107,6 +99,26 @@ static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct 
 	default:
 		f->res = res_id(f->kind, f->dev, f->ino);
 	}
+	return 0;
+}
+
+/* The file behind a descriptor of task; false when there is none. */
+static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct file_ref *f)
+{
+	struct files_struct *files = AS(task_struct, task)->files;
+	struct fdtable *fdt;
+
+	__builtin_memset(f, 0, sizeof(*f));
+	f->fd = fd;
+	if (!files)
+		return false;
+	fdt = files->fdt;
+	if (!fdt || fd >= fdt->max_fds)
+		return false;
+	f->file = ptr_at(fdt->fd + fd);
+	if (!f->file)
+		return false;
+	file_look(f);
 	return true;
 }
 
@@ -211,14 +223,14 @@ static __always_inline struct wire_res *res_reserve(u32 tid, u32 tgid, u64 res, 
 	return r;
 }
 
-static __noinline int res_describe_file(struct thr *t, struct file_ref *f, u64 now)
+__noinline int res_describe_file(struct thr *t, struct file_ref *f, u64 now)
 {
 	struct file *file;
 	struct wire_res *r;
 
 	if (!t || !f || !res_is_new(f->res))
 		return 0;
-	file = f->file;
+	file = AS(file, f->file);
 	r = res_reserve(t->tid, t->tgid, f->res, f->kind, now);
 	if (!r)
 		return 0;
@@ -243,7 +255,7 @@ static __noinline int res_describe_file(struct thr *t, struct file_ref *f, u64 n
  * A resource that is no file: futex, lock, pollset.  ino and aux as wire_res
  * says; kind has the device of a shared futex above its lowest byte.
  */
-static __noinline int res_describe(struct thr *t, u64 res, u32 kind, u64 ino, u64 aux)
+__noinline int res_describe(struct thr *t, u64 res, u32 kind, u64 ino, u64 aux)
 {
 	struct wire_res *r;
 
