@@ -132,7 +132,7 @@ struct vma_ask {
 static long vma_answer(struct task_struct *task __attribute__((unused)),
 		       struct vm_area_struct *vma, struct vma_ask *a)
 {
-	struct file *file = vma->vm_file;
+	struct file *file = AS(vm_area_struct, vma)->vm_file;
 	struct inode *inode;
 	struct super_block *sb;
 

@@ -66,7 +66,7 @@ static __always_inline u32 disk_op(u32 cmd_flags)
 
 static __always_inline u32 rq_dev(struct request *rq)
 {
-	struct gendisk *disk = rq->q->disk;
+	struct gendisk *disk = AS(request, rq)->q->disk;
 
 	return disk ? (u32)disk->major << 20 | (u32)disk->first_minor : 0;
 }
@@ -220,7 +220,7 @@ int hu_io_start(u64 *ctx)
 	count_run(RUN_BLOCK);
 	current_who(&who);
 	if (who.tid)
-		note_file(rq->bio);
+		note_file(AS(request, rq)->bio);
 	rq_begin(rq, &who, bpf_ktime_get_ns());
 	return 0;
 }
@@ -251,7 +251,7 @@ int hu_rq_issue(u64 *ctx)
 		return 0;
 	if (bpf_map_lookup_elem(&hu_rqs, &key)) /* requeued */
 		return 0;
-	bio = (u64)rq->bio;
+	bio = (u64)AS(request, rq)->bio;
 	brought = bpf_map_lookup_elem(&hu_bios, &bio);
 	if (brought)
 		who = *brought;

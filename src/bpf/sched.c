@@ -71,7 +71,7 @@ static __always_inline u64 rq_clock(struct task_struct *p)
 {
 	if (!bpf_core_field_exists(p->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
 		return 0;
-	return p->se.cfs_rq->rq->clock;
+	return AS(task_struct, p)->se.cfs_rq->rq->clock;
 }
 
 static __always_inline void note_runner(struct runners *r, struct task_struct *prev, u64 clock)
@@ -101,7 +101,7 @@ static __always_inline void blame(u32 victim, const struct runner *by, u64 ns)
 }
 
 /* Shares out from..end, when victim waited for this CPU, to those who ran on it. */
-static __noinline int blame_runners(u32 victim, u64 from, u64 end)
+__noinline int blame_runners(u32 victim, u64 from, u64 end)
 {
 	struct runners *r = this_cpu();
 	u32 i, first;
@@ -611,12 +611,12 @@ int hu_exit(u64 *ctx)
 	u32 tgid = p->tgid;
 
 	calls_exit(p, bpf_ktime_get_ns());
-	if (p->signal->live.counter == 0) {
+	if (AS(task_struct, p)->signal->live.counter == 0) {
 		bpf_probe_read_kernel_str(name.comm, sizeof(name.comm), p->comm);
 		bpf_map_update_elem(&hu_dead, &tgid, &name, BPF_ANY);
 	}
 	/* its threads may all have found the limit reached, and it is listed nevertheless */
-	if (p->signal->live.counter == 0) {
+	if (AS(task_struct, p)->signal->live.counter == 0) {
 		bpf_map_delete_elem(&hu_procs, &tgid);
 		maps_forget(tgid);
 	}

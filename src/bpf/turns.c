@@ -194,9 +194,9 @@ static __always_inline u32 turn_weight(struct sk_ent *e, u64 total_ns)
 	return e->weight;
 }
 
-static __noinline int turn_sum(struct sk_ent *e, u64 service_ns, u32 weight)
+__noinline int turn_sum(struct sk_ent *e, u64 service_ns, u32 weight)
 {
-	struct wire_end *end = end_of(e);
+	struct wire_end *end = e ? end_of(e) : NULL;
 
 	if (!end)
 		return 0;
@@ -472,7 +472,7 @@ int hu_sk_state(u64 *ctx)
 	struct sk_ent *e;
 
 	if (to == TCP_STATE_LISTEN) {
-		lk.netns = sk->__sk_common.skc_net.net->ns.inum;
+		lk.netns = AS(sock, sk)->__sk_common.skc_net.net->ns.inum;
 		lk.port = sk->__sk_common.skc_num;
 		bpf_map_update_elem(&hu_listen, &lk, &one, BPF_ANY);
 		return 0;

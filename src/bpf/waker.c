@@ -38,7 +38,7 @@ static __always_inline u32 preempt_bits(struct task_struct *cur)
 	u32 count = 0;
 
 	if (preempt_off) {
-		void *rq = cur->se.cfs_rq->rq;
+		void *rq = AS(task_struct, cur)->se.cfs_rq->rq;
 
 		count = word_at(rq + preempt_off);
 	} else if (bpf_core_field_exists(cur->thread_info.preempt_count)) {
