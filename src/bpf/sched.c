@@ -415,10 +415,21 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 	if (t->flags & WAITF_UNINT)
 		note_kstack(ctx, t);
 	if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
-	    !(state & KSTATE_DEAD) && stack_due(t, STACK_WAIT, t->res, now))
+	    !(state & KSTATE_DEAD) &&
+	    (shed & SHED_STACKS ? stack_is_new(prev, t) : stack_due(t, STACK_WAIT, t->res, now)))
 		t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
 	if (state & KSTATE_DEAD)
 		thread_gone(prev, t, now);
+}
+
+static __always_inline void come(struct task_struct *next, struct thr *t, u64 now, u64 at,
+				 u64 clock, struct runners *r)
+{
+	/* it turned out long: its place may be known */
+	if (with_stacks && !t->light && t->state > THR_RUN && !t->stack &&
+	    !(t->flags & WAITF_PREEMPTED) && since(t->off_ns, now) >= WAIT_LONG_NS)
+		t->stack = stack_recall(next, t);
+	switch_in(t, now, at, queued_ns(next, t, clock), r);
 }
 
 /* A switch between two threads that are not tracked ends at once: most are of others. */
@@ -441,7 +452,7 @@ int hu_switch(u64 *ctx)
 		leave(ctx, prev, t, switch_now(r, clock), at, r);
 	t = thr_coming(r, next);
 	if (t)
-		switch_in(t, switch_now(r, clock), at, queued_ns(next, t, clock), r);
+		come(next, t, switch_now(r, clock), at, clock, r);
 	return 0;
 }
 

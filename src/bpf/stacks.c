@@ -178,6 +178,16 @@ static __always_inline bool token_take(struct unw_budget *b, u32 per_sec, u64 no
 }
 
 #ifdef HELDUP_NO_STACKS
+static __always_inline bool stack_is_new(struct task_struct *p, struct thr *t)
+{
+	return false;
+}
+
+static __always_inline u32 stack_recall(struct task_struct *p, struct thr *t)
+{
+	return 0;
+}
+
 static __always_inline u32 stack_walk(void *ctx, struct task_struct *cur, struct thr_stack *k,
 				      bool same, u64 now)
 {
@@ -425,6 +435,57 @@ static __always_inline bool stack_due(struct thr *t, u32 why, u64 res, u64 now)
 	return true;
 }
 
+/*
+ * What a thread's place in user space goes by.  kind: one place there, several
+ * kinds of wait in the kernel.
+ */
+static __always_inline u64 place_key(struct task_struct *p, u32 kind, u64 *ret_sp)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(p);
+	u64 pc = 0, bp = 0;
+	struct sysregs s;
+
+	userregs_read(regs, &pc, ret_sp, &bp);
+	sysregs_read(regs, &s);
+	return in_epoch(pc ^ mix64(*ret_sp ^ bp << 20) ^ (u64)s.nr << 48) ^ (u64)kind << 56;
+}
+
+/* Where t's place is among those it is known by, THR_STACKS: it is new. */
+static __always_inline u32 place_find(const struct thr *t, u64 key)
+{
+	u32 i, at = THR_STACKS;
+
+	for (i = 0; i < THR_STACKS; i++)
+		at = t->stacks.keys[i] == key ? i : at;
+	return at;
+}
+
+/* Is t, which goes to sleep, in a place that it was not found in lately? */
+static __noinline bool stack_is_new(struct task_struct *p, struct thr *t)
+{
+	u64 sp = 0;
+
+	if (!p || !t || !has_user(p))
+		return false;
+	return place_find(t, place_key(p, t->cls, &sp)) == THR_STACKS;
+}
+
+/* The stack that t slept with, by its place alone: its memory cannot be read now. */
+static __noinline u32 stack_recall(struct task_struct *p, struct thr *t)
+{
+	const struct thr_stack *k;
+	u64 sp = 0;
+	u32 at;
+
+	if (!p || !t || !has_user(p))
+		return 0;
+	at = place_find(t, place_key(p, t->cls, &sp));
+	if (at == THR_STACKS)
+		return 0;
+	k = &t->stacks.known[MASKED(at, THR_STACKS - 1)];
+	return k->doubt < DOUBT_MAX ? k->id : 0;
+}
+
 #define PICK_SAME 0x100 /* of what stack_pick returns, below 0 and inverted; the rest is an index */
 
 /*
@@ -434,28 +495,19 @@ static __always_inline bool stack_due(struct thr *t, u32 why, u64 res, u64 now)
 __noinline int stack_pick(struct thr *t, u32 why, u64 now)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
-	u32 zero = 0, i, at = 0;
+	u32 zero = 0, at = 0;
 	bool same = false;
 	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
 	struct thr_stack *k = NULL;
-	u64 key = 0, pc = 0, sp = 0, bp = 0;
-	struct sysregs s;
+	u64 key = 0, sp = 0;
 
 	if (!t || !c)
 		return 0;
 	why &= 1;
 	if (has_user(cur)) {
-		struct pt_regs *regs = (void *)bpf_task_pt_regs(cur);
-
-		userregs_read(regs, &pc, &sp, &bp);
-		sysregs_read(regs, &s);
-		key = in_epoch(pc ^ mix64(sp ^ bp << 20) ^ (u64)s.nr << 48);
-		/* one place in user space, several kinds of wait in the kernel */
-		key ^= (u64)(why ? WAIT_CLASS_CNT : t->cls) << 56;
-		at = t->stacks.turn & (THR_STACKS - 1);
-		for (i = 0; i < THR_STACKS; i++)
-			at = t->stacks.keys[i] == key ? i : at;
-		at = MASKED(at, THR_STACKS - 1);
+		key = place_key(cur, why ? WAIT_CLASS_CNT : t->cls, &sp);
+		at = place_find(t, key);
+		at = MASKED(at == THR_STACKS ? t->stacks.turn : at, THR_STACKS - 1);
 		k = &t->stacks.known[at];
 		same = t->stacks.keys[at] == key && k->id && slots_agree(k, sp, now);
 		if (same && k->doubt < DOUBT_MAX && is_fresh(k, c, now)) {

@@ -133,9 +133,12 @@ static int put(void *ctx, const struct event_hdr *h)
 		       e->events, e->map_bytes, e->rss_max_bytes);
 	} else if (h->kind == EV_NOTE) {
 		printf("note %s\n", str(w, ((const struct ev_note *)h)->text));
+	} else if (h->kind == EV_COARSE) {
+		const struct ev_coarse *e = (const void *)h;
+
+		printf("coarse %" PRIu64 " %" PRIu64 " %u\n", e->begin_ns, e->end_ns, e->shed);
 	} else if (h->kind == EV_TICK) {
-		printf("tick %" PRIu64 " %" PRIu64 "\n", h->ts_ns,
-		       ((const struct ev_tick *)h)->rest_ns);
+		printf("tick %" PRIu64 "\n", h->ts_ns);
 		fflush(stdout);
 	}
 	return 0;
