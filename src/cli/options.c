@@ -51,8 +51,7 @@ static int percent_parse(void *dst, const char *text, struct arena *arena, struc
 
 const struct opt cost_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
-	 .help = "rest in between, so as to use at most this share of the CPU time in use; "
-		 "0: never rest", .def = "1",
+	 .help = "shed detail of short waits over this share of the CPU; 0: never", .def = "1",
 	 .parse = percent_parse, OPT_AT(struct cost_opts, max_ppm)},
 	OPT_END,
 };
