@@ -84,7 +84,7 @@ static __always_inline struct thr *begin(struct task_struct *p)
 		count_loss(HU_LOSS_TASK_STORAGE);
 		return NULL;
 	}
-	t = bpf_task_storage_get(&hu_threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = thr_make(p);
 	if (!t) {
 		count_loss(HU_LOSS_TASK_STORAGE);
 		return NULL;

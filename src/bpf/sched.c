@@ -408,7 +408,6 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 	/* some kernels pass the old state of a task that a signal kept awake */
 	if (preempt || !prev->__state)
 		state = 0;
-	count_run(RUN_SWITCH_TRACKED);
 	if (t->state > THR_RUN)
 		missed_switch_in(prev, t, now, clock, r);
 	switch_out(prev, t, state, now);
@@ -486,7 +485,6 @@ int hu_waking(u64 *ctx)
 	t = thr_of(p);
 	if (!t)
 		return 0;
-	count_run(RUN_WAKING_TRACKED);
 	now = bpf_ktime_get_ns();
 	if (shed & SHED_WAKERS && t->state == THR_WAIT && since(t->off_ns, now) < WAIT_LONG_NS) {
 		wake_short(t, now);
@@ -566,7 +564,7 @@ int hu_fork(u64 *ctx)
 		count_loss(HU_LOSS_TASK_STORAGE);
 		return 0;
 	}
-	t = bpf_task_storage_get(&hu_threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = thr_make(child);
 	if (!t) {
 		count_loss(HU_LOSS_TASK_STORAGE);
 		return 0;
@@ -595,6 +593,7 @@ int hu_exec(u64 *ctx)
 		return 0;
 	/* exec from another than the first thread gives it the id of the process */
 	t->tid = p->pid;
+	tracked_hint[p->pid & OPEN_MASK] = 1;
 	maps_forget(p->tgid);
 	send_task(p, TASK_EXEC, 0, bpf_ktime_get_ns());
 	if (with_stacks && !t->light)

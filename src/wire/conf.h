@@ -56,14 +56,12 @@ enum stacks_mode {
 /* Programs, for the counts of their runs. */
 enum bpf_run {
 	RUN_SWITCH = 0,
-	RUN_SWITCH_TRACKED = 1,
-	RUN_WAKING = 2,
-	RUN_WAKING_TRACKED = 3,
-	RUN_SEND = 4,
-	RUN_RECV = 5,
-	RUN_BLOCK = 6,
-	RUN_MARK = 7,
-	RUN_CNT = 8
+	RUN_WAKING = 1,
+	RUN_SEND = 2,
+	RUN_RECV = 3,
+	RUN_BLOCK = 4,
+	RUN_MARK = 5,
+	RUN_CNT = 6
 };
 struct run_cnts {
 	u64 cnt[RUN_CNT];
