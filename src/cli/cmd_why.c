@@ -99,7 +99,7 @@ static uint64_t targets_end_ns(const struct model *m)
 static void say_early_end(const struct why_opts *o, const struct model *m)
 {
 	uint64_t ended_ns = targets_end_ns(m);
-	uint64_t seen = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns + m->rest_ns : 0;
+	uint64_t seen = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 0;
 	char t[FMT_MAX];
 
 	if (ended_ns > m->begin_ns)

@@ -330,8 +330,8 @@ static size_t pending_sums(const struct model *m, struct stack_sum *to, size_t m
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < m->wait_cnt && cnt < max; i++) {
-		const struct wait *w = &m->waits[i];
+	for (size_t i = 0; i < m->priv->waits.cnt && cnt < max; i++) {
+		const struct wait *w = &m->priv->waits.items[i];
 
 		if (!(w->flags & WAITF_PENDING) || w->ustack == NO_IDX)
 			continue;

@@ -323,7 +323,10 @@ static void publish_bytes(struct model *m)
 		       p->res.cap * sizeof(*p->res.items) +
 		       p->batch.cap * sizeof(*p->batch.items) +
 		       (p->order.cap + p->starts.cap) * sizeof(uint32_t) +
-		       (p->waits.cap + p->longs.cap) * sizeof(*p->waits.items) +
+		       (p->waits.cap + p->longs.cap + p->view.cap) *
+			       sizeof(*p->waits.items) +
+		       p->kept.cap * sizeof(*p->kept.items) +
+		       p->pieces.coarse.cap * sizeof(*p->pieces.coarse.items) +
 		       p->pairs.cap * sizeof(*p->pairs.items) +
 		       p->res_ticks.cap * sizeof(*p->res_ticks.items) +
 		       (p->by_tid.cap + p->by_tgid.cap + p->by_res.cap + p->by_pair.cap +

@@ -19,6 +19,7 @@ struct model *model_new(const struct model_opts *opts)
 	uint32_t max_waits = opts && opts->max_waits ? opts->max_waits : MODEL_WAITS_DEFAULT;
 
 	p->no_rows = opts && opts->no_res_ticks;
+	p->newest = opts && opts->newest_waits;
 	p->max_waits = max_waits < MODEL_WAITS_LIMIT ? max_waits : MODEL_WAITS_LIMIT;
 	p->max_longs = p->max_waits / LONG_PART > 16 ? p->max_waits / LONG_PART : 16;
 	p->long_take_ns = m->long_min_ns = WAIT_LONG_NS;
@@ -54,7 +55,9 @@ void model_free(struct model *m)
 	vec_release(&p->longs);
 	vec_release(&p->pairs);
 	vec_release(&p->res_ticks);
-	vec_release(&p->rests);
+	vec_release(&p->kept);
+	vec_release(&p->view);
+	pieces_release(&p->pieces);
 	vec_release(&p->file_ticks);
 	vec_release(&p->kstacks);
 	hmap_release(&p->by_tid);
@@ -423,18 +426,21 @@ static bool add_proc(struct model *m, const struct event_hdr *ev)
 	return true;
 }
 
-/* After the tick before this one. */
-#define RESTS_MAX 65536 /* over nine hours of them */
-
-static void add_rest(struct model *m, const struct ev_tick *e)
+static bool add_coarse(struct model *m, const struct event_hdr *ev)
 {
-	struct model_priv *p = m->priv;
+	struct ev_coarse e;
 
-	if (e->rest_ns > m->rest_ns && p->rests.cnt < RESTS_MAX)
-		vec_push(&p->rests, *vec_last(&p->slices.begins));
-	m->rest_ns = e->rest_ns;
-	m->rests = p->rests.items;
-	m->rest_cnt = p->rests.cnt;
+	EV_LOAD(ev, &e);
+	if (e.begin_ns >= e.end_ns || e.end_ns >> TIME_BITS)
+		return false;
+	if (e.begin_ns < m->begin_ns)
+		e.begin_ns = e.end_ns < m->begin_ns ? e.end_ns : m->begin_ns;
+	for (unsigned i = 0; i < SHED_BIT_CNT; i++)
+		if (e.shed & 1u << i)
+			m->coarse_ns[i] += e.end_ns - e.begin_ns;
+	if (e.shed & (SHED_SHORT | SHED_WAKERS))
+		whole_coarse(m, e.begin_ns, e.end_ns);
+	return true;
 }
 
 static bool add_tick(struct model *m, const struct event_hdr *ev)
@@ -449,7 +455,6 @@ static bool add_tick(struct model *m, const struct event_hdr *ev)
 		m->begin_ns = e.begin_ns && e.begin_ns < ev->ts_ns ? e.begin_ns : ev->ts_ns - 1;
 		slices_tick(&p->slices, m->begin_ns);
 	}
-	add_rest(m, &e);
 	VEC_FOREACH(&p->tracks, t)
 		account_untail(m, t);
 	slices_tick(&p->slices, ev->ts_ns);
@@ -471,6 +476,8 @@ static bool dispatch(struct model *m, const struct event_hdr *ev)
 		return add_res(m, ev);
 	case EV_WAIT:
 		return add_wait(m, ev);
+	case EV_COARSE:
+		return add_coarse(m, ev);
 	case EV_TICK:
 		return add_tick(m, ev);
 	case EV_THREAD:

@@ -37,6 +37,7 @@ struct model_opts {	    /* zero fields mean defaults */
 	uint32_t max_waits; /* default 100000 (8 MiB), limit 1 << 24 */
 	uint32_t max_slices;/* ticks kept for timelines; default 600 */
 	uint32_t max_calls; /* default 1 << 24 (512 MiB), limit 1 << 26 */
+	uint32_t newest_waits; /* 1: waits[] are the newest, not a sample: for a live view */
 	uint32_t no_res_ticks; /* 1: res_ticks, file_ticks stay empty: less work */
 };
 
@@ -180,9 +181,7 @@ struct model {
 	struct ev_meta meta;
 	const char *cmdline, *kernel, *hostname, *selection;
 	uint64_t begin_ns, end_ns; /* the window */
-	uint64_t rest_ns;	   /* not watched in between, and in no time here */
-	const uint64_t *rests; size_t rest_cnt; /* when; what is before and after do not join */
-	uint64_t waits_begin_ns;   /* waits[] is complete from here on */
+	uint64_t waits_begin_ns;   /* begin_ns; of newest_waits, where they begin */
 	const struct kept *kept; size_t kept_cnt; /* by time, at least one */
 	uint64_t kept_ns;	   /* all of them together */
 	uint64_t view_begin_ns, view_end_ns; /* kept_ns apart; view_end_ns == end_ns */
@@ -256,5 +255,6 @@ const char *state_name(unsigned st); /* ST_*: "run", "runq", else wait_class_nam
 const char *res_kind_name(unsigned kind);
 const char *waker_ctx_name(unsigned ctx);
 const char *sock_role_name(unsigned role);
+const char *shed_name(unsigned bit); /* of enum shed, 0 and on */
 
 #endif /* MODEL_H */

@@ -60,3 +60,10 @@ const char *sock_role_name(unsigned role)
 {
 	return NAME_OF(role_names, role);
 }
+
+const char *shed_name(unsigned bit)
+{
+	static const char *const names[SHED_BIT_CNT] = {"stacks", "wakers", "timing", "short"};
+
+	return bit < SHED_BIT_CNT ? names[bit] : "?";
+}

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/model.h"
+#include "model/pieces.h"
 #include "model/slices.h"
 #include "model/stack.h"
 
@@ -22,6 +23,7 @@ enum {
 	MODEL_WAITS_LIMIT = 1 << 24,
 	MODEL_SLICES_DEFAULT = 600,
 	LONG_PART = 4,		/* of max_waits, for long ones of the whole window */
+	COARSE_MAX = 1 << 16,	/* stretches: two hours of eight a second */
 	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
 	THREADS_MAX = 1 << 16,
 	PROCS_MAX = 1 << 14,
@@ -63,7 +65,7 @@ struct track {
 	uint64_t wait_cnt;
 	int64_t *base;		/* kernel-side sums at begin_ns, then iowait, unint; NULL: 0 */
 	uint32_t next_seq;
-	bool begun, seq_known, based, pend_set, long_set;
+	bool begun, seq_known, based, pend_set, long_set, tells;
 	struct ev_wait pend;	/* still waiting when last heard of */
 	uint32_t pend_res;
 	struct tail tail;
@@ -129,7 +131,7 @@ struct code {
 
 struct model_priv {
 	uint32_t max_waits;
-	bool no_rows;
+	bool no_rows, newest;
 	bool begun, has_meta;
 	uint64_t tick_ns, last_ns; /* last_ns: newest time seen */
 
@@ -153,9 +155,10 @@ struct model_priv {
 	VEC(struct wait) waits, longs;
 	uint32_t max_longs;
 	uint64_t long_take_ns;	/* shorter ones are not taken in */
-	struct kept all;	/* kept[] where nothing is left out */
+	struct pieces pieces;	/* what waits holds the waits of */
+	VEC(struct kept) kept;
+	VEC(struct wait) view;	/* the waits on the view clock, where it is not the real one */
 	VEC(struct pair) pairs;
-	VEC(uint64_t) rests;
 	VEC(struct res_tick) res_ticks;
 	VEC(struct file_tick) file_ticks;
 	struct hmap by_file_tick;
@@ -212,10 +215,13 @@ void sums_time(struct model *m, uint32_t thread, uint32_t res, unsigned cls, uns
 	       uint64_t from, uint64_t to, int sign);
 uint32_t sums_waker(struct model *m, const struct ev_wait *e);
 struct wait sums_kept(struct model *m, const struct track *t, const struct raw_wait *raw);
-void sums_keep(struct model *m, const struct wait *w);
 void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
+
+/* whole.c */
+void whole_add(struct model *m, struct track *t, const struct wait *w);
+void whole_coarse(struct model *m, uint64_t begin_ns, uint64_t end_ns);
 
 /* longs.c */
 void longs_add(struct model *m, struct track *t, const struct wait *w);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where completed waits go: the bounded store of whole waits, the sums per
- * thread, resource and waker, and the rows per tick.  At its bound the store
- * gives up the oldest eighth in one pass; the rows give up their oldest ticks.
+ * Where completed waits go: the stores of whole waits (whole.c, longs.c), the
+ * sums per thread, resource and waker, and the rows per tick, which give up
+ * their oldest ticks.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "model/priv.h"
-
-enum { SAMPLE_CNT = 1024 };
 
 /* The task that woke it, where the waker's context says that it was that task. */
 uint32_t sums_waker(struct model *m, const struct ev_wait *e)
@@ -78,48 +76,6 @@ struct wait sums_kept(struct model *m, const struct track *t, const struct raw_w
 	w.real_off_ns = w.off_ns;
 	w.real_end_ns = w.end_ns;
 	return w;
-}
-
-static int cmp_u64(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
-/* Gives up about the eighth of the waits that ended first. */
-static void drop_oldest_waits(struct model *m)
-{
-	struct model_priv *p = m->priv;
-	uint64_t sample[SAMPLE_CNT], cut;
-	size_t cnt = p->waits.cnt < SAMPLE_CNT ? p->waits.cnt : SAMPLE_CNT, to = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		sample[i] = p->waits.items[i * p->waits.cnt / cnt].end_ns;
-	qsort(sample, cnt, sizeof(*sample), cmp_u64);
-	cut = sample[cnt / 8];
-	for (size_t i = 0; i < p->waits.cnt; i++)
-		if (p->waits.items[i].end_ns > cut)
-			p->waits.items[to++] = p->waits.items[i];
-	m->waits_dropped_cnt += p->waits.cnt - to;
-	p->waits.cnt = to;
-	if (cut > m->waits_begin_ns)
-		m->waits_begin_ns = cut;
-}
-
-void sums_keep(struct model *m, const struct wait *w)
-{
-	struct model_priv *p = m->priv;
-
-	if (p->waits.cnt >= p->max_waits)
-		drop_oldest_waits(m);
-	if (p->waits.cnt == p->waits.cap) { /* by halves and not over the bound: it is the most */
-		size_t cap = p->waits.cap + p->waits.cap / 2 + 1024;
-
-		p->waits.cap = cap < p->max_waits ? cap : p->max_waits;
-		p->waits.items = xreallocarray(p->waits.items, p->waits.cap, sizeof(*w));
-	}
-	p->waits.items[p->waits.cnt++] = *w;
 }
 
 static uint64_t pair_hash(const struct pair *k)
@@ -322,7 +278,7 @@ void sums_wait(struct model *m, struct track *t, const struct raw_wait *raw)
 	uint64_t ns = w.wake_ns - w.off_ns;
 
 	t->wait_cnt++;
-	sums_keep(m, &w);
+	whole_add(m, t, &w);
 	longs_add(m, t, &w);
 	code_wait(m, &w);
 	if (w.flags & WAITF_PREEMPTED)

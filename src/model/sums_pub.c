@@ -55,8 +55,8 @@ static void publish_pairs(struct model *m)
 
 	if (cnt)
 		memcpy(pairs, p->pairs.items, cnt * sizeof(*pairs));
-	for (size_t i = 0; i < m->wait_cnt; i++) {
-		const struct wait *w = &m->waits[i];
+	for (size_t i = 0; i < p->waits.cnt; i++) { /* real time, unlike m->waits */
+		const struct wait *w = &p->waits.items[i];
 
 		if (w->flags & WAITF_PENDING && !(w->flags & WAITF_PREEMPTED))
 			pairs[cnt++] = pair_of_wait(w);

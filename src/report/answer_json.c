@@ -170,7 +170,12 @@ static void json_window(struct json *j, const struct answer *a)
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_kobj(j, "window");
 	json_kf64_dec(j, "seconds", a->verdict->seconds, 3);
-	json_kf64_dec(j, "rest_seconds", (double)m->rest_ns / 1e9, 3);
+	json_kf64_dec(j, "watched_share", 1, 3);
+	json_kf64_dec(j, "kept_seconds", (double)m->kept_ns / 1e9, 3);
+	json_kobj(j, "shed_seconds");
+	for (unsigned i = 0; i < SHED_BIT_CNT; i++)
+		json_kf64_dec(j, shed_name(i), (double)m->coarse_ns[i] / 1e9, 3);
+	json_obj_end(j);
 	json_kstr(j, "begin", date);
 	json_ku64(j, "tick_ns", m->meta.tick_ns);
 	json_ku64(j, "cpus", m->meta.cpu_cnt);
@@ -181,8 +186,6 @@ static void json_window(struct json *j, const struct answer *a)
 	json_kstr(j, "demand", facts_demand_noun(a));
 	json_ku64(j, "demand_ns", a->waits->demand_ns);
 	json_ku64(j, "length_ns", facts_window_ns(a));
-	json_ku64(j, "waits_from_ns",
-		  m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns - m->begin_ns : 0);
 	json_ku64(j, "requests", a->waits->total.turns);
 	json_ku64(j, "p50_ns", a->waits->total.p50_ns);
 	json_ku64(j, "p99_ns", a->waits->total.p99_ns);

@@ -119,7 +119,6 @@ double facts_self_cpu(const struct answer *a)
 {
 	uint64_t window = facts_window_ns(a);
 
-	window += a->model->rest_ns;
 	return window ? (double)(a->model->self.cpu_ns - a->model->start_cpu_ns) / (double)window
 		      : 0;
 }
@@ -128,7 +127,6 @@ double facts_self_bpf(const struct answer *a)
 {
 	uint64_t window = facts_window_ns(a);
 
-	window += a->model->rest_ns;
 	return window ? (double)a->model->self.bpf_ns / (double)window : 0;
 }
 

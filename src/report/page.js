@@ -53,8 +53,7 @@ function hero() {
 	fact(demand, v.share > 0 ? percent(v.share) : '');
 	fact('confidence', v.confidence);
 	const r = D.window;
-	fact('watched', r.seconds.toFixed(1) + ' s' +
-		(r.rest_seconds ? ' of ' + (r.seconds + r.rest_seconds).toFixed(1) + ' s' : ''));
+	fact('watched', r.seconds.toFixed(1) + ' s');
 	if (r.requests)
 		fact('requests', count(r.requests) + ', p50 ' + ns(r.p50_ns) + ', p99 ' + ns(r.p99_ns));
 	page.append(el('section', 'hero ' + mood,

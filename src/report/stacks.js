@@ -16,7 +16,6 @@ const w = D.window;
 
 head.append(text('h1', '', 'Stacks of ' + w.selection),
 	text('p', 'soft small break', 'watched ' + w.seconds.toFixed(1) + ' s' +
-		(w.rest_seconds ? ' of ' + (w.seconds + w.rest_seconds).toFixed(1) + ' s' : '') +
 		(w.host ? ' on ' + w.host : '') +
 		(w.begin ? ', ' + w.begin.replace('T', ' ').replace('Z', ' UTC') : '') + ' · ' + w.command));
 if (D.base)

@@ -29,7 +29,6 @@ static void json_window(struct json *j, const char *key, const struct model *m)
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_kobj(j, key);
 	json_kf64_dec(j, "seconds", (double)(m->end_ns - m->begin_ns) / 1e9, 3);
-	json_kf64_dec(j, "rest_seconds", (double)m->rest_ns / 1e9, 3);
 	json_kstr(j, "begin", date);
 	json_kstr(j, "selection", m->selection);
 	json_kstr(j, "command", m->cmdline);

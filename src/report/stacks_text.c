@@ -221,8 +221,6 @@ static void put_subject(struct pen *p, const struct model *m)
 
 	buf_printf(&b, "%s%sfor %.1f s", m->selection, m->selection[0] ? ", " : "",
 		   (double)(m->end_ns - m->begin_ns) / 1e9);
-	if (m->rest_ns)
-		buf_printf(&b, " of %.1f s", (double)(m->end_ns - m->begin_ns + m->rest_ns) / 1e9);
 	pen_wrap(p, PEN_BOLD, 0, 2, buf_str(&b));
 	pen_nl(p);
 }

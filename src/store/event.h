@@ -159,7 +159,7 @@ struct ev_turn {
 struct ev_tick {
 	struct event_hdr h;
 	uint64_t begin_ns;
-	uint64_t rest_ns;	/* not watched so far, and not in any time that events tell */
+	uint64_t rest_ns;	/* of old captures: time left out so far, in no time told */
 };
 
 struct ev_thread {		/* cumulative, at ts_ns */

@@ -56,7 +56,7 @@ struct feed {
 
 static struct model *new_model(const struct feed *f)
 {
-	struct model_opts opts = {0};
+	struct model_opts opts = {.newest_waits = 1};
 
 	if (f->tape) {
 		opts.max_waits = LIVE_WAITS;

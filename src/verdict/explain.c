@@ -136,7 +136,7 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 		say(k, f, "each waiter sleeps on something of its own (%u of them): told from who "
 			  "wakes whom", l->res_cnt);
 	say(k, f, "the lock was waited for %.0f %% of the time; %u threads held it meanwhile",
-	    percent(l->busy_ns, k->w->part * k->window_ns), l->holder_cnt);
+	    percent(l->busy_ns, k->window_ns), l->holder_cnt);
 	did = holders_did(k, l);
 	if (did)
 		say(k, f, "holders were %s", did);

@@ -58,7 +58,7 @@ static void waits_take(struct layer *k)
 		double ns = k->w->wait_demand_ns[i], idle_ns = 0;
 
 		if (k->w->wait_idle[i] && is_targets(k->m, w->thread) && w->end_ns > w->off_ns)
-			idle_ns = (double)(w->end_ns - w->off_ns);
+			idle_ns = (double)(w->end_ns - w->off_ns) / k->w->part;
 		if (ns + idle_ns <= 0)
 			continue;
 		if (has_frames(k->m, w->ustack)) {

@@ -129,7 +129,8 @@ static struct asleep most_asleep(const struct court *k, unsigned cls)
 			continue;
 		slot = hmap_slot(&cnt, w->res);
 		if (++*slot > best.cnt)
-			best = (struct asleep){ w->res, *slot, t, w->end_ns - w->off_ns };
+			best = (struct asleep){ w->res, *slot, t,
+					       w->real_end_ns - w->real_off_ns };
 	}
 	hmap_release(&cnt);
 	return best;

@@ -13,6 +13,7 @@
 
 #include "base/cmp.h"
 #include "model/calls.h"
+#include "verdict/shed.h"
 #include "verdict/weigh.h"
 
 /* A finding must explain this much to be the verdict: less, and mending it is hardly felt. */
@@ -96,7 +97,7 @@ static unsigned confidence_of(const struct court *k, const struct cand *c, const
 	if (c->lock != NO_IDX && k->w->locks[c->lock].presumed && conf > CONF_LOW)
 		conf--;
 	/* with more than one record in twenty lost, sums may lean either way */
-	if (lost * 20 > k->m->wait_cnt + lost && conf > CONF_LOW)
+	if (lost * 20 > k->m->wait_cnt + k->m->waits_dropped_cnt + lost && conf > CONF_LOW)
 		conf--;
 	return conf;
 }
@@ -233,26 +234,17 @@ static void losses_list(struct court *k, struct verdict *v)
 		[LOSS_SAMPLES] = "samples of running threads not stored",
 	};
 	const struct model *m = k->m;
+	const char *lines[SHED_LINES_MAX];
+	size_t lines_cnt;
 
 	for (unsigned i = 0; i < LOSS_CNT; i++) {
 		if (m->loss.cnt[i] && what[i])
 			unseen_add(k, v, arena_printf(k->arena, "%llu %s",
 						      (unsigned long long)m->loss.cnt[i], what[i]));
 	}
-	if (m->rest_ns)
-		unseen_add(k, v,
-			   arena_printf(k->arena,
-					"%.1f of %.1f s, to keep the cost down (--max-cost): "
-					"what lasts long looks shorter",
-					m->rest_ns / 1e9,
-					(m->end_ns - m->begin_ns + m->rest_ns) / 1e9));
-	if (m->waits_dropped_cnt)
-		unseen_add(k, v,
-			   arena_printf(k->arena,
-					"%llu waits over the bound kept as sums only; "
-					"the chain is of the last %.1f s",
-					(unsigned long long)m->waits_dropped_cnt,
-					(m->end_ns - m->waits_begin_ns) / 1e9));
+	lines_cnt = shed_lines(k, lines);
+	for (size_t i = 0; i < lines_cnt; i++)
+		unseen_add(k, v, lines[i]);
 	if (m->bad_event_cnt + m->unknown_kind_cnt)
 		unseen_add(k, v, arena_printf(k->arena, "%llu records not understood",
 					      (unsigned long long)(m->bad_event_cnt +

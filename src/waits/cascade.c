@@ -12,8 +12,6 @@
 
 #include "waits/engine.h"
 
-#define LIKE_MAX 64 /* waits of the thread looked at, on either side */
-
 static void charge(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		   const struct place *at, uint64_t a, uint64_t b, double weight)
 {
@@ -180,28 +178,6 @@ static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 }
 
 /*
- * A rest cut w off before its waker came.  What ended the nearest wait of the
- * same thread for the same thing would have ended it.  NULL: there is none.
- */
-static const struct wait *whole_like(const struct engine *e, const struct wait *w)
-{
-	const struct thread *th = &e->m->threads[w->thread];
-	const struct wait *first = &e->m->waits[th->first_wait], *end = first + th->wait_len;
-
-	for (int i = 1; i <= LIKE_MAX; i++) {
-		const struct wait *near[] = {w - first >= i ? w - i : NULL,
-					     end - w > i ? w + i : NULL};
-
-		for (int k = 0; k < 2; k++)
-			if (near[k] && near[k]->cls == w->cls && near[k]->res == w->res &&
-			    !(near[k]->flags & (WAITF_CUT | WAITF_PENDING | WAITF_PREEMPTED)) &&
-			    near[k]->wake_ns > near[k]->off_ns)
-				return near[k];
-	}
-	return NULL;
-}
-
-/*
  * Where the demand waited on its way.  A line for one lock is one wait, that
  * of the last comer: those before it wait for no other reason.
  */
@@ -219,17 +195,11 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 {
 	unsigned kind = fixed_cause(e, w);
 	uint32_t res = w->res, k = culprit_task(e, w), l = e->wait_lock[w - e->m->waits];
-	const struct wait *like = w->flags & WAITF_CUT ? whole_like(e, w) : NULL;
 	struct place here = *at;
 
 	/* who is behind one that has nothing to do, and was asked nothing, has nothing to do */
 	if (b <= a || (at->unasked && wait_is_idle(e, w)))
 		return;
-	if (like) {
-		weight *= (double)(b - a) / (double)(like->wake_ns - like->off_ns);
-		explain_sleep(e, c, like, like->off_ns, like->wake_ns, weight, at);
-		return;
-	}
 	if (kind == CAUSE_CNT && pass_on(e, c, w, k, a, b, weight, at)) {
 		lay(e, c, w, at, (b - a) * weight);
 		return;
@@ -273,10 +243,10 @@ void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a,
 	uint32_t i, stop = th->first_wait + th->wait_len;
 	uint64_t pos;
 
-	if (a < th->begin_ns)
-		a = th->begin_ns;
-	if (b > th->end_ns)
-		b = th->end_ns;
+	if (a < th->view_begin_ns)
+		a = th->view_begin_ns;
+	if (b > th->view_end_ns)
+		b = th->view_end_ns;
 	pos = a;
 	for (i = wait_after(e->m, t, a); i < stop && e->m->waits[i].off_ns < b; i++) {
 		const struct wait *w = &e->m->waits[i];

@@ -58,7 +58,7 @@ static void cycle_add(struct engine *e, const uint32_t *next, uint32_t start)
 	c->pending = 1;
 	do {
 		const struct wait *w = pending_wait(e->m, t);
-		uint64_t ns = w->end_ns - w->off_ns;
+		uint64_t ns = w->real_end_ns - w->real_off_ns;
 
 		if (c->len < 16) {
 			c->thread[c->len] = t;

@@ -113,7 +113,7 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
 	struct walk k = { .d = d, .to = to, .at = &at, .t = t,
 			  .asked = loop || e->r->threads[t].role == ROLE_T_ENTRY };
-	uint64_t pos = max_u64(th->begin_ns, e->from_ns);
+	uint64_t pos = max_u64(th->view_begin_ns, e->from_ns);
 	double before = 1, n;
 
 	for (uint32_t i = wait_after(e->m, t, pos); i < th->first_wait + th->wait_len; i++) {
@@ -125,7 +125,7 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 		before = n > 1 ? n : 1;
 		pos = w->end_ns;
 	}
-	walk_run(&k, pos, th->end_ns, before);
+	walk_run(&k, pos, th->view_end_ns, before);
 }
 
 static void threads_walk(struct demand *d)

@@ -46,7 +46,7 @@ struct engine {
 	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
 	uint32_t *place; /* by res idx: the first res that is the same place for work */
-	uint64_t from_ns;	/* waits are complete from here */
+	uint64_t from_ns;	/* waits begin here; all times are on their clock, model/kept.h */
 	uint64_t max_visits;
 	bool by_wait;
 };
@@ -81,6 +81,8 @@ void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a,
 
 /* True where nobody's request depends on this wait. */
 bool wait_is_idle(const struct engine *e, const struct wait *w);
+/* How long w slept, with what of it is not kept. */
+uint64_t wait_real_ns(const struct wait *w);
 /* Nanoseconds of t in [a, b) by state, added to st[ST_CNT]. */
 void thread_states(const struct model *m, uint32_t t, uint64_t a, uint64_t b, uint64_t *st);
 /* Index of the first wait of t that ends after a; t's first_wait + wait_len if none. */

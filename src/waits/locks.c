@@ -311,6 +311,16 @@ static void holder_states(const struct engine *e, uint32_t t, uint64_t a, uint64
 	}
 }
 
+/* What of it is not kept. */
+static uint64_t cut_ns(const struct engine *e, const struct lock_wait *lw)
+{
+	const struct wait *first = &e->m->waits[e->look_begin[lw->wait]];
+	const struct wait *last = &e->m->waits[lw->wait];
+	uint64_t real = last->real_end_ns - first->real_off_ns, view = last->end_ns - first->off_ns;
+
+	return real > view ? real - view : 0;
+}
+
 static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *lw, size_t cnt)
 {
 	struct hmap held = { 0 };
@@ -326,7 +336,7 @@ static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *l
 		uint64_t *ns;
 
 		sum += len;
-		sum_sq += len * len;
+		sum_sq += len * (len + (from == lw[i].off_ns ? cut_ns(e, &lw[i]) : 0));
 		prev = lw[i].end_ns;
 		if (h == NO_IDX || from >= lw[i].end_ns)
 			continue;
@@ -348,21 +358,23 @@ static void holders_credit(struct engine *e, struct lock *l, struct lock_wait *l
 static void lock_sum(struct engine *e, struct lock *l, struct lock_wait *lw, size_t cnt)
 {
 	struct hmap waiters = { 0 }, res = { 0 };
+	double times = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const struct wait *w = &e->m->waits[lw[i].wait];
-		uint64_t ns = lw[i].end_ns - lw[i].off_ns;
+		uint64_t ns = lw[i].end_ns - lw[i].off_ns, all_ns = ns + cut_ns(e, &lw[i]);
 
 		l->wait_ns += ns;
-		l->wait_cnt++;
-		if (ns > l->max_ns)
-			l->max_ns = ns;
+		times += (double)ns / (double)all_ns;
+		if (all_ns > l->max_ns)
+			l->max_ns = all_ns;
 		if (w->flags & WAITF_PENDING)
 			l->pending_cnt++;
 		hmap_put(&waiters, w->thread, 1);
 		if (w->res != NO_IDX)
 			hmap_put(&res, w->res, 1);
 	}
+	l->wait_cnt = times < 1 ? 1 : (uint64_t)(times + 0.5);
 	l->waiter_cnt = waiters.cnt;
 	l->res_cnt = res.cnt;
 	l->busy_ns = union_ns(lw, cnt);
@@ -433,25 +445,10 @@ static const struct grab *way_out(const struct lock *l, const struct grab *g, si
 	return out;
 }
 
-/*
- * Who held it when a rest began may have let go in it, unseen.  Clocks of the
- * rest and of its tick differ by less than REST_SLACK_NS.
- */
-#define REST_SLACK_NS UINT64_C(1000000)
-
-static bool has_rest(const struct model *m, uint64_t begin_ns, uint64_t end_ns)
+/* Who had it may have let go meanwhile, unseen. */
+static bool has_gap(const struct model *m, uint64_t begin_ns, uint64_t end_ns)
 {
-	size_t low = 0, high = m->rest_cnt;
-
-	while (low < high) { /* the first after begin */
-		size_t mid = low + (high - low) / 2;
-
-		if (m->rests[mid] + REST_SLACK_NS > begin_ns)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low < m->rest_cnt && m->rests[low] < end_ns;
+	return model_real_ns(m, end_ns) - model_real_ns(m, begin_ns) > end_ns - begin_ns;
 }
 
 /*
@@ -485,12 +482,27 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 
 		if (g[i].kind == GRAB_ENTER)
 			out = way_out(l, g, n, i, &vain);
-		if (out && !has_rest(e->m, g[i].at_ns, out->at_ns))
+		if (out && !has_gap(e->m, g[i].at_ns, out->at_ns))
 			held += passed_ns(e, l, &g[i], out);
 	}
 	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;
 	hmap_release(&vain);
 	free(g);
+}
+
+/* What they were while waits are known stands for the whole window. */
+static void lock_stretch(const struct engine *e, struct lock *l)
+{
+	double by = 1 / e->r->part;
+
+	if (e->r->part >= 1)
+		return;
+	l->wait_ns *= by;
+	l->wait_cnt = (uint64_t)((double)l->wait_cnt * by + 0.5);
+	l->busy_ns *= by;
+	l->holder_ns *= by;
+	for (unsigned st = 0; st < ST_CNT; st++)
+		l->holder_st[st] *= by;
 }
 
 void locks_finish(struct engine *e)
@@ -522,6 +534,7 @@ void locks_finish(struct engine *e)
 		lock_sum(e, l, &all.items[i], j - i);
 		holders_count(e, l, &all.items[i], j - i);
 		holders_credit(e, l, &all.items[i], j - i);
+		lock_stretch(e, l);
 	}
 	vec_release(&all);
 }

@@ -196,13 +196,18 @@ void edges_sum(struct engine *e)
 			continue;
 		vec_push(&x, ((struct wedge){ .from = w->thread, .to = task ? end->waker : NO_IDX,
 					      .res = w->res, .ctx = end->waker_ctx, .cls = w->cls,
-					      .ns = ns, .cnt = 1, .max_ns = ns }));
+					      .ns = ns, .cnt = 1,
+					      .max_ns = wait_real_ns(w) }));
 	}
 	vec_sort(&x, edge_by_key);
 	r->edge_cnt = edges_join(x.items, x.cnt);
 	r->edges = ARENA_ARRAY(e->arena, struct wedge, r->edge_cnt + 1);
 	if (x.items)
 		memcpy(r->edges, x.items, r->edge_cnt * sizeof(*x.items));
+	for (size_t i = 0; i < r->edge_cnt && r->part < 1; i++) {
+		r->edges[i].ns /= r->part;
+		r->edges[i].cnt = (uint64_t)(r->edges[i].cnt / r->part + 0.5);
+	}
 	qsort(r->edges, r->edge_cnt, sizeof(*r->edges), edge_by_ns);
 	vec_release(&x);
 }

@@ -561,34 +561,37 @@ static void stalls_sum(struct engine *e, uint32_t t)
 {
 	const struct thread *th = &e->m->threads[t];
 	struct wthread *wt = &e->r->threads[t];
+	double cnt = 0;
 
 	wt->stall_ns = th->stall_ns;
 	wt->stall_max_ns = th->stall_max_ns;
 	wt->stall_cnt = th->stall_cnt;
 	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
 		const struct wait *w = &e->m->waits[i];
-		uint64_t ns = w->end_ns - w->off_ns;
+		uint64_t ns = w->real_end_ns - w->real_off_ns;
+		double part = (double)(w->end_ns - w->off_ns) / e->r->part;
 
 		if (w->cls != WAIT_EPOLL || w->flags & WAITF_PREEMPTED || wait_is_home(e, w) ||
 		    wait_is_idle(e, w) || ns < WAITS_STALL_NS)
 			continue;
-		wt->stall_ns += ns;
-		wt->stall_cnt++;
+		wt->stall_ns += part;
+		cnt += part / (double)ns; /* of what is as long, kept or not */
 		if (ns > wt->stall_max_ns)
 			wt->stall_max_ns = ns;
 	}
+	wt->stall_cnt += cnt + 0.5;
 }
 
-/* Its waits are known from some time on: that stands for all of its life. */
+/* Its waits are known of a part of its life: that stands for all of it. */
 static void sums_stretch(struct engine *e, uint32_t t)
 {
 	const struct thread *th = &e->m->threads[t];
 	struct wthread *wt = &e->r->threads[t];
 	double by;
 
-	if (th->begin_ns >= e->from_ns || th->end_ns <= e->from_ns)
+	if (e->r->part >= 1 || th->view_end_ns <= th->view_begin_ns)
 		return;
-	by = (double)(th->end_ns - th->begin_ns) / (double)(th->end_ns - e->from_ns);
+	by = (double)(th->end_ns - th->begin_ns) / (double)(th->view_end_ns - th->view_begin_ns);
 	wt->idle_ns *= by;
 	wt->blocked_ns *= by;
 }

@@ -30,7 +30,7 @@ void thread_states(const struct model *m, uint32_t t, uint64_t a, uint64_t b, ui
 {
 	const struct thread *th = &m->threads[t];
 	uint32_t i = wait_after(m, t, a), stop = th->first_wait + th->wait_len;
-	uint64_t off = 0, sleep, ready, seen = overlap(a, b, th->begin_ns, th->end_ns);
+	uint64_t off = 0, sleep, ready, seen = overlap(a, b, th->view_begin_ns, th->view_end_ns);
 
 	for (; i < stop && m->waits[i].off_ns < b; i++) {
 		const struct wait *w = &m->waits[i];
@@ -49,9 +49,13 @@ static void cut_to_window(struct engine *e)
 {
 	const struct model *m = e->m;
 
-	e->from_ns = m->waits_begin_ns > m->begin_ns ? m->waits_begin_ns : m->begin_ns;
-	e->r->part = m->end_ns > e->from_ns ? (double)(m->end_ns - e->from_ns) /
-					      (double)(m->end_ns - m->begin_ns) : 1;
+	e->from_ns = m->view_begin_ns;
+	e->r->part = m->kept_ns ? (double)m->kept_ns / (double)(m->end_ns - m->begin_ns) : 1;
+}
+
+uint64_t wait_real_ns(const struct wait *w)
+{
+	return w->real_end_ns - w->real_off_ns - (w->end_ns - (w->wake_ns ? w->wake_ns : w->end_ns));
 }
 
 static void debts_find(struct engine *e)

@@ -75,7 +75,7 @@ enum wait_flags {
 	WAITF_PEER_CTX = 1 << 7,   /* WAKER_NET, and the current task was the local sender */
 	WAITF_SYNC_FILE = 1 << 8,  /* the file is open with O_SYNC or O_DSYNC */
 	WAITF_DIRECT = 1 << 9,	   /* the file is open with O_DIRECT */
-	WAITF_CUT = 1 << 10,	   /* a rest began before it ended: its waker is not known */
+	WAITF_CUT = 1 << 10,	   /* of old captures: what ended it was not watched */
 };
 
 /* What a resource is.  The id of a resource is made by the kernel side. */
