@@ -58,7 +58,12 @@ static void seen_release(struct seen *s)
 	*s = (struct seen){0};
 }
 
-static const struct model_opts stacks_model = {.no_res_ticks = 1};
+/* A trace for Chrome shows the end of the window whole. */
+static struct model *new_model(const struct stacks_cmd_opts *o)
+{
+	return model_new(&(struct model_opts){.no_res_ticks = 1,
+					      .newest_waits = o->exports[EXPORT_CHROME] != NULL});
+}
 
 static void seen_make(struct cli *cli, struct seen *s)
 {
@@ -73,7 +78,7 @@ static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, s
 {
 	int code;
 
-	ret_seen->model = model_new(&stacks_model);
+	ret_seen->model = new_model(cli->opts);
 	code = watching_file(path, model_sink(ret_seen->model), err);
 	if (code < 0)
 		return code;
@@ -97,7 +102,7 @@ static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, stru
 	if (code < 0)
 		return code;
 	names_opts_ask(&o->names, &o->select);
-	ret_seen->model = model_new(&stacks_model);
+	ret_seen->model = new_model(o);
 	w.sinks[0] = model_sink(ret_seen->model);
 	code = watching_live(&w, &opts, cap, err);
 	capture_free(cap);

@@ -116,7 +116,7 @@ static int by_thread_off(const void *pa, const void *pb)
 static size_t add_last(struct model *m, struct wait *waits, size_t cnt)
 {
 	VEC_FOREACH(&m->priv->tracks, t)
-		if (t->long_set && length(&t->last_long) >= m->long_min_ns)
+		if (t->long_set && length(&t->last_long) >= m->priv->long_take_ns)
 			waits[cnt++] = t->last_long;
 	for (size_t i = 0; i < m->wait_cnt; i++)
 		if (m->waits[i].flags & WAITF_PENDING && length(&m->waits[i]) >= WAIT_LONG_NS)

@@ -219,15 +219,11 @@ void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
 
-/* whole.c */
+/* whole.c, longs.c, kept.c */
 void whole_add(struct model *m, struct track *t, const struct wait *w);
 void whole_coarse(struct model *m, uint64_t begin_ns, uint64_t end_ns);
-
-/* longs.c */
 void longs_add(struct model *m, struct track *t, const struct wait *w);
 void longs_publish(struct model *m);
-
-/* kept.c */
 void kept_publish(struct model *m);
 
 /* tables.c */

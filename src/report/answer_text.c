@@ -111,7 +111,8 @@ static void put_subject(struct pen *p, const struct answer *a)
 	CLEANUP(buf_release) struct buf line = { 0 };
 	char n[FMT_MAX], t[FMT_MAX], u[FMT_MAX];
 
-	buf_printf(&line, "%s, watched %.1f s (100 %%)", given(a->verdict->subject), a->verdict->seconds);
+	buf_printf(&line, "%s, watched %.1f s (100 %%)", given(a->verdict->subject),
+		   a->verdict->seconds);
 	if (w->total.turns)
 		buf_printf(&line, ": %s requests, p50 %s, p99 %s",
 			   fmt_count(n, w->total.turns), fmt_ns(t, w->total.p50_ns),

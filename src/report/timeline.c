@@ -104,14 +104,14 @@ static void add_waits(struct sheet *s, const struct model *m, const struct threa
 
 static void sheet_fill(struct sheet *s, const struct model *m, const struct thread *t)
 {
-	uint64_t exact = m->waits_begin_ns;
+	/* of a sample only the ticks tell when */
+	bool all = m->kept_ns == m->end_ns - m->waits_begin_ns && t->wait_len;
+	uint64_t exact = all ? m->waits_begin_ns : t->end_ns;
 
 	memset(s->columns, 0, sizeof(s->columns));
-	if (!t->wait_len)
-		exact = t->end_ns;
 	exact = clamp(exact, t->begin_ns, t->end_ns);
 	add_slices(s, m, t, exact);
-	if (t->wait_len)
+	if (all)
 		add_waits(s, m, t, exact);
 }
 

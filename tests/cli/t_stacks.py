@@ -76,18 +76,6 @@ def test_stacks_json_fits_its_schema():
         assert json.loads(heldup("stacks", "--json-schema").ended(OK).out) == schema
 
 
-def test_stacks_say_how_long_they_rested():
-    with Scene() as s:
-        assert s.json()["window"]["rest_seconds"] == 0
-        assert b'"rest_seconds":0' in s.export("html")
-        lock_scene().write(s.path("a.cap"), rest_ms=1500)
-        window = s.json("--diff", s.path("a.cap"))
-        assert [window[k]["rest_seconds"] for k in ("window", "base")] == [1.5, 1.5]
-        assert b'"rest_seconds":1.5' in s.export("html")
-        out = heldup("stacks", "-i", s.path("a.cap")).ended(OK).out
-        assert " of %.1f s" % (window["window"]["seconds"] + 1.5) in out, out
-
-
 def test_stacks_json_says_where_the_time_went():
     with Scene() as s:
         data = s.json()

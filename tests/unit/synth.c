@@ -23,7 +23,8 @@ struct synth {
 	VEC(uint32_t) tgids;	/* by thread: tid, tgid, tid, tgid ... */
 	uint32_t strs_sent;
 	size_t sent;
-	uint64_t begin_ns, end_ns, rest_at_ns;
+	uint64_t begin_ns, end_ns;
+	uint32_t max_waits;
 	struct model *model;
 };
 
@@ -118,16 +119,24 @@ static int play_strs(struct synth *s, struct event_sink *sink)
 	return err;
 }
 
-void synth_rest(struct synth *s, double at_ms)
+void synth_coarse(struct synth *s, double begin_ms, double end_ms, uint32_t shed)
 {
-	s->rest_at_ns = synth_ns(s, at_ms);
+	struct ev_coarse *ev = synth_event(s, EV_COARSE, sizeof(*ev), end_ms);
+
+	ev->begin_ns = synth_ns(s, begin_ms);
+	ev->end_ns = synth_ns(s, end_ms);
+	ev->shed = shed;
+}
+
+void synth_max_waits(struct synth *s, uint32_t max_waits)
+{
+	s->max_waits = max_waits;
 }
 
 static int play_tick(const struct synth *s, struct event_sink *sink, uint64_t end_ns)
 {
 	struct ev_tick ev = {.h = {.size = sizeof(ev), .kind = EV_TICK, .ts_ns = end_ns}};
 
-	ev.rest_ns = s->rest_at_ns && end_ns > s->rest_at_ns ? NS_PER_SEC : 0;
 	ev.begin_ns = end_ns > s->begin_ns + NS_PER_SEC ? end_ns - NS_PER_SEC : s->begin_ns;
 	return sink->put(sink->ctx, &ev.h);
 }
@@ -169,7 +178,7 @@ const struct model *synth_model(struct synth *s)
 	struct event_sink sink;
 
 	if (!s->model)
-		s->model = model_new(NULL);
+		s->model = model_new(&(struct model_opts){.max_waits = s->max_waits});
 	sink = model_sink(s->model);
 	synth_play(s, &sink);
 	s->sent = s->events.cnt;

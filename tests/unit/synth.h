@@ -25,8 +25,11 @@ struct synth;
 struct synth *synth_new(double window_ms);
 void synth_free(struct synth *s);
 
-/* After the tick then, a second in which nothing was watched and which no time counts. */
-void synth_rest(struct synth *s, double at_ms);
+/* Between these, detail was left out; shed: bits of enum shed. */
+void synth_coarse(struct synth *s, double begin_ms, double end_ms, uint32_t shed);
+
+/* The model's bound on waits; before synth_model. */
+void synth_max_waits(struct synth *s, uint32_t max_waits);
 
 /* The model, finished; owned by s.  May be called again after more events. */
 const struct model *synth_model(struct synth *s);

@@ -402,7 +402,7 @@ TEST(model_live_view_goes_on_after_finish)
 /* Ten thousand waits of eight threads over five ticks, given in an order of the seed's. */
 static struct model *shuffled(unsigned seed, uint32_t max_waits)
 {
-	struct model_opts opts = {.max_waits = max_waits};
+	struct model_opts opts = {.max_waits = max_waits, .newest_waits = 1};
 	struct model *m = model_new(&opts);
 	struct ev_meta meta = {.h = {sizeof(meta), EV_META, 0, 0, NS_PER_SEC}};
 
