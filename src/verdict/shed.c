@@ -24,8 +24,9 @@ static void lay(const struct model *m, struct part *parts, const struct wait *w,
 	}
 	for (; i < m->kept_cnt && from < to; i++) {
 		uint64_t end = i + 1 < m->kept_cnt ? m->kept[i + 1].view_ns : m->view_end_ns;
-		double ns = (double)((to < end ? to : end) - from) * (w->own_open ? w->own_open : 1);
+		double ns = (double)((to < end ? to : end) - from);
 
+		ns *= w->own_open ? w->own_open : 1;
 		parts[i].ns[st] += ns;
 		parts[i].all_ns += ns;
 		from = end;
@@ -95,10 +96,10 @@ static const char *kept_line(struct court *k)
 						   err < 0.1 ? 1 : 0, 100 * err);
 
 	return arena_printf(k->arena,
-			    "waits under 1 ms one by one, but for %.*f of %.1f s in %zu stretches "
-			    "spread over all of it: shares and chains of short waits are from "
-			    "there, %s", m->kept_ns < 100000000 ? 3 : 1, m->kept_ns / 1e9,
-			    k->window_ns / 1e9, m->kept_cnt, right);
+			    "waits under 1 ms, except in %.*f of %.1f s (%zu stretch%s spread over "
+			    "the window): shares and chains are of these, %s",
+			    m->kept_ns < 100000000 ? 3 : 1, m->kept_ns / 1e9, k->window_ns / 1e9,
+			    m->kept_cnt, m->kept_cnt == 1 ? "" : "es", right);
 }
 
 /* NULL for what the line of what is kept tells. */
@@ -117,8 +118,8 @@ size_t shed_lines(struct court *k, const char **ret_lines)
 	if (m->kept_ns < m->end_ns - m->begin_ns)
 		ret_lines[cnt++] = kept_line(k);
 	else if (m->coarse_ns[1] + m->coarse_ns[3])
-		ret_lines[cnt++] = "wakers of waits under 1 ms, all of the time: chains of short "
-				   "waits end early";
+		ret_lines[cnt++] = "wakers of waits under 1 ms in all of the window: chains of "
+				   "short waits end early";
 	for (unsigned i = 0; i < SHED_BIT_CNT; i++)
 		if (m->coarse_ns[i] && shed_texts[i])
 			ret_lines[cnt++] =
