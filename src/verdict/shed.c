@@ -5,85 +5,96 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "verdict/weigh.h"
 
-/* Time by state in one stretch: the ratio estimator's y for each state, and their sum, its x. */
+/* The targets' time by state in one stretch, sleeps left out in which nobody had asked. */
 struct part {
-	double ns[ST_CNT], all_ns;
+	double ns[ST_CNT];
 };
 
-static void lay(const struct model *m, struct part *parts, const struct wait *w, unsigned st,
-		uint64_t from, uint64_t to)
+static size_t part_at(const struct model *m, uint64_t ns)
 {
-	size_t i = 0, high = m->kept_cnt;
+	size_t i = SORTED_PREFIX(m->kept, m->kept_cnt, it, it->view_ns <= ns);
 
-	while (high - i > 1) { /* the stretch that from lies in */
-		size_t mid = i + (high - i) / 2;
+	return i ? i - 1 : 0;
+}
 
-		*(m->kept[mid].view_ns <= from ? &i : &high) = mid;
-	}
-	for (; i < m->kept_cnt && from < to; i++) {
+static void lay(const struct model *m, struct part *parts, unsigned st, uint64_t from,
+		uint64_t to, int sign)
+{
+	for (size_t i = part_at(m, from); i < m->kept_cnt && from < to; i++) {
 		uint64_t end = i + 1 < m->kept_cnt ? m->kept[i + 1].view_ns : m->view_end_ns;
-		double ns = (double)((to < end ? to : end) - from);
 
-		ns *= w->own_open ? w->own_open : 1;
-		parts[i].ns[st] += ns;
-		parts[i].all_ns += ns;
+		end = to < end ? to : end;
+		parts[i].ns[st] += sign * (double)(end - from);
 		from = end;
 	}
 }
 
-static void lay_waits(const struct court *k, struct part *parts)
+static void lay_thread(const struct model *m, struct part *parts, const struct thread *th,
+		       bool asked)
 {
-	const struct model *m = k->m;
-	bool open = false;
-
-	for (size_t i = 0; i < m->wait_cnt && !open; i++)
-		open = m->waits[i].own_open && thread_is_target(m, m->waits[i].thread);
-	for (size_t i = 0; i < m->wait_cnt; i++) {
+	lay(m, parts, ST_RUN, th->view_begin_ns, th->view_end_ns, 1);
+	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
 		const struct wait *w = &m->waits[i];
 
-		if (!thread_is_target(m, w->thread) || (open && !w->own_open))
-			continue;
-		lay(m, parts, w, ST_WAIT + w->cls, w->off_ns, w->wake_ns);
-		lay(m, parts, w, ST_RUNQ, w->wake_ns, w->end_ns);
+		lay(m, parts, ST_RUN, w->off_ns, w->end_ns, -1);
+		lay(m, parts, ST_RUNQ, w->wake_ns, w->end_ns, 1);
+		if (!asked || w->own_open)
+			lay(m, parts, ST_WAIT + w->cls, w->off_ns, w->wake_ns, 1);
 	}
 }
 
-static double error_of(const struct part *parts, size_t cnt, unsigned st)
+static void lay_all(const struct model *m, struct part *parts)
 {
-	double y = 0, x = 0, sum_sq = 0;
+	bool asked = false;
+
+	for (size_t i = 0; i < m->wait_cnt && !asked; i++)
+		asked = m->waits[i].own_open && thread_is_target(m, m->waits[i].thread);
+	for (uint32_t t = 0; t < m->thread_cnt; t++)
+		if (m->threads[t].tracked && thread_is_target(m, t))
+			lay_thread(m, parts, &m->threads[t], asked);
+}
+
+/* The ratio estimator: y a state's time in each stretch, x that of all states. */
+static double error_of(const struct part *parts, const double *x, size_t cnt, unsigned st)
+{
+	double y = 0, all = 0, sum_sq = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		y += parts[i].ns[st];
-		x += parts[i].all_ns;
+		all += x[i];
 	}
-	if (x <= 0)
-		return 0;
-	for (size_t i = 0; i < cnt; i++) {
-		double off = parts[i].ns[st] - y / x * parts[i].all_ns;
+	for (size_t i = 0; i < cnt && all > 0; i++) {
+		double off = parts[i].ns[st] - y / all * x[i];
 
 		sum_sq += off * off;
 	}
-	return 2 * sqrt(sum_sq * (double)cnt / (double)(cnt - 1)) / x;
+	return all > 0 ? 2 * sqrt(sum_sq * (double)cnt / (double)(cnt - 1)) / all : 0;
 }
 
 double shed_error(struct court *k)
 {
 	size_t cnt = k->m->kept_cnt;
 	struct part *parts;
-	double most = 0;
+	double *x, most = 0;
 
 	if (cnt < 2)
 		return -1;
 	parts = xcalloc(cnt, sizeof(*parts));
-	lay_waits(k, parts);
+	x = xcalloc(cnt, sizeof(*x));
+	lay_all(k->m, parts);
+	for (size_t i = 0; i < cnt; i++)
+		for (unsigned st = 0; st < ST_CNT; st++)
+			x[i] += parts[i].ns[st];
 	for (unsigned st = 0; st < ST_CNT; st++) {
-		double err = error_of(parts, cnt, st);
+		double err = error_of(parts, x, cnt, st);
 
 		most = err > most ? err : most;
 	}
 	free(parts);
+	free(x);
 	return most > 1 ? 1 : most;
 }
 

@@ -10,6 +10,8 @@
 #include "model/model.h"
 #include "model/pieces.h"
 #include "unit.h"
+#include "verdict/shed.h"
+#include "verdict/weigh.h"
 
 #define US UINT64_C(1000)
 
@@ -401,6 +403,53 @@ TEST(sample_of_an_hour_is_bounded)
 	}
 	OK(m->kept_cnt > 50);
 	model_free(m);
+}
+
+/* What each 300 ms mostly waits for is drawn anew. */
+static struct model *bursts(uint32_t max_waits, unsigned seed)
+{
+	struct model *m = begun(max_waits);
+	struct ev_task t = {.h = {sizeof(t), EV_TASK, 0, 50, NS_PER_SEC}, .tgid = 50,
+			    .op = TASK_SEEN, .flags = TASKF_TARGET};
+
+	model_add(m, &t.h);
+	for (unsigned s = 1; s <= 20; s++) {
+		for (unsigned i = 0; i < 1000; i++) {
+			uint64_t at = s * NS_PER_SEC + i * NS_PER_MS;
+			uint64_t mood = hash_pair(seed, (s * 1000 + i) / 300) % 100;
+			bool lock = hash_pair(seed + 1000, s * 1000 + i) % 100 < mood;
+
+			put(m, 50, lock ? WAIT_FUTEX : WAIT_FILE, at + 1,
+			    at + (100 + mood * 5) * US);
+		}
+		tick(m, (s + 1) * NS_PER_SEC);
+	}
+	model_finish(m);
+	return m;
+}
+
+TEST(sample_error_is_as_told)
+{
+	unsigned within = 0, runs = 60;
+	double told = 0;
+
+	for (unsigned seed = 1; seed <= runs; seed++) {
+		struct model *m = bursts(4000, seed);
+		struct arena arena = {0};
+		struct waits_result *w = waits_analyse(m, NULL, &arena);
+		double off = share_kept(m, WAIT_FUTEX) - share_all(m, WAIT_FUTEX), err;
+		struct court k;
+
+		court_init(&k, m, w, &arena);
+		err = shed_error(&k);
+		OK(err > 0 && err < 0.3);
+		told += err / runs;
+		within += off < err && off > -err;
+		arena_release(&arena);
+		model_free(m);
+	}
+	OK(within >= runs * 85 / 100); /* two standard errors of 20 or so stretches */
+	OK(told < 0.15);
 }
 
 TEST(pieces_are_halves_of_pieces)
