@@ -190,6 +190,13 @@ static void lay(const struct engine *e, struct causes *c, const struct wait *w,
 		causes_lay(c, (uint32_t)(w - e->m->waits), at, ns);
 }
 
+static double kept_part(const struct wait *w)
+{
+	uint64_t real_ns = wait_real_ns(w), ns = (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns;
+
+	return ns < real_ns && ns ? (double)ns / (double)real_ns : 1;
+}
+
 static void explain_sleep(struct engine *e, struct causes *c, const struct wait *w, uint64_t a,
 			  uint64_t b, double weight, const struct place *at)
 {
@@ -216,8 +223,9 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 	if ((kind == CAUSE_EXTERNAL || kind == CAUSE_CLIENT) && w->first_io != NO_IDX &&
 	    (w->cls == WAIT_EPOLL || w->cls == WAIT_POLL))
 		res = w->first_io;
-	charge(c, kind, kind == CAUSE_EXTERNAL && k != NO_IDX ? k : w->thread, res, &here, a, b,
-	       weight);
+	if (!(at->unasked && (kind == CAUSE_CLIENT || kind == CAUSE_IDLE)))
+		causes_add_part(c, kind, kind == CAUSE_EXTERNAL && k != NO_IDX ? k : w->thread,
+				res, &here, (double)(b - a) * weight, kept_part(w));
 }
 
 void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a, uint64_t b,

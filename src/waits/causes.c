@@ -20,8 +20,7 @@ struct sum {
 	uint8_t kind;
 	uint32_t thread, res;
 	struct place at;
-	double ns, max_ns;
-	uint64_t cnt;
+	double ns, max_ns, cnt;
 	uint32_t next;		/* same hash: index + 1, 0 none */
 };
 
@@ -164,15 +163,21 @@ void causes_lay(struct causes *c, uint32_t wait, const struct place *at, double 
 void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		const struct place *at, double ns)
 {
+	causes_add_part(c, kind, thread, res, at, ns, 1);
+}
+
+void causes_add_part(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
+		     const struct place *at, double ns, double part)
+{
 	struct sum *s;
 
 	if (ns <= 0)
 		return;
 	s = sum_get(c, kind, thread, res, at);
 	s->ns += ns;
-	s->cnt++;
-	if (ns > s->max_ns)
-		s->max_ns = ns;
+	s->cnt += part;
+	if (ns > s->max_ns * part)
+		s->max_ns = ns / part;
 	if (at->depth > s->at.depth)
 		s->at.depth = at->depth;
 	if (kind == CAUSE_RUN && c->by_wait && is_targets(c, at)) {
@@ -196,7 +201,7 @@ void causes_stretch(struct causes *c, double factor)
 	if (factor <= 1)
 		return;
 	VEC_FOREACH(&c->sums, s)
-		s->cnt = (uint64_t)((double)s->cnt * factor + 0.5);
+		s->cnt *= factor;
 	causes_scale(c, factor);
 }
 
@@ -281,7 +286,8 @@ void causes_finish(const struct causes *c, struct engine *e)
 			continue;
 		*o = (struct cause){ .kind = s->kind, .thread = s->thread, .res = s->res,
 				     .entry_proc = s->at.entry_proc,
-				     .entry = s->at.entry, .ns = s->ns, .cnt = s->cnt,
+				     .entry = s->at.entry, .ns = s->ns,
+				     .cnt = s->cnt < 1 ? 1 : (uint64_t)(s->cnt + 0.5),
 				     .max_ns = s->max_ns, .via = s->at.via,
 				     .via_res = s->at.via_res, .lock = s->at.lock,
 				     .end = s->at.end, .depth = s->at.depth };

@@ -49,7 +49,8 @@ static bool stuck_at_end(const struct engine *e, uint32_t t, struct stuck *s)
 		return false;
 	*s = (struct stuck){ .thread = t, .last = i, .first = i };
 	while (i > th->first_wait && is_open_wait(e, &w[i - 1]) && w[i - 1].cls == w[i].cls &&
-	       w[i - 1].waker_ctx == WAKER_TIMER && w[i].real_off_ns - w[i - 1].real_end_ns < LOOK_AGAIN_NS)
+	       w[i - 1].waker_ctx == WAKER_TIMER &&
+	       w[i].real_off_ns - w[i - 1].real_end_ns < LOOK_AGAIN_NS)
 		s->first = --i;
 	s->since_ns = w[s->first].real_off_ns;
 	s->again = s->first != s->last || !(w[i].flags & WAITF_TIMEOUT_ARG);

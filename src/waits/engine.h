@@ -62,6 +62,9 @@ struct causes *causes_new(const struct engine *e);
 void causes_free(struct causes *c);
 void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		const struct place *at, double ns);
+/* Of an interval of which only this part is kept: it counts, and lasted, accordingly. */
+void causes_add_part(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
+		     const struct place *at, double ns, double part);
 /* Demand at, that wait idx held up; where the engine tells demand by wait. */
 void causes_lay(struct causes *c, uint32_t wait, const struct place *at, double ns);
 void causes_scale(struct causes *c, double factor);

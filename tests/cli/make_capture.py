@@ -100,8 +100,8 @@ class Capture:
         end = max(row[1] + row[2] for row in rows)
         self.put(WINDOW, 0, end, struct.pack("<QQQII", BASE_NS, 0, 0, flags, self.str("made")))
 
-    def write(self, path, seconds=1, rest_ms=0):
-        self.put(TICK, 0, seconds * 1000, struct.pack("<QQ", BASE_NS, rest_ms * 1000000))
+    def write(self, path, seconds=1):
+        self.put(TICK, 0, seconds * 1000, struct.pack("<QQ", BASE_NS, 0))
         strs = [e for e in self.events if e[2] == STR]
         rest = [e for e in self.events if e[2] not in (STR, TICK)]
         rest.sort(key=lambda e: (e[2] != META, struct.unpack_from("<Q", e, 8)[0]))
