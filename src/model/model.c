@@ -431,7 +431,7 @@ static bool add_coarse(struct model *m, const struct event_hdr *ev)
 	struct ev_coarse e;
 
 	EV_LOAD(ev, &e);
-	if (e.begin_ns >= e.end_ns || e.end_ns >> TIME_BITS)
+	if (e.begin_ns > e.end_ns || e.end_ns >> TIME_BITS)
 		return false;
 	if (e.begin_ns < m->begin_ns)
 		e.begin_ns = e.end_ns < m->begin_ns ? e.end_ns : m->begin_ns;

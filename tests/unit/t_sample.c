@@ -528,3 +528,56 @@ TEST(verdict_of_a_sample_is_that_of_all)
 	for (int i = 0; i < 4; i++)
 		judged_release(&j[i]);
 }
+
+/* The same, where the source records short waits for 30 of each 240 ms alone. */
+static struct synth *shed_lock_world(void)
+{
+	struct synth *s = synth_new(20000);
+
+	synth_thread(s, 11, 11, "srv");
+	synth_thread(s, 12, 11, "w1");
+	synth_thread(s, 13, 11, "w2");
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	for (int i = 0; i < 83; i++) {
+		double from = i * 240 + hash_u64((uint64_t)i) % 200;
+
+		synth_coarse(s, i * 240, from, SHED_SHORT | SHED_STACKS);
+		synth_coarse(s, from + 30, i * 240 + 240, SHED_SHORT | SHED_STACKS);
+	}
+	synth_coarse(s, 19920, 20000, SHED_SHORT | SHED_STACKS | SHED_TIMING);
+	for (int i = 0; i < 800; i++) {
+		double b = i * 25, from = i / 9.6 * 240;
+
+		from = (int)(b / 240) * 240 + hash_u64((uint64_t)(b / 240)) % 200;
+		synth_irq_wait(s, 11, WAIT_TIMER, 0, b + 0.1, b + 20, b + 20, WAKER_TIMER);
+		synth_wait(s, 12, WAIT_FUTEX, 7, b + 0.2, b + 20.1, b + 20.1, 11)->owner_tid = 11;
+		synth_wait(s, 13, WAIT_FUTEX, 7, b + 0.3, b + 22, b + 22, 12)->owner_tid = 12;
+		for (int k = 0; k < 10; k++)
+			if (b + 22 >= from && b + 25 < from + 30)
+				synth_irq_wait(s, 13, WAIT_FILE, 0, b + 22.1 + k * 0.2,
+					       b + 22.2 + k * 0.2, b + 22.2 + k * 0.2, WAKER_BLOCK);
+	}
+	return s;
+}
+
+TEST(verdict_of_what_the_source_left_out)
+{
+	struct judged all, k;
+
+	judge(&all, busy_lock_world(0));
+	judge(&k, shed_lock_world());
+	check_view(k.m);
+	OK(k.w->part > 0.12 && k.w->part < 0.13);
+	EQ_S(finding_name(k.v->findings[0].cls), finding_name(all.v->findings[0].cls));
+	EQ_U(k.v->findings[0].culprit.tid, 11);
+	OK(k.v->findings[0].share > all.v->findings[0].share - 0.05);
+	OK(k.v->findings[0].share < all.v->findings[0].share + 0.05);
+	OK(k.w->locks[0].max_ns > 21 * NS_PER_MS && k.w->locks[0].max_ns < 22 * NS_PER_MS);
+	EQ_U(k.v->unseen_cnt, 3);
+	OK(strstr(k.v->unseen[0], "waits under 1 ms, except in 2.5 of 20.0 s (83 stretches"));
+	EQ_S(k.v->unseen[1], "stacks of waits under 1 ms, in 17.5 of 20.0 s, to keep the cost down "
+			     "(--max-cost)");
+	OK(strstr(k.v->unseen[2], "requests on busy sockets"));
+	judged_release(&all);
+	judged_release(&k);
+}
