@@ -47,7 +47,8 @@ static void thread_looks(struct engine *e, const struct thread *th)
 		if (w->flags & WAITF_PREEMPTED) /* on its way from one piece to the next */
 			continue;
 		if (next != NO_IDX && is_piece(e, w, &waits[next]) && waits[next].res == w->res &&
-		    waits[next].cls == w->cls && waits[next].real_off_ns - w->real_end_ns < LOOK_AGAIN_NS)
+		    waits[next].cls == w->cls &&
+		    waits[next].real_off_ns - w->real_end_ns < LOOK_AGAIN_NS)
 			e->look_end[i] = e->look_end[next];
 		next = i;
 	}

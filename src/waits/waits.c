@@ -55,7 +55,9 @@ static void cut_to_window(struct engine *e)
 
 uint64_t wait_real_ns(const struct wait *w)
 {
-	return w->real_end_ns - w->real_off_ns - (w->end_ns - (w->wake_ns ? w->wake_ns : w->end_ns));
+	uint64_t ready_ns = w->wake_ns ? w->end_ns - w->wake_ns : 0;
+
+	return w->real_end_ns - w->real_off_ns - ready_ns;
 }
 
 static void debts_find(struct engine *e)
