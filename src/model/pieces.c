@@ -12,6 +12,7 @@ enum {
 	SLICE_BITS = 27,
 	/* Rather half of each slice than fewer than this: a share is told from them. */
 	SLICES_MIN = 8,
+	SLICES_FEWEST = 4,
 	NARROW_MAX = 7, /* to 1 ms: less than that holds hardly a whole short wait */
 };
 
@@ -25,6 +26,14 @@ bool pieces_halve(struct pieces *p, uint64_t window_ns)
 		p->narrow++;
 	else
 		return false;
+	return true;
+}
+
+bool pieces_fewer(struct pieces *p, uint64_t window_ns)
+{
+	if (window_ns >> (SLICE_BITS + p->level + 1) < SLICES_FEWEST)
+		return false;
+	p->level++;
 	return true;
 }
 

@@ -33,6 +33,9 @@ struct pieces {
 /* Halves what is kept of a window this long; false: what is left is too small for that. */
 bool pieces_halve(struct pieces *p, uint64_t window_ns);
 
+/* The same by leaving whole slices out, though few are left; false: too few. */
+bool pieces_fewer(struct pieces *p, uint64_t window_ns);
+
 /* Not all waits are known between; false where it is not after those before. */
 bool pieces_coarse(struct pieces *p, uint64_t begin_ns, uint64_t end_ns);
 

@@ -81,18 +81,55 @@ static void filter(struct model *m, bool clear)
 		t->tells = tells[t->thread];
 }
 
-static void thin(struct model *m, uint64_t now_ns)
+/* But for those that stay for what they tell of the one before. */
+static size_t survivors(const struct model *m, bool clear)
+{
+	size_t cnt = 0;
+
+	VEC_FOREACH(&m->priv->waits, w)
+		cnt += is_in(&m->priv->pieces, w, clear);
+	return cnt;
+}
+
+/*
+ * Narrower slices hold hardly fewer waits where most are longer than a slice:
+ * then fewer slices say more.
+ */
+static bool halve(struct model *m, uint64_t ns, bool clear)
+{
+	struct pieces *p = &m->priv->pieces, was = *p;
+	size_t had = survivors(m, clear);
+
+	if (!pieces_halve(p, ns))
+		return false;
+	if (p->narrow > was.narrow && survivors(m, clear) > had - had / 3 &&
+	    pieces_fewer(&was, ns))
+		*p = was;
+	return true;
+}
+
+/* Since the window began; waits come thread by thread, so the last one says little. */
+static uint64_t window_ns(const struct model *m)
+{
+	uint64_t end_ns = m->begin_ns + 1;
+
+	VEC_FOREACH(&m->priv->waits, w)
+		end_ns = w->end_ns > end_ns ? w->end_ns : end_ns;
+	return end_ns - m->begin_ns;
+}
+
+static void thin(struct model *m)
 {
 	struct model_priv *p = m->priv;
 	size_t goal = p->max_waits - p->max_waits / 4;
-	uint64_t window_ns = now_ns > m->begin_ns ? now_ns - m->begin_ns : 1;
+	uint64_t ns = window_ns(m);
 	struct stretch s;
 	bool clear;
 
 	do {
-		clear = pieces_next(&p->pieces, m->begin_ns, now_ns + 1, true, &s);
+		clear = pieces_next(&p->pieces, m->begin_ns, m->begin_ns + ns, true, &s);
 		filter(m, clear);
-	} while (p->waits.cnt > goal && pieces_halve(&p->pieces, window_ns));
+	} while (p->waits.cnt > goal && halve(m, ns, clear));
 	pieces_prune(&p->pieces);
 }
 
@@ -119,7 +156,7 @@ void whole_add(struct model *m, struct track *t, const struct wait *w)
 	if (p->waits.cnt >= p->max_waits && p->newest)
 		drop_oldest(m);
 	else if (p->waits.cnt >= p->max_waits)
-		thin(m, w->end_ns);
+		thin(m);
 	if (!stays(&p->pieces, w, false, &t->tells) || p->waits.cnt >= p->max_waits) {
 		m->waits_dropped_cnt++;
 		return;
