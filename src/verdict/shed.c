@@ -8,7 +8,7 @@
 #include "base/search.h"
 #include "verdict/weigh.h"
 
-/* The targets' time by state in one stretch, sleeps left out in which nobody had asked. */
+/* Time by state in one stretch, sleeps left out in which nobody had asked. */
 struct part {
 	double ns[ST_CNT];
 };
@@ -46,14 +46,15 @@ static void lay_thread(const struct model *m, struct part *parts, const struct t
 	}
 }
 
-static void lay_all(const struct model *m, struct part *parts)
+/* Of the targets' threads, or of all others that are followed: demand is passed on to them. */
+static void lay_all(const struct model *m, struct part *parts, bool targets)
 {
 	bool asked = false;
 
 	for (size_t i = 0; i < m->wait_cnt && !asked; i++)
-		asked = m->waits[i].own_open && thread_is_target(m, m->waits[i].thread);
+		asked = m->waits[i].own_open && thread_is_target(m, m->waits[i].thread) == targets;
 	for (uint32_t t = 0; t < m->thread_cnt; t++)
-		if (m->threads[t].tracked && thread_is_target(m, t))
+		if (m->threads[t].tracked && thread_is_target(m, t) == targets)
 			lay_thread(m, parts, &m->threads[t], asked);
 }
 
@@ -74,17 +75,13 @@ static double error_of(const struct part *parts, const double *x, size_t cnt, un
 	return all > 0 ? 2 * sqrt(sum_sq * (double)cnt / (double)(cnt - 1)) / all : 0;
 }
 
-double shed_error(struct court *k)
+static double error_among(const struct model *m, bool targets)
 {
-	size_t cnt = k->m->kept_cnt;
-	struct part *parts;
-	double *x, most = 0;
+	size_t cnt = m->kept_cnt;
+	struct part *parts = xcalloc(cnt, sizeof(*parts));
+	double *x = xcalloc(cnt, sizeof(*x)), most = 0;
 
-	if (cnt < 2)
-		return -1;
-	parts = xcalloc(cnt, sizeof(*parts));
-	x = xcalloc(cnt, sizeof(*x));
-	lay_all(k->m, parts);
+	lay_all(m, parts, targets);
 	for (size_t i = 0; i < cnt; i++)
 		for (unsigned st = 0; st < ST_CNT; st++)
 			x[i] += parts[i].ns[st];
@@ -96,6 +93,32 @@ double shed_error(struct court *k)
 	free(parts);
 	free(x);
 	return most > 1 ? 1 : most;
+}
+
+/* Part of the demand that ends in threads of others. */
+static double passed_on(const struct court *k)
+{
+	double all = 0, others = 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		all += (double)c->ns;
+		if (c->thread != NO_IDX && !thread_is_target(k->m, c->thread))
+			others += (double)c->ns;
+	}
+	return all > 0 ? others / all : 0;
+}
+
+double shed_error(struct court *k)
+{
+	double own, others;
+
+	if (k->m->kept_cnt < 2)
+		return -1;
+	own = error_among(k->m, true);
+	others = error_among(k->m, false) * passed_on(k);
+	return own > others ? own : others;
 }
 
 static const char *kept_line(struct court *k)

@@ -15,9 +15,10 @@ enum { SHED_LINES_MAX = 6 };
 size_t shed_lines(struct court *k, const char **ret_lines);
 
 /*
- * Twice the standard error of a state's share of the targets' time, sleeps in
- * which no request was open left out; the largest of all states, told from how
- * much the stretches of kept time differ.  Below 0: from one it cannot be told.
+ * Twice the standard error of a state's share of the targets' time, or of that
+ * of others as far as demand was passed on to them, sleeps in which no request
+ * was open left out; the largest of all states, told from how much the
+ * stretches of kept time differ.  Below 0: from one it cannot be told.
  */
 double shed_error(struct court *k);
 
