@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "collect/live_int.h"
-#include "heldup.skel.h"
 #include "wire/conf.h"
 
 #define SLOW_TIMES 8	     /* a turn of so many medians is slow */

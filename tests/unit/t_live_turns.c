@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns that were not timed, and from which length on a turn is slow. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/live_int.h"
+#include "unit.h"
+
+/* timed turns of 10 us in the bucket from 8 us on. */
+static void add(struct wire_end *e, uint64_t timed, uint64_t untimed)
+{
+	e->turns += timed;
+	e->service_ns += timed * 10000;
+	e->queue_ns += timed * 1000;
+	e->queue_cnt += timed;
+	e->hist[6] += timed;
+	e->untimed += untimed;
+}
+
+static void add_slow(struct wire_end *e, uint64_t cnt, uint64_t ms)
+{
+	e->turns += cnt;
+	e->service_ns += cnt * ms * NS_PER_MS;
+	e->slow_cnt += cnt;
+	e->slow_ns += cnt * ms * NS_PER_MS;
+	e->hist[36] += cnt; /* from 262 ms on */
+}
+
+TEST(live_turns_all_timed)
+{
+	struct live_turns t = {0};
+	struct wire_end e = {0};
+	const struct wire_end *all;
+
+	add(&e, 1000, 0);
+	all = live_turns_all(&t, &e);
+	EQ_U(all->turns, 1000);
+	EQ_U(all->service_ns, 10000000);
+	add(&e, 500, 0);
+	all = live_turns_all(&t, &e);
+	EQ_U(all->turns, 1500);
+	EQ_U(all->hist[6], 1500);
+}
+
+TEST(live_turns_untimed_are_as_those_timed)
+{
+	struct live_turns t = {0};
+	struct wire_end e = {0};
+	const struct wire_end *all;
+
+	add(&e, 100, 900);
+	add_slow(&e, 3, 300); /* stand for themselves only */
+	all = live_turns_all(&t, &e);
+	EQ_U(all->turns, 1003);
+	EQ_U(all->service_ns, 1000 * 10000 + UINT64_C(900) * NS_PER_MS);
+	EQ_U(all->queue_ns, 1000 * 1000);
+	EQ_U(all->hist[6], 1000);
+	EQ_U(all->hist[36], 3);
+}
+
+TEST(live_turns_untimed_wait_for_a_timed_one)
+{
+	struct live_turns t = {0};
+	struct wire_end e = {0};
+	const struct wire_end *all;
+
+	add(&e, 10, 0);
+	live_turns_all(&t, &e);
+	add(&e, 0, 400);
+	all = live_turns_all(&t, &e);
+	EQ_U(all->turns, 10);
+	add_slow(&e, 1, 300);
+	all = live_turns_all(&t, &e);
+	EQ_U(all->turns, 11);
+	add(&e, 100, 0);
+	all = live_turns_all(&t, &e);
+	EQ_U(all->turns, 10 + 1 + 500);
+}
+
+TEST(live_turns_slow)
+{
+	struct live_turns t = {0};
+	struct wire_end e = {0};
+
+	EQ_U(live_turns_slow_us(&t, NS_PER_SEC), 0);
+	add(&e, 100000, 0);
+	live_turns_all(&t, &e);
+	/* nothing under a millisecond is */
+	EQ_U(live_turns_slow_us(&t, 10 * NS_PER_SEC), 1000);
+	/* turns of 2 ms: 8 medians where that catches ten a minute, else p99 */
+	memset(&t, 0, sizeof(t));
+	memset(&e, 0, sizeof(e));
+	e.turns = e.hist[22] = 10000;
+	add_slow(&e, 20, 300);
+	live_turns_all(&t, &e);
+	EQ_U(live_turns_slow_us(&t, 60 * NS_PER_SEC), 8 * 3072);
+	memset(&t, 0, sizeof(t));
+	e.hist[36] = 2;
+	live_turns_all(&t, &e);
+	EQ_U(live_turns_slow_us(&t, 60 * NS_PER_SEC), 3072);
+}
