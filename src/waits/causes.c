@@ -245,6 +245,79 @@ double causes_total(const struct causes *c)
 	return ns;
 }
 
+bool cause_ends_outside(unsigned kind)
+{
+	return kind == CAUSE_DISK || kind == CAUSE_FSYNC || kind == CAUSE_MEMORY ||
+	       kind == CAUSE_EXTERNAL || kind == CAUSE_RUNQ_SELF || kind == CAUSE_STOPPED ||
+	       kind == CAUSE_UNSEEN;
+}
+
+static unsigned lead_kind(unsigned kind)
+{
+	return kind == CAUSE_RUNQ_OTHER || kind == CAUSE_RUNQ_QUOTA ? CAUSE_RUNQ_SELF : kind;
+}
+
+static bool ends_alike(const struct sum *a, const struct sum *b)
+{
+	unsigned kind = lead_kind(a->kind);
+
+	return kind == lead_kind(b->kind) && (cause_ends_outside(kind) || a->thread == b->thread);
+}
+
+/*
+ * One that computes for long is preempted now and then, the more the busier the machine
+ * is: what it waited for a CPU is part of the run, not its reason.
+ */
+#define RUN_PART 0.1
+
+static void run_first(const struct causes *c, struct lead *l)
+{
+	const struct sum *run = NULL;
+
+	for (size_t i = 0; i < c->sums.cnt; i++) {
+		const struct sum *s = &c->sums.items[i];
+
+		if (s->kind == CAUSE_RUN && s->ns >= RUN_PART * l->ns && (!run || s->ns > run->ns))
+			run = s;
+	}
+	if (l->kind != CAUSE_RUNQ_SELF || !run)
+		return;
+	l->kind = CAUSE_RUN;
+	l->thread = run->thread;
+	l->lock = run->at.lock;
+	l->via = run->at.via;
+	l->depth = run->at.depth;
+}
+
+/* A request has few ends: each is added up with those like it. */
+struct lead causes_lead(const struct causes *c)
+{
+	struct lead best = { .thread = NO_IDX, .res = NO_IDX, .lock = NO_IDX, .via = NO_IDX,
+			     .end = NO_IDX };
+
+	for (size_t i = 0; i < c->sums.cnt; i++) {
+		const struct sum *s = &c->sums.items[i], *most = s;
+		double ns = 0;
+
+		for (size_t j = 0; j < c->sums.cnt; j++) {
+			const struct sum *o = &c->sums.items[j];
+
+			if (!ends_alike(s, o))
+				continue;
+			ns += o->ns;
+			most = o->ns > most->ns ? o : most;
+		}
+		if (ns <= best.ns)
+			continue;
+		best = (struct lead){ .kind = (uint8_t)lead_kind(s->kind), .thread = most->thread,
+				      .res = most->res, .lock = most->at.lock,
+				      .via = most->at.via, .end = most->at.end,
+				      .depth = most->at.depth, .ns = ns };
+	}
+	run_first(c, &best);
+	return best;
+}
+
 static int by_ns(const void *pa, const void *pb)
 {
 	const struct cause *a = pa, *b = pb;

@@ -5,14 +5,16 @@
  * What the steps of the waits engine share.  Private to waits/.
  *
  *	runq_shares, places_find, looks_find, locks_find, roles_assign, looks_find,
- *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find: in
- *	this order, each reads what those before wrote
+ *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find,
+ *	tail_find: in this order, each reads what those before wrote
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "model/model.h"
+#include "waits/tail.h"
 #include "waits/waits.h"
 
 struct causes;
@@ -72,6 +74,14 @@ void causes_scale(struct causes *c, double factor);
 void causes_stretch(struct causes *c, double factor);
 void causes_merge(struct causes *into, const struct causes *from);
 double causes_total(const struct causes *c);
+/*
+ * The largest end of demand: kind and thread, NO_IDX for kinds whose end is no thread's
+ * doing; RUNQ_SELF stands for all waits for a CPU.  ns 0: there is none.
+ */
+struct lead { uint8_t kind; uint32_t thread, res, lock, via, end, depth; double ns; };
+struct lead causes_lead(const struct causes *c);
+/* Where such a cause ends is no thread's doing. */
+bool cause_ends_outside(unsigned kind);
 /* Sorted into the arena. */
 void causes_finish(const struct causes *c, struct engine *e);
 
@@ -113,5 +123,37 @@ void demand_lay(struct engine *e);
 void edges_sum(struct engine *e);
 void cycles_find(struct engine *e);
 void runq_shares(struct engine *e);
+void tail_find(struct engine *e);
+
+/* tail_spans.c, tail_stuck.c, tail_stalls.c: private to tail_find */
+struct span {			/* a slow request, or a wait that held some */
+	uint64_t begin_ns, read_ns, end_ns; /* in the window */
+	uint64_t len_ns;	/* with what lies before it */
+	uint32_t thread, answerer, proc; /* idx; who read it, who answered */
+	bool turn;		/* recorded as a request */
+	bool unasked;		/* a wait with no request open in its thread */
+	struct causes *causes;
+	struct lead lead;
+	uint64_t where;		/* besides kind and thread, what tells its reason from others */
+};
+struct sample_at { uint32_t thread, idx; uint64_t ts_ns; };
+struct tail_work {
+	struct engine *e;	/* of the view */
+	struct waits_tail *tail;
+	struct span *spans; size_t span_cnt;
+	const struct model *m;	/* the view */
+	struct sample_at *samples; /* all of m's, by thread, then time */
+	uint64_t samples_from_ns; /* samples before are not kept; UINT64_MAX: none at all */
+	struct hmap runs;	/* what is_one_run found */
+};
+void spans_collect(struct tail_work *k);
+void spans_explain(struct tail_work *k);
+void stalls_make(struct tail_work *k, struct arena *arena);
+/*
+ * The thread did one thing in [a, b) where it did not wait long, as far as is known: it
+ * ran, and of a loop that serves others, in one function that it is not in otherwise.
+ */
+bool is_one_run(struct tail_work *k, uint32_t t, uint64_t a, uint64_t b);
+void samples_index(struct tail_work *k, struct arena *tmp);
 
 #endif /* ENGINE_H */

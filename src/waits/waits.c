@@ -139,6 +139,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	demand_lay(&e);
 	edges_sum(&e);
 	cycles_find(&e);
+	tail_find(&e);
 	arena_release(&tmp);
 	return r;
 }

@@ -26,6 +26,7 @@
 
 struct arena;
 struct model;
+struct waits_tail;
 
 /* What a thread is for, told from what it waits on when nobody wants anything. */
 enum role {
@@ -175,6 +176,7 @@ struct waits_result {
 	double *wait_demand_ns;		/* by model wait idx */
 	double *run_demand_ns;		/* by model thread idx: while it ran */
 	uint8_t *wait_idle;		/* by model wait idx: 1 nobody's request depends on it */
+	struct waits_tail *tail;	/* waits/tail.h; NULL where no requests were seen */
 };
 
 /* opts may be NULL.  Arrays live in arena. */
