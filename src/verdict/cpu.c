@@ -105,6 +105,11 @@ static void neighbour_find(struct court *k, struct cand *c)
 	c->steal = k->host_steal > 0.10 && best < k->host_steal * k->window_ns;
 }
 
+void weigh_neighbour(struct court *k)
+{
+	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
+}
+
 static double target_run(const struct court *k)
 {
 	double ns = 0;
@@ -151,7 +156,7 @@ void weigh_cpu(struct court *k)
 		own->loop = full;
 		top_of_thread(k, own, full);
 	}
-	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
+	weigh_neighbour(k);
 	if (target_run(k) >= OWN_MIN &&
 	    (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * own->ns) ||
 	     per_request >= LONG_RUN_NS))

@@ -390,7 +390,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	if (m->stack_sum_cnt)
 		k.s = stacks_make(m, &(struct stacks_opts){.idle = true}, arena);
 	v->seconds = k.window_ns / 1e9;
-	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + 1);
+	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + 2);
 	v->unseen = ARENA_ARRAY(arena, const char *, 32);
 	v->subject = subject_of(&k);
 	k.unwatched = is_unwatched(&k);
@@ -415,6 +415,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	} else {
 		decide(&k, v, order, cnt);
 	}
+	tail_judge(&k, v);
 	losses_list(&k, v);
 	calls_losses(&k, v);
 	if (base && base_waits)

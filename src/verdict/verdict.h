@@ -16,6 +16,7 @@
 struct arena;
 struct model;
 struct stacks_result;
+struct tail;
 struct waits_result;
 
 enum finding_class {
@@ -84,6 +85,7 @@ struct step {			/* of the chain, from the client-facing thread on */
 struct finding {
 	uint8_t cls;		/* enum finding_class */
 	uint8_t conf;		/* enum confidence */
+	uint8_t of_tail;	/* 1: of the slow requests, share is of their time */
 	double share;		/* of the demand it explains, 0..1 */
 	const char *summary;	/* one sentence */
 	const char *resource;	/* name a person knows; "" none */
@@ -110,6 +112,7 @@ struct verdict {
 	const char *subject;	/* "redis-server (pid 1234), 5 threads" */
 	double seconds;
 	struct change *changes; size_t change_cnt; /* only with a baseline */
+	struct tail *tail;	/* verdict/tail.h; NULL where no requests were seen */
 };
 
 /*

@@ -62,6 +62,8 @@ void weigh_disk(struct court *k);
 void weigh_queue(struct court *k);
 void weigh_cpu(struct court *k);
 void weigh_loop(struct court *k);
+/* Who has the CPU that others take. */
+void weigh_neighbour(struct court *k);
 /*
  * The lock on the way is but a link: who has it waits itself for a thread that has no
  * requests, and that computes without a rest.
@@ -114,6 +116,9 @@ void hung_explain(struct court *k, struct verdict *v);
 bool stopped_add(struct court *k, struct verdict *v);
 /* The same where requests were open meanwhile, but not most of the time. */
 void stopped_explain(struct court *k, struct finding *f);
+
+/* tail.c: v->tail, and the first finding where the mean is healthy and the tail is not */
+void tail_judge(struct court *k, struct verdict *v);
 
 /* compare.c */
 void compare(struct court *k, const struct model *base, const struct waits_result *bw,

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TAIL_INT_H
+#define TAIL_INT_H
+/* Private to verdict/: the steps of tail_judge. */
+#include "verdict/tail.h"
+#include "verdict/weigh.h"
+#include "waits/tail.h"
+
+struct appfns;
+
+/* tail_words.c: summary, evidence and refutation of s->f, in place of those of the mean. */
+void tail_words(struct court *k, const struct waits_tail *t, const struct cand *c,
+		struct stall_finding *s);
+
+/*
+ * tail_function.c: where in the program the stalls were spent: s->function, and in the
+ * chain.  a NULL: no stacks were taken.
+ */
+void tail_function(struct court *k, const struct appfns *a, const struct stall_group *g,
+		   struct stall_finding *s);
+
+#endif /* TAIL_INT_H */
