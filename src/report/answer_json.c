@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/answer_functions.h"
+#include "report/answer_tail.h"
 #include "report/facts.h"
 #include "report/json_parts.h"
 #include "verdict/verdict.h"
@@ -94,7 +95,7 @@ static void json_chain(struct json *j, const struct finding *f)
 }
 
 /* What verdict, findings[] and candidates[] have in common. */
-static void json_finding(struct json *j, const struct finding *f)
+static void json_finding_head(struct json *j, const struct finding *f)
 {
 	json_kstr(j, "class", finding_name(f->cls));
 	json_kstr(j, "title", finding_title(f->cls));
@@ -107,7 +108,20 @@ static void json_finding(struct json *j, const struct finding *f)
 	json_kobj(j, "culprit");
 	json_party(j, &f->culprit);
 	json_obj_end(j);
+}
+
+static void json_finding(struct json *j, const struct finding *f)
+{
+	json_finding_head(j, f);
 	json_kf64_dec(j, "share", f->share, 4);
+}
+
+void json_finding_parts(struct json *j, const struct finding *f)
+{
+	json_finding_head(j, f);
+	json_strings(j, "evidence", f->evidence, f->evidence_cnt);
+	json_strings(j, "refute", f->refute, f->refute_cnt);
+	json_chain(j, f);
 }
 
 static void json_findings(struct json *j, const char *key, const struct finding *list, size_t cnt)
@@ -149,6 +163,7 @@ static void json_verdict(struct json *j, const struct verdict *v)
 
 	json_kobj(j, "verdict");
 	json_finding(j, f);
+	json_kstr(j, "of", f->of_tail ? "tail" : "mean");
 	json_obj_end(j);
 	json_findings(j, "candidates", v->candidates, v->candidate_cnt);
 	json_findings(j, "findings", v->findings, v->finding_cnt);
@@ -242,6 +257,7 @@ void json_answer_parts(struct json *j, const struct answer *a, const struct row_
 	json_kstr(j, "schema", "heldup/why/1");
 	json_kstr(j, "subject", plain(a->verdict->subject));
 	json_verdict(j, a->verdict);
+	answer_tail_json(j, a);
 	if (a->functions)
 		answer_functions_json(j, a->functions);
 	json_tables(j, a, limits);

@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/answer_functions.h"
+#include "report/answer_tail.h"
 #include "report/facts.h"
 #include "report/pen.h"
 #include "report/text_tables.h"
@@ -96,7 +97,7 @@ static void put_verdict_line(struct pen *p, const struct answer *a, const struct
 	if (f->share > 0 && f->cls != FIND_HEALTHY) {
 		buf_clear(&fact);
 		buf_printf(&fact, "%s of the %s' time", fmt_share(share, f->share),
-			   facts_demand_noun(a));
+			   f->of_tail ? "slow requests" : facts_demand_noun(a));
 		put_fact(p, PEN_PLAIN, buf_str(&fact));
 	}
 	buf_clear(&fact);
@@ -450,6 +451,7 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 		put_chain(p, a, f, opts->verbose);
 	if (f->cls == FIND_UNKNOWN)
 		put_candidates(p, v, opts->verbose);
+	answer_tail_text(p, a, opts->verbose);
 	if (a->functions)
 		answer_functions_text(p, a);
 	put_rest(p, v, opts);
