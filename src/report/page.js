@@ -41,7 +41,8 @@ function section(title, ...kids) {
 /* ---- verdict ---- */
 
 const mood = { healthy: 'good', clients: 'good', unknown: 'doubt' }[D.verdict.class] || 'bad';
-const demand = D.window.demand === 'requests' ? 'of the requests’ time' : 'of the threads’ time';
+const demand = D.verdict.of === 'tail' ? 'of the slow requests’ time' :
+	D.window.demand === 'requests' ? 'of the requests’ time' : 'of the threads’ time';
 
 function hero() {
 	const v = D.verdict, facts = el('dl', 'facts');
@@ -244,6 +245,33 @@ function otherFindings() {
 	}
 }
 
+/* ---- tail ---- */
+
+const stalls = D.tail ? D.tail.stalls : [];
+
+function tail() {
+	if (!stalls.length) return;
+	const T = D.tail;
+	section('Tail: what holds up the slow requests',
+		el('p', 'soft small', count(T.slow_cnt) + ' of ' + count(T.requests) + ' requests took ' +
+			ns(T.slow_ns) + ' or more; p50 ' + ns(T.p50_ns) + ', p99 ' + ns(T.p99_ns) +
+			', p99.9 ' + ns(T.p999_ns)),
+		...stalls.map(s => el('div', '', el('h3', '', s.title + ', ' + percent(s.share) + ', ' +
+			s.confidence + ' confidence'), el('p', 'break', s.summary), ...reasons(s))));
+}
+
+/* Over the lanes of those who are to blame: when they held requests up. */
+function drawStalls(ctx, thread, T, height) {
+	ctx.fillStyle = '#e03131';
+	for (const s of stalls) {
+		if (s.culprit.pid !== thread.pid || (s.culprit.tid && s.culprit.tid !== thread.tid)) continue;
+		for (const a of s.at) {
+			const x = a.begin_ns / D.window.length_ns * T.columns;
+			ctx.fillRect(x, height - 3, Math.max(a.length_ns / D.window.length_ns * T.columns, 1), 3);
+		}
+	}
+}
+
 /* ---- functions to blame ---- */
 
 function functions() {
@@ -272,7 +300,7 @@ const COLOURS = {
 const colour = st => COLOURS[st] || '#8a7f70';
 const threadName = t => clean(t.comm) + ' ' + (t.pid === t.tid ? t.pid : t.pid + '/' + t.tid);
 
-function drawLane(canvas, runs, T) {
+function drawLane(canvas, runs, T, thread) {
 	const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = 14;
 	const ctx = canvas.getContext('2d');
 	canvas.width = Math.max(1, Math.round(width * ratio));
@@ -289,6 +317,7 @@ function drawLane(canvas, runs, T) {
 		}
 		col += run[0];
 	}
+	drawStalls(ctx, thread, T, height);
 }
 
 function laneTip(ev, canvas, thread, runs, T) {
@@ -317,7 +346,13 @@ function lane(row, T) {
 	const node = el('div', 'lane', label, canvas);
 	canvas.addEventListener('mousemove', ev => laneTip(ev, canvas, thread, row[1], T));
 	canvas.addEventListener('mouseleave', hideTip);
-	return { node, canvas, runs: row[1] };
+	return { node, canvas, thread, runs: row[1] };
+}
+
+function redDot() {
+	const dot = el('i', '');
+	dot.style.background = '#e03131';
+	return dot;
 }
 
 function legend(T) {
@@ -330,7 +365,7 @@ function legend(T) {
 		const dot = el('i', '');
 		dot.style.background = colour(s);
 		return el('span', '', dot, words[s] || s);
-	}));
+	}), stalls.length ? el('span', '', redDot(), 'holds requests up (a stall)') : null);
 }
 
 function axis() {
@@ -352,7 +387,7 @@ function timeline() {
 	filter.type = 'search';
 	filter.placeholder = 'thread, tid or role';
 	filter.setAttribute('aria-label', 'filter the threads of the timeline');
-	function redraw() { for (const l of lanes) drawLane(l.canvas, l.runs, T); }
+	function redraw() { for (const l of lanes) drawLane(l.canvas, l.runs, T, l.thread); }
 	function update() {
 		const want = filter.value.trim().toLowerCase();
 		const rows = T.rows.filter(r => !want ||
@@ -517,6 +552,7 @@ function foot() {
 hero();
 candidates();
 chainAndReasons();
+tail();
 functions();
 otherFindings();
 if (D.flame && D.flame.modes.some(m => m.depth.length))
