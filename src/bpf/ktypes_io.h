@@ -38,6 +38,7 @@ struct tcp_sock {
 	u32 rcv_nxt;
 	u32 write_seq;
 	u32 lsndtime;
+	u64 bytes_received;
 };
 
 struct sock {

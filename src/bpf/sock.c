@@ -168,6 +168,15 @@ static __always_inline void sk_describe(const struct sk_ent *e, struct wire_res 
 		count_loss(HU_LOSS_RING);
 }
 
+/* As if nothing of what came so far was read at the last send; where nothing came, so it is. */
+static __always_inline u32 tcp_seq_before(struct sock *sk)
+{
+	struct tcp_sock *tp = AS(tcp_sock, sk);
+	u32 seq = GET(tp, copied_seq);
+
+	return GET(tp, bytes_received) ? seq - 1 : seq;
+}
+
 /* Begins to watch sk when the current thread is tracked. */
 static __noinline struct sk_ent *sk_begin(struct sock *sk)
 {
@@ -186,6 +195,8 @@ static __noinline struct sk_ent *sk_begin(struct sock *sk)
 	__builtin_memset(&d, 0, sizeof(d));
 	e->tgid = t->tgid;
 	e->tcp = sk->sk_protocol == KIPPROTO_TCP;
+	if (e->tcp)
+		e->rx_seq = tcp_seq_before(sk);
 	sk_init(sk, e, &d);
 	end = end_of(e);
 	if (end)

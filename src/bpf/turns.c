@@ -495,10 +495,10 @@ static __noinline int sock_ask_tcp(struct sock *sk, struct sk_ent *e, struct wir
 		return 0;
 	came_ns = now - tcp_came_ns(sk);
 	read = tcp_read_seq(sk) != e->rx_seq;
+	if (read && came_ns > w->last_rx_ns)
+		w->last_rx_ns = came_ns;
 	if (tcp_has_unread(sk)) {
 		w->unread_since_ns = w->unread_since_ns ? w->unread_since_ns : came_ns;
-		if (came_ns > w->last_rx_ns)
-			w->last_rx_ns = came_ns;
 	} else if (recv_off && read && e->role == ROLE_SERVER && !e->open_ns) {
 		w->open_since_ns = came_ns;
 	} else if (recv_off && read && e->role == ROLE_CLIENT) {
