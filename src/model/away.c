@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/away.h"
 
-#include <string.h>
-
 #include "base/cmp.h"
+#include "base/search.h"
 #include "model/priv.h"
 
-bool away_add(struct aways *a, const struct event_hdr *ev)
+bool away_add(struct aways *a, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct ev_calls_away e;
-
-	EV_LOAD(ev, &e);
-	if (e.begin_ns >= e.end_ns || e.end_ns >> TIME_BITS || a->items.cnt >= AWAYS_MAX)
+	if (begin_ns >= end_ns || end_ns >> TIME_BITS || a->items.cnt >= AWAYS_MAX)
 		return false;
-	vec_push(&a->items, ((struct call_away){e.begin_ns, e.end_ns}));
+	vec_push(&a->items, ((struct call_away){begin_ns, end_ns}));
 	return true;
 }
 
@@ -26,7 +22,7 @@ static int cmp_away(const void *pa, const void *pb)
 	return 0;
 }
 
-void away_publish(struct aways *a, struct model_calls *ret)
+void away_sort(struct aways *a)
 {
 	size_t cnt = 0;
 
@@ -40,30 +36,44 @@ void away_publish(struct aways *a, struct model_calls *ret)
 			last->end_ns = at->end_ns;
 	}
 	a->items.cnt = cnt;
-	ret->aways = a->items.items;
-	ret->away_cnt = cnt;
+}
+
+void away_cross(const struct aways *a, const struct aways *b, struct aways *ret)
+{
+	vec_clear(&ret->items);
+	for (size_t i = 0, k = 0; i < a->items.cnt && k < b->items.cnt;) {
+		const struct call_away *x = &a->items.items[i], *y = &b->items.items[k];
+
+		away_add(ret, x->begin_ns > y->begin_ns ? x->begin_ns : y->begin_ns,
+			 x->end_ns < y->end_ns ? x->end_ns : y->end_ns);
+		if (x->end_ns < y->end_ns)
+			i++;
+		else
+			k++;
+	}
+}
+
+/* The first that ends later. */
+static size_t away_at(const struct call_away *list, size_t cnt, uint64_t ns)
+{
+	return SORTED_PREFIX(list, cnt, it, it->end_ns <= ns);
+}
+
+uint64_t calls_time_in(const struct call_away *list, size_t cnt, uint64_t begin_ns,
+		       uint64_t end_ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = away_at(list, cnt, begin_ns); i < cnt && list[i].begin_ns < end_ns; i++)
+		sum += (list[i].end_ns < end_ns ? list[i].end_ns : end_ns) -
+		       (list[i].begin_ns > begin_ns ? list[i].begin_ns : begin_ns);
+	return sum;
 }
 
 uint64_t calls_away_ns(const struct model_calls *c, uint64_t begin_ns, uint64_t end_ns)
 {
-	size_t low = 0, high = c->away_cnt;
-	uint64_t sum = 0;
-
-	while (low < high) { /* the first that ends later */
-		size_t mid = low + (high - low) / 2;
-
-		if (c->aways[mid].end_ns > begin_ns)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	for (; low < c->away_cnt && c->aways[low].begin_ns < end_ns; low++) {
-		const struct call_away *a = &c->aways[low];
-
-		sum += (a->end_ns < end_ns ? a->end_ns : end_ns) -
-		       (a->begin_ns > begin_ns ? a->begin_ns : begin_ns);
-	}
-	return sum;
+	return calls_time_in(c->aways, c->away_cnt, begin_ns, end_ns) +
+	       calls_time_in(c->coarse, c->coarse_cnt, begin_ns, end_ns);
 }
 
 uint64_t calls_pause_ns(const struct model_calls *c, size_t i)

@@ -2,8 +2,8 @@
 #ifndef MODEL_AWAY_H
 #define MODEL_AWAY_H
 /*
- * Inside the model: when the recorder of calls was away.  Bounded by AWAYS_MAX;
- * away_add says false to more, and to what is no time.
+ * Inside the model: times, as when the recorder of calls was away.  Bounded by
+ * AWAYS_MAX; away_add says false to more, and to what is no time.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,12 +13,12 @@
 
 #define AWAYS_MAX 65536
 
-struct event_hdr;
-
 struct aways { VEC(struct call_away) items; };
 
-bool away_add(struct aways *a, const struct event_hdr *ev);
-/* Sorts them, joins what overlaps, and shows them; they stay a's. */
-void away_publish(struct aways *a, struct model_calls *ret);
+bool away_add(struct aways *a, uint64_t begin_ns, uint64_t end_ns);
+/* Sorts them and joins what overlaps. */
+void away_sort(struct aways *a);
+/* What both have, both sorted. */
+void away_cross(const struct aways *a, const struct aways *b, struct aways *ret);
 
 #endif /* MODEL_AWAY_H */

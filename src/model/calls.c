@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "model/away.h"
 #include "model/calls.h"
+#include "model/calls_waits.h"
 #include "model/priv.h"
 
 #define UNSEEN_NAME "call" /* of a number without a call */
@@ -63,7 +64,8 @@ struct calls {
 	uint64_t cut_ns;	/* what ended before was dropped */
 	uint64_t first_ns, last_ns; /* of all calls */
 	bool has_window, dirty;
-	struct aways aways;
+	struct aways aways, parts, shed, coarse; /* coarse: what of shed is in parts */
+	uint64_t parts_ns;	/* parts follow, from here on; 0: none was announced */
 	VEC(struct chain) chains;
 	struct hmap by_tid;	/* idx + 1 in chains */
 	uint32_t last_chain;
@@ -144,6 +146,9 @@ void calls_free(struct calls *c)
 	vec_release(&c->chains);
 	vec_release(&c->names);
 	vec_release(&c->aways.items);
+	vec_release(&c->parts.items);
+	vec_release(&c->shed.items);
+	vec_release(&c->coarse.items);
 	vec_release(&c->runs);
 	hmap_release(&c->by_tid);
 	free(c->pub.calls);
@@ -319,7 +324,8 @@ static bool load_call(const struct ev_call *e, struct call *ret)
 		.begin_ns = e->begin_ns, .dur_ns = e->dur_ns, .thread = e->tid,
 		.stack = e->stack <= EVENT_STACK_MAX ? e->stack : 0, .nr = e->nr, .cpu = e->cpu,
 		.result = e->result < CALL_RESULT_CNT ? e->result : CALL_UNKNOWN,
-		.kind = e->kind < RES_KIND_CNT ? e->kind : RES_NONE, .flags = e->flags,
+		.kind = e->kind < RES_KIND_CNT ? e->kind : RES_NONE,
+		.flags = (uint8_t)(e->flags & ~CALLF_WAIT),
 	};
 	return true;
 }
@@ -385,6 +391,43 @@ static bool add_window(struct model *m, struct calls *c, const struct event_hdr 
 	return true;
 }
 
+static bool add_away(struct calls *c, const struct event_hdr *ev)
+{
+	struct ev_calls_away e;
+
+	EV_LOAD(ev, &e);
+	return away_add(&c->aways, e.begin_ns, e.end_ns);
+}
+
+static bool add_part(struct calls *c, const struct event_hdr *ev)
+{
+	struct ev_calls_part e;
+
+	EV_LOAD(ev, &e);
+	if (e.end_ns)
+		return away_add(&c->parts, e.begin_ns, e.end_ns);
+	c->parts_ns = e.begin_ns ? e.begin_ns : 1;
+	return true;
+}
+
+bool calls_add_coarse(struct model *m, const struct ev_coarse *e)
+{
+	return !(e->shed & SHED_SHORT) ||
+	       away_add(&m->priv->calls->shed, e->begin_ns, e->end_ns);
+}
+
+void calls_add_wait(struct model *m, const struct ev_wait *e)
+{
+	struct calls *c = m->priv->calls;
+	struct call call;
+
+	if (!c->parts_ns || !call_of_wait(m, e, &call))
+		return;
+	if (!c->dirty)
+		unpublish(m, c);
+	put(m, c, &call);
+}
+
 bool calls_add(struct model *m, const struct event_hdr *ev)
 {
 	struct calls *c = m->priv->calls;
@@ -395,7 +438,9 @@ bool calls_add(struct model *m, const struct event_hdr *ev)
 	case EV_CALL_NAME:
 		return add_name(m, c, ev);
 	case EV_CALLS_AWAY:
-		return away_add(&c->aways, ev);
+		return add_away(c, ev);
+	case EV_CALLS_PART:
+		return add_part(c, ev);
 	default:
 		return add_window(m, c, ev);
 	}
@@ -434,24 +479,37 @@ static void cut_overlap(struct call *before, const struct call *next)
 		before->result = CALL_UNKNOWN;
 }
 
+/* All calls were recorded while it waited: there is a better one. */
+static bool is_known_better(const struct model_calls *p, const struct call *call)
+{
+	return call->flags & CALLF_WAIT &&
+	       !calls_time_in(p->parts, p->part_cnt, call->begin_ns,
+			      call->begin_ns + call->dur_ns + 1);
+}
+
 static void emit(struct model *m, struct calls *c, struct call_run *run, const struct call *call)
 {
 	struct model_calls *p = &c->pub;
-	struct call *to = &p->calls[p->cnt];
+	struct call *last = run->cnt ? &p->calls[p->cnt - 1] : NULL, to = *call;
 
 	if (call->begin_ns + call->dur_ns < c->cut_ns) {
 		p->dropped_cnt++;
 		return;
 	}
-	if (run->cnt)
-		cut_overlap(to - 1, call);
-	*to = *call;
-	to->thread = (uint32_t)(run - p->runs);
-	to->stack = stack_idx(m, c, call->stack);
+	if (is_known_better(p, call))
+		return;
+	to.thread = (uint32_t)(run - p->runs);
+	to.stack = stack_idx(m, c, call->stack);
 	if (call->begin_ns < p->begin_ns)
-		to->flags |= CALLF_BEFORE;
+		to.flags |= CALLF_BEFORE;
+	if (last && call_joins(last, &to)) {
+		*last = to;
+		return;
+	}
+	if (last)
+		cut_overlap(last, &to);
+	p->calls[p->cnt++] = to;
 	run->cnt++;
-	p->cnt++;
 }
 
 static int cmp_call(const void *pa, const void *pb)
@@ -588,6 +646,25 @@ static void settle_window(struct calls *c)
 		p->begin_ns = c->cut_ns;
 }
 
+/* Of a stream that was cut before it said which: all of it. */
+static void publish_times(struct calls *c)
+{
+	struct model_calls *p = &c->pub;
+
+	if (c->parts_ns && !c->has_window && !c->parts.items.cnt)
+		away_add(&c->parts, c->parts_ns, p->end_ns + 1);
+	away_sort(&c->aways);
+	away_sort(&c->parts);
+	away_sort(&c->shed);
+	away_cross(&c->parts, &c->shed, &c->coarse);
+	p->aways = c->aways.items.items;
+	p->away_cnt = c->aways.items.cnt;
+	p->parts = c->parts.items.items;
+	p->part_cnt = c->parts.items.cnt;
+	p->coarse = c->coarse.items.items;
+	p->coarse_cnt = c->coarse.items.cnt;
+}
+
 static void publish_names(struct model *m, struct calls *c)
 {
 	struct arena *a = &m->priv->pub;
@@ -613,7 +690,7 @@ void calls_publish(struct model *m)
 	struct calls *c = m->priv->calls;
 
 	settle_window(c);
-	away_publish(&c->aways, &c->pub);
+	publish_times(c);
 	c->pub.runs = xreallocarray(c->pub.runs, m->thread_cnt + 1, sizeof(*c->pub.runs));
 	if (m->thread_cnt > c->run_cnt)
 		memset(c->pub.runs + c->run_cnt, 0,

@@ -362,6 +362,7 @@ static bool add_wait(struct model *m, const struct event_hdr *ev)
 	if (e.waker_ctx >= WAKER_CTX_CNT)
 		e.waker_ctx = WAKER_NONE;
 	batch_put(m, &e);
+	calls_add_wait(m, &e);
 	return true;
 }
 
@@ -440,7 +441,7 @@ static bool add_coarse(struct model *m, const struct event_hdr *ev)
 			m->coarse_ns[i] += e.end_ns - e.begin_ns;
 	if (e.shed & (SHED_SHORT | SHED_WAKERS))
 		whole_coarse(m, e.begin_ns, e.end_ns);
-	return true;
+	return e.begin_ns == e.end_ns || calls_add_coarse(m, &e);
 }
 
 static bool add_tick(struct model *m, const struct event_hdr *ev)
@@ -492,6 +493,7 @@ static bool dispatch(struct model *m, const struct event_hdr *ev)
 	case EV_CALLS:
 	case EV_CALL_NAME:
 	case EV_CALLS_AWAY:
+	case EV_CALLS_PART:
 	case EV_WINDOW:
 		return calls_add(m, ev);
 	default:

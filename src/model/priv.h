@@ -245,6 +245,8 @@ void code_release(struct model_priv *p);
 /* calls.c; threads: rows for all that made calls */
 struct calls *calls_new(struct model *m, uint32_t max_calls);
 bool calls_add(struct model *m, const struct event_hdr *ev);
+bool calls_add_coarse(struct model *m, const struct ev_coarse *e);
+void calls_add_wait(struct model *m, const struct ev_wait *e);
 void calls_threads(struct model *m);
 void calls_publish(struct model *m);
 size_t calls_bytes(const struct calls *c);

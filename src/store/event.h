@@ -62,6 +62,7 @@ enum event_kind {
 	EV_WINDOW = 30,
 	EV_CALLS_AWAY = 31,
 	EV_COARSE = 32,
+	EV_CALLS_PART = 33, /* store/event_calls.h */
 	EV_KIND_CNT
 };
 

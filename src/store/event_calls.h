@@ -26,6 +26,7 @@ enum call_flags {
 	CALLF_SWITCHED = 1 << 1,/* it left its CPU between the call before and this one */
 	CALLF_BEFORE = 1 << 2,	/* began before the window: begin_ns is its begin if known */
 	CALLF_KEY = 1 << 3,	/* kind tells of a descriptor's file; else kind is RES_NONE */
+	CALLF_WAIT = 1 << 4,	/* in the model only: known from an EV_WAIT */
 };
 
 struct ev_call {		/* 32 bytes */
@@ -50,12 +51,23 @@ enum window_flags {
 	WINDOWF_ALL_STACKS = 1 << 2, /* of all */
 	WINDOWF_KINDS = 1 << 3,	   /* kinds of descriptors are known */
 	WINDOWF_FOREIGN = 1 << 4,  /* from another program's trace */
+	WINDOWF_BLOCKING = 1 << 5, /* of some of the time blocking calls only: EV_CALLS_PART */
 };
 
 /* Nothing was recorded from begin_ns to end_ns; before the window's own. */
 struct ev_calls_away { struct event_hdr h; uint64_t begin_ns, end_ns; };
 
-/* In this time the watched processes' calls are here, but for lost_cnt and EV_CALLS_AWAY. */
+/*
+ * From begin_ns to end_ns the calls that blocked are known, from EV_WAIT, and no
+ * others.  end_ns 0 comes before the first EV_WAIT and says that such times
+ * follow: a stream that was cut has nothing else.
+ */
+struct ev_calls_part { struct event_hdr h; uint64_t begin_ns, end_ns; };
+
+/*
+ * In this time the watched processes' calls are here, but for lost_cnt,
+ * EV_CALLS_AWAY and EV_CALLS_PART.
+ */
 struct ev_window {
 	struct event_hdr h;
 	uint64_t begin_ns;

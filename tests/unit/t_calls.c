@@ -447,6 +447,104 @@ TEST(calls_away)
 	model_free(m);
 }
 
+static void give_part(struct model *m, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct ev_calls_part e = {.h = {sizeof(e), EV_CALLS_PART, 0, 0, 1}, .begin_ns = begin_ns,
+				  .end_ns = end_ns};
+
+	model_add(m, &e.h);
+}
+
+static void give_wait(struct model *m, uint64_t off_ns, uint64_t end_ns, int16_t nr,
+		      uint16_t flags)
+{
+	struct ev_wait e = {.h = {sizeof(e), EV_WAIT, 0, 7, end_ns}, .off_ns = off_ns,
+			    .wake_ns = flags & (WAITF_PREEMPTED | WAITF_PENDING) ? 0 : end_ns,
+			    .tgid = 7, .sysnr = nr, .cls = WAIT_SOCKET, .flags = flags};
+
+	model_add(m, &e.h);
+}
+
+/*
+ * Blocking calls only until 1000, then all.  One read goes on from the one to
+ * the other; what waits tell of the time of all calls is told already.
+ */
+TEST(calls_of_waits)
+{
+	static const struct { uint64_t begin_ns, dur_ns; unsigned nr, flags, result; } rows[] = {
+		{100, 50, 0, CALLF_BLOCKED | CALLF_WAIT | CALLF_KEY, CALL_OK},
+		{200, 100, 1, CALLF_BLOCKED | CALLF_WAIT | CALLF_KEY, CALL_OK},
+		{900, 300, 0, CALLF_BLOCKED | CALLF_KEY, CALL_OK},
+		{1300, 100, 0, 0, CALL_OK},
+	};
+	struct ev_call all[] = {CALL(7, 1000, 200), CALL(7, 1300, 100)};
+	struct model *m = model_new(NULL);
+
+	give_wait(m, 10, 20, 0, 0); /* before it was said that waits count */
+	give_part(m, 50, 0);
+	give_wait(m, 100, 150, 0, 0);
+	give_wait(m, 160, 180, 0, WAITF_PREEMPTED);
+	give_wait(m, 170, 180, -1, 0);
+	give_wait(m, 200, 250, 1, WAITF_PENDING);
+	give_wait(m, 200, 300, 1, 0);
+	give_wait(m, 900, 1200, 0, 0);
+	give_wait(m, 1310, 1390, 0, 0);
+	give(m, all, 2);
+	give_part(m, 50, 1000);
+	give_window(m, 50, 2000, WINDOWF_BLOCKING | WINDOWF_SWITCHES);
+	model_finish(m);
+	EQ_U(m->bad_event_cnt, 0);
+	EQ_U(m->calls->cnt, sizeof(rows) / sizeof(*rows));
+	for (size_t i = 0; i < m->calls->cnt; i++) {
+		const struct call *c = &m->calls->calls[i];
+
+		ROW(i);
+		EQ_U(c->begin_ns, rows[i].begin_ns);
+		EQ_U(c->dur_ns, rows[i].dur_ns);
+		EQ_U(c->nr, rows[i].nr);
+		EQ_U(c->flags, rows[i].flags);
+		EQ_U(c->result, rows[i].result);
+	}
+	EQ_U(calls_time_in(m->calls->parts, m->calls->part_cnt, 0, 5000), 950);
+	model_free(m);
+}
+
+/* Short ones were left out for a time: it counts as away where not all calls are there. */
+TEST(calls_of_waits_coarse)
+{
+	struct ev_coarse e = {.h = {sizeof(e), EV_COARSE, 0, 0, 1}, .begin_ns = 400,
+			      .end_ns = 1500, .shed = SHED_SHORT};
+	struct model *m = model_new(NULL);
+
+	give_part(m, 50, 0);
+	give_wait(m, 500, 700, 0, 0);
+	model_add(m, &e.h);
+	e.begin_ns = 100;
+	e.end_ns = 200;
+	e.shed = SHED_STACKS;
+	model_add(m, &e.h);
+	give_part(m, 50, 1000);
+	give_window(m, 50, 2000, WINDOWF_BLOCKING);
+	model_finish(m);
+	EQ_U(m->calls->cnt, 1);
+	EQ_U(m->calls->coarse_cnt, 1);
+	EQ_U(calls_away_ns(m->calls, 0, 5000), 600);
+	model_free(m);
+}
+
+/* A stream that ends before it says which times they are. */
+TEST(calls_of_waits_cut)
+{
+	struct model *m = model_new(NULL);
+
+	give_part(m, 50, 0);
+	give_wait(m, 100, 150, 0, 0);
+	model_finish(m);
+	EQ_U(m->calls->cnt, 1);
+	EQ_U(m->calls->part_cnt, 1);
+	model_free(m);
+}
+
 /* More threads than the model has room for: counted, and the others whole. */
 TEST(calls_of_too_many_threads)
 {
