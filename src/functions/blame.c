@@ -184,7 +184,7 @@ static void own_by_pairs(struct blame *b, const struct unit *u, double harm_ns, 
 
 	for (uint32_t i = 0; i < u->cnt; i++) {
 		const struct call *c = &calls[u->first + i], *next = next_call(b, u, i);
-		uint64_t gap_ns = next ? own_gap_ns(c, next) : 0;
+		uint64_t gap_ns = next ? own_gap_ns(b->p->m->calls, c, next) : 0;
 		struct site *s;
 
 		if (!gap_ns || !all_ns)

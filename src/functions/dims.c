@@ -81,9 +81,9 @@ void dims_make(struct dims *d, const struct model *m, struct arena *arena)
 		if (seen[nr].cnt && !d->noise[nr])
 			seen[cnt++] = seen[nr];
 	qsort(seen, cnt, sizeof(*seen), cmp_cnt);
-	for (uint32_t i = DIMS_MAX - 1; i < cnt; i++)
+	for (uint32_t i = DIMS_CALLS_MAX - 1; i < cnt; i++)
 		d->folded_cnt += seen[i].cnt;
-	cnt = cnt < DIMS_MAX - 1 ? cnt : DIMS_MAX - 1;
+	cnt = cnt < DIMS_CALLS_MAX - 1 ? cnt : DIMS_CALLS_MAX - 1;
 	qsort(seen, cnt, sizeof(*seen), cmp_name);
 	for (uint32_t i = 0; i < cnt; i++) {
 		d->of_nr[seen[i].nr] = (uint16_t)d->cnt;

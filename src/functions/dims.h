@@ -7,6 +7,7 @@
  * what kind of waiting a call is good for, by its name: the same in every
  * program.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "functions/norm.h"
@@ -14,7 +15,23 @@
 struct arena;
 struct model;
 
-enum { DIMS_MAX = 512, DIM_OWN = 0, DIM_NONE = UINT16_MAX };
+/*
+ * The last numbers are no calls: in a set of calls, as bits, they say that of
+ * the unit only blocking calls are known (PART_BITS).  They are so many that no
+ * such unit is ever like one of which all are.
+ */
+enum { DIMS_MAX = 512, DIMS_CALLS_MAX = 504, DIM_OWN = 0, DIM_NONE = UINT16_MAX };
+#define PART_BITS (UINT64_C(0xff) << 56)
+
+static inline void set_make_part(uint64_t *bits)
+{
+	bits[DIMS_MAX / 64 - 1] |= PART_BITS;
+}
+
+static inline bool set_is_part(const uint64_t *bits)
+{
+	return bits[DIMS_MAX / 64 - 1] & PART_BITS;
+}
 
 enum call_class {
 	CALL_PLAIN = 0,		/* not one to wait for work in */
@@ -33,7 +50,7 @@ struct dims {			/* index 0 is DIM_OWN */
 	uint8_t cls[DIMS_MAX];	/* enum call_class */
 	uint8_t *noise;		/* by nr */
 	uint32_t cnt;
-	uint64_t folded_cnt;	/* calls of a kind over DIMS_MAX: left out like noise */
+	uint64_t folded_cnt;	/* calls of a kind over DIMS_CALLS_MAX: left out like noise */
 };
 
 void dims_make(struct dims *d, const struct model *m, struct arena *arena);

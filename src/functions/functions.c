@@ -68,6 +68,9 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
 	{THIN_QUEUED, "queued", "for most of their time nobody was at work for the requests: they "
 	 "queue, and no stack shows where; heldup why tells for what"},
+	{THIN_BLOCKING, "blocking", "of most of the time only calls that blocked are known: what "
+	 "was done by others is told by samples"},
+	{THIN_COARSE, "coarse", "of most of that time only calls over 1 ms, to keep the cost down"},
 	{THIN_GUESS, "guess", "most of what went wrong was never seen where it is now, or took far "
 	 "less time there, when the signatures were learnt: the functions are guesses"},
 };
@@ -302,6 +305,10 @@ static void thin_find(struct analysis *a, const struct sigs *sigs, const struct 
 		r->thin |= THIN_QUEUED;
 	if (r->away_ns)
 		r->thin |= THIN_AWAY;
+	if (r->part_ns > (r->end_ns - r->begin_ns) / 2)
+		r->thin |= THIN_BLOCKING;
+	if (r->coarse_ns > r->part_ns / 2)
+		r->thin |= THIN_COARSE;
 	if ((c->lost_cnt && !r->away_ns) || c->dropped_cnt)
 		r->thin |= THIN_LOST;
 	if (a->p.fns && !r->m->sample_cnt)
@@ -320,6 +327,7 @@ static void counts_fill(struct analysis *a, const struct functions_opts *o)
 
 	for (size_t i = 0; i < c->cnt; i++) {
 		r->stack_cnt += c->calls[i].stack != NO_IDX;
+		r->part_cnt += !!(c->calls[i].flags & CALLF_WAIT);
 		all_ns |= c->calls[i].dur_ns;
 	}
 	if (c->cnt && !all_ns)
@@ -329,7 +337,9 @@ static void counts_fill(struct analysis *a, const struct functions_opts *o)
 	r->call_cnt = c->cnt;
 	r->lost_cnt = c->lost_cnt + c->dropped_cnt;
 	r->skipped_cnt = c->skipped_cnt;
-	r->away_ns = calls_away_ns(c, c->begin_ns, c->end_ns);
+	r->away_ns = calls_time_in(c->aways, c->away_cnt, c->begin_ns, c->end_ns);
+	r->part_ns = calls_time_in(c->parts, c->part_cnt, c->begin_ns, c->end_ns);
+	r->coarse_ns = calls_time_in(c->coarse, c->coarse_cnt, c->begin_ns, c->end_ns);
 	r->total_fn_cnt = o->total_fn_cnt;
 }
 

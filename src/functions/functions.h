@@ -13,15 +13,14 @@
  * harm.  Harm is laid on the functions that made the calls, told by stacks or
  * signatures; those that carry it but not the other work come first (rank.h).
  *
- * All is in nanoseconds of threads' time and can be added up.  The order of the
- * events decides nothing.  Memory is linear in the calls: see mem_bytes.
+ * All is in nanoseconds of threads' time.  The order of the events decides
+ * nothing.  Memory is linear in the calls: see mem_bytes.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "model/model.h"
-
 struct arena;
 struct held;
 struct sigs;
@@ -30,7 +29,6 @@ enum units_rule {
 	UNITS_WORK = 0,		/* from one wait for work to the next */
 	UNITS_PAPER = 1,	/* another thread or CPU in the order of all calls, or 0.6 s */
 };
-
 struct functions_opts {
 	const struct model *good;/* a capture of the same program when all was well; NULL */
 	uint64_t total_fn_cnt;	/* functions there are in the program, 0: not known */
@@ -142,7 +140,6 @@ struct outside_report {		/* the cause lies outside of the program */
 	const char *who;	/* other processes that did it, "" not known */
 	const char *words;	/* what the waits tell of it, a sentence; NULL: they do not */
 };
-
 enum functions_thin {		/* what could not be told, and why */
 	THIN_NO_CALLS = 1 << 0,
 	THIN_NO_STACKS = 1 << 1,    /* functions are told by signatures only */
@@ -158,6 +155,8 @@ enum functions_thin {		/* what could not be told, and why */
 	THIN_AWAY = 1 << 11,	    /* the recorder left time out: --max-cost */
 	THIN_QUEUED = 1 << 12,	    /* most of the requests' time is in no function */
 	THIN_GUESS = 1 << 13,	    /* most of the harm is where signatures know nobody */
+	THIN_BLOCKING = 1 << 14,    /* mostly blocking calls only */
+	THIN_COARSE = 1 << 15,	    /* and of these mostly the long ones */
 };
 
 struct functions_result {
@@ -166,6 +165,8 @@ struct functions_result {
 	uint64_t call_cnt, noise_cnt, lost_cnt, skipped_cnt;
 	uint64_t stack_cnt;	/* calls with a stack */
 	uint64_t away_ns;	/* of the window, not recorded; lost_cnt has an estimate of it */
+	uint64_t part_ns, part_cnt; /* of the window, blocking calls only; these */
+	uint64_t coarse_ns;	/* of part_ns: only those over WAIT_LONG_NS */
 	uint64_t unit_cnt, abnormal_cnt, idle_cnt; /* idle: only waits for work */
 	uint64_t torn_cnt;	/* pieces of work seen in part only, left out */
 	uint64_t busy_ns;	/* of all units, waits for work not in it */
@@ -192,8 +193,7 @@ const struct functions_result *functions_analyse(const struct model *m, const st
 
 /* "more", "slower", "never-returned", "own-time", ...: stable. */
 const char *dev_kind_name(unsigned kind);
-
-/* The reason's words for one bit of enum functions_thin, NULL for none; and its stable name. */
+/* The reason's words, and its stable name; NULL for none. */
 const char *functions_thin_text(uint32_t bit);
 const char *functions_thin_name(uint32_t bit);
 

@@ -32,6 +32,7 @@
 /* Not making calls for so long is a spin, when the thread never did so before. */
 #define SPIN_MIN_NS UINT64_C(200000000)
 #define SPIN_TIMES 4
+#define GAPS_ENOUGH 20 /* pauses of a thread all of whose calls are known */
 /* Seen running in at least this part of it. */
 #define SPIN_RUNS 0.5
 /* It ran, but always does so without calls as far as is known: it computes. */
@@ -227,16 +228,20 @@ uint32_t hangs_waits_for(const struct model *m, uint32_t thread)
 
 /* ---- threads that run without calls */
 
+/* Where only blocking calls are known pauses are longer: they count where there is little else. */
 static uint64_t longest_gap(const struct model *m, const struct call_run *run)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, most_part = 0;
+	uint32_t cnt = 0;
 
-	for (uint32_t i = 1; i < run->cnt; i++) {
-		uint64_t pause_ns = calls_pause_ns(m->calls, run->first + i);
+	for (uint32_t i = run->first + 1; i < run->first + run->cnt; i++) {
+		bool part = (m->calls->calls[i - 1].flags | m->calls->calls[i].flags) & CALLF_WAIT;
+		uint64_t pause_ns = calls_pause_ns(m->calls, i), *to = part ? &most_part : &most;
 
-		most = pause_ns > most ? pause_ns : most;
+		*to = pause_ns > *to ? pause_ns : *to;
+		cnt += !part;
 	}
-	return most;
+	return cnt >= GAPS_ENOUGH || most > most_part ? most : most_part;
 }
 
 struct ran { uint64_t ns; uint32_t stack, cnt; };

@@ -32,7 +32,10 @@ static unsigned bits_distance(const uint64_t *a, const uint64_t *b)
 	return sum;
 }
 
-/* The nearest cluster that is large enough to have a middle; of several the one of most units. */
+/*
+ * The nearest cluster that is large enough to have a middle; of several the
+ * one of most units.  Where only blocking calls are known others are no measure.
+ */
 static uint32_t nearest_cluster(const struct cluster *clusters, uint32_t cnt, const uint64_t *key,
 				unsigned *ret_distance)
 {
@@ -42,6 +45,8 @@ static uint32_t nearest_cluster(const struct cluster *clusters, uint32_t cnt, co
 	for (uint32_t i = 0; i < cnt; i++) {
 		unsigned d = bits_distance(clusters[i].key, key);
 
+		if (set_is_part(clusters[i].key) != set_is_part(key))
+			continue;
 		if (clusters[i].unit_cnt < CLUSTER_UNITS_MIN || d > *ret_distance ||
 		    (d == *ret_distance && clusters[i].unit_cnt <= clusters[best].unit_cnt))
 			continue;
@@ -104,6 +109,8 @@ static struct cluster cluster_translate(const struct cluster *c, const uint16_t 
 
 	t.centre.dims = ARENA_ARRAY(arena, struct centre_dim, c->centre.dim_cnt + 1);
 	t.centre.dim_cnt = 0;
+	if (set_is_part(c->key))
+		set_make_part(t.key);
 	for (uint32_t i = 0; i < c->centre.dim_cnt; i++) {
 		struct centre_dim d = c->centre.dims[i];
 		uint16_t from = d.dim;
@@ -179,6 +186,7 @@ static void long_kinds(struct judge *j)
 
 		for (uint32_t k = 0; k < p->cluster_cnt; k++)
 			if (p->clusters[k].home_dim == c->home_dim &&
+			    set_is_part(p->clusters[k].key) == set_is_part(c->key) &&
 			    (!usual || p->clusters[k].unit_cnt > usual->unit_cnt))
 				usual = &p->clusters[k];
 		if (usual == c || c->unit_cnt < CLUSTER_UNITS_MIN || c->home_dim == DIM_OWN ||

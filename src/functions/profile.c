@@ -165,6 +165,8 @@ static void centre_make(struct counter *k, struct cluster *c, struct tally *t,
 	to->unit_cnt = c->unit_cnt;
 	to->usual_ns = (uint64_t)bins_spread(t->busy, same).mid;
 	to->busy = bins_spread(t->busy, ln_ns);
+	if (set_is_part(c->first.bits))
+		set_make_part(c->key);
 	for (unsigned dim = 0; dim < k->p->dims.cnt; dim++) {
 		struct centre_dim *cd = &to->dims[to->dim_cnt];
 		struct counts *n;

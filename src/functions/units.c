@@ -332,14 +332,30 @@ static bool tells_nothing(const struct cutter *k, uint32_t next)
 	       last->begin_ns + last->dur_ns < begin_ns + TORN_MIN_NS;
 }
 
+static bool is_part(const struct call *c)
+{
+	return c->flags & CALLF_WAIT;
+}
+
+/* More than a wait for work: where only blocking calls are known what followed it may be. */
+static bool has_work(const struct cutter *k)
+{
+	const struct call *first = &k->calls[k->now.first];
+
+	if (k->features > k->now.at_home)
+		return k->o->fns || !is_part(first);
+	return k->features && k->o->fns && is_part(first) && first->result != CALL_UNFINISHED;
+}
+
 static void cut(struct cutter *k, uint32_t next)
 {
 	struct unit *now = &k->now;
+	bool work = has_work(k);
 
 	now->cnt = (next - now->first) & 0x7fffffff;
-	if (k->torn && k->features > now->at_home && tells_nothing(k, next))
+	if (k->torn && work && tells_nothing(k, next))
 		k->u->torn_cnt++;
-	else if (k->features > now->at_home)
+	else if (work)
 		vec_push(&k->u->units, *now);
 	else if (now->at_home)
 		k->u->idle_cnt++;
@@ -351,8 +367,12 @@ static void cut(struct cutter *k, uint32_t next)
 /* Calls between these two went unseen, and ends and begins of work with them. */
 static bool was_away(const struct cutter *k, const struct call *before, const struct call *c)
 {
-	return k->m->calls->away_cnt &&
-	       calls_away_ns(k->m->calls, before->begin_ns + before->dur_ns, c->begin_ns);
+	const struct model_calls *all = k->m->calls;
+
+	if (is_part(before) != is_part(c))
+		return true;
+	return all->away_cnt + all->coarse_cnt &&
+	       calls_away_ns(all, before->begin_ns + before->dur_ns, c->begin_ns);
 }
 
 static void cut_torn(struct cutter *k, uint32_t next, bool at_home)

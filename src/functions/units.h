@@ -15,6 +15,11 @@
  * got done before came to nothing (EAGAIN, end of file, an error): such a
  * loop is one unit.
  *
+ * Where a recorder took blocking calls only (CALLF_WAIT) a unit is made of
+ * these, from one to the next, also where there is none between two waits for
+ * work: what else the thread did is its own time.  A unit that such a time
+ * begins or ends in is torn.  Without stacks there are no units of this kind.
+ *
  * A thread without a home is cut where it makes no call for far longer than
  * it usually does, at least GAP_MIN_NS.
  *

@@ -59,11 +59,13 @@ static void feature_add(struct vectors *v, unsigned dim, uint64_t ns)
 	v->busy_ns += ns;
 }
 
-uint64_t own_gap_ns(const struct call *c, const struct call *next)
+uint64_t own_gap_ns(const struct model_calls *all, const struct call *c, const struct call *next)
 {
 	uint64_t end_ns = call_end(c);
 	uint64_t gap_ns = next->begin_ns > end_ns ? next->begin_ns - end_ns : 0;
 
+	if (gap_ns && all->away_cnt + all->coarse_cnt)
+		gap_ns -= calls_away_ns(all, end_ns, next->begin_ns);
 	return next->flags & CALLF_SWITCHED && gap_ns < OWN_SWITCHED_NS ? 0 : gap_ns;
 }
 
@@ -81,7 +83,7 @@ void vectors_of(struct vectors *v, const struct unit *u)
 		unsigned dim = v->d->of_nr[calls[i].nr];
 		bool home = i == 0 && u->at_home;
 
-		own.ns += i + 1 < left ? own_gap_ns(&calls[i], &calls[i + 1]) : 0;
+		own.ns += i + 1 < left ? own_gap_ns(v->m->calls, &calls[i], &calls[i + 1]) : 0;
 		if (dim == DIM_NONE)
 			continue;
 		own.cnt++;
@@ -97,6 +99,8 @@ void vectors_of(struct vectors *v, const struct unit *u)
 		for (uint64_t left = v->bits[w]; left; left &= left - 1)
 			v->dims[v->cnt++] = (uint16_t)(w * 64 +
 						       (unsigned)__builtin_ctzll(left));
+	if (calls->flags & CALLF_WAIT)
+		set_make_part(v->bits);
 }
 
 /* ---- bins */

@@ -17,6 +17,7 @@
 #include "functions/units.h"
 
 struct call;
+struct model_calls;
 
 struct feature {
 	uint32_t cnt;		/* of DIM_OWN: calls that are no noise */
@@ -29,7 +30,7 @@ struct vectors {
 	struct feature at[DIMS_MAX];
 	uint16_t dims[DIMS_MAX]; /* those that are not zero, ascending; the first is DIM_OWN */
 	uint32_t cnt;
-	uint64_t bits[DIMS_MAX / 64]; /* of the calls, DIM_OWN not in it */
+	uint64_t bits[DIMS_MAX / 64]; /* of the calls and PART_BITS, DIM_OWN not in it */
 	uint64_t busy_ns;	/* the sum of all ns: the wait for work is not in it */
 	uint16_t stuck_dim;	/* of a call in it, not at home, that did not return; DIM_NONE */
 };
@@ -40,10 +41,10 @@ void vectors_free(struct vectors *v);
 /*
  * The thread's own time between the end of a call and its next one.  Where it
  * lost its CPU meanwhile (CALLF_SWITCHED) and was back soon, that was the wait
- * for a CPU and not its own.
+ * for a CPU and not its own.  Time that was not recorded is nobody's.
  */
 #define OWN_SWITCHED_NS UINT64_C(5000000) /* longer than a scheduler's slice: it ran too */
-uint64_t own_gap_ns(const struct call *c, const struct call *next);
+uint64_t own_gap_ns(const struct model_calls *all, const struct call *c, const struct call *next);
 
 void vectors_of(struct vectors *v, const struct unit *u);
 

@@ -560,7 +560,7 @@ static double gaps_count(struct poll *p, const struct unit *u, size_t s, double 
 	sym_calls(p, u, s, &from, &to);
 	for (uint32_t i = from; i < to; i++) {
 		bool has_next = u->first + i + 1 < run_end;
-		double ns = has_next ? (double)own_gap_ns(&calls[i], &calls[i + 1]) : 0;
+		double ns = has_next ? (double)own_gap_ns(c, &calls[i], &calls[i + 1]) : 0;
 
 		if (ns <= 0)
 			continue;

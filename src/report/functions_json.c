@@ -38,6 +38,9 @@ static void json_window(struct json *j, const struct functions_result *r)
 	json_ku64(j, "calls_ignored", r->noise_cnt);
 	json_ku64(j, "calls_lost", r->lost_cnt);
 	json_ku64(j, "away_ns", r->away_ns);
+	json_ku64(j, "blocking_only_ns", r->part_ns);
+	json_ku64(j, "long_only_ns", r->coarse_ns);
+	json_ku64(j, "blocking_only_calls", r->part_cnt);
 	json_ku64(j, "lines_skipped", r->skipped_cnt);
 	json_obj_end(j);
 }

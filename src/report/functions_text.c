@@ -106,7 +106,10 @@ static void put_subject(struct pen *p, const struct functions_result *r)
 	char t[FMT_MAX], u[FMT_MAX], v[FMT_MAX];
 
 	buf_printf(&b, "%s%s%s", r->m->selection, r->m->selection[0] ? ", " : "",
-		   fmt_ns(t, r->end_ns - r->begin_ns));
+		   fmt_ns(t, r->part_ns ? r->part_ns : r->end_ns - r->begin_ns));
+	if (r->part_ns)
+		buf_printf(&b, " of blocking calls, %s of all calls",
+			   fmt_ns(u, r->end_ns - r->begin_ns - r->part_ns - r->away_ns));
 	buf_printf(&b, ", %s calls", fmt_count(u, r->call_cnt));
 	if (r->m->calls->reason[0])
 		buf_printf(&b, " (%s)", r->m->calls->reason);

@@ -43,6 +43,88 @@ TEST(functions_time_away_is_nobodys)
 	synth_free(c.s);
 }
 
+/* As a recorder without hooks of calls knows it: a wait. */
+static void part_wait(struct scene *c, unsigned cls, unsigned nr, double ms, const char *stack)
+{
+	struct ev_wait *w = synth_wait(c->s, 11, cls, 0, c->now, c->now + ms, c->now + ms, 0);
+
+	w->sysnr = (int16_t)nr;
+	w->ustack = synth_stack(c->s, 10, stack);
+	c->now += ms + 0.001;
+}
+
+static void part_mark(struct scene *c, double begin_ms, double end_ms)
+{
+	struct ev_calls_part *e = synth_event(c->s, EV_CALLS_PART, sizeof(*e), c->now);
+
+	e->begin_ns = synth_ns(c->s, begin_ms);
+	e->end_ns = end_ms > 0 ? synth_ns(c->s, end_ms) : 0;
+}
+
+/*
+ * Most of the time blocking calls only: the slow ones are found there, and that
+ * the fast ones are missing is no deviation, nor that they are there at last.
+ */
+TEST(functions_blocking_calls_then_all)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+	double border;
+
+	begin(&c);
+	part_mark(&c, 0, 0);
+	for (unsigned i = 0; i < 200; i++) {
+		part_wait(&c, WAIT_EPOLL, NR_POLL, 5, LOOP);
+		c.now += 0.1; /* reads, looks up, writes */
+		part_wait(&c, WAIT_FSYNC, NR_FSYNC, i == 100 ? 300 : 1,
+			  "fsync@libc.so.6;save;serve;loop;main");
+	}
+	border = c.now;
+	part_mark(&c, 0, border);
+	for (unsigned i = 0; i < 200; i++)
+		request(&c, 2, 1);
+	r = judge_scene(&c, &arena, NULL);
+	EQ_U(r->part_cnt, 400);
+	EQ_U(r->abnormal_cnt, 1);
+	OK(r->harm_ns > 290000000 && r->harm_ns < 310000000);
+	OK(r->part_ns == synth_ns(c.s, border) - synth_ns(c.s, 0));
+	EQ_S(r->fns[0].name, "save");
+	synth_free(c.s);
+}
+
+/* Between two waits for work: no call that blocks, but the time. */
+TEST(functions_blocking_calls_and_a_long_pause)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	part_mark(&c, 0, 0);
+	for (unsigned i = 0; i < 200; i++) {
+		part_wait(&c, WAIT_EPOLL, NR_POLL, 5, LOOP);
+		if (i == 100) {
+			for (unsigned k = 0; k < 30; k++, c.now += 10) {
+				struct ev_sample *e;
+
+				e = synth_event(c.s, EV_SAMPLE, sizeof(*e), c.now);
+				e->h.tid = 11;
+				e->tgid = 10;
+				e->cnt = 1;
+				e->stack = synth_stack(c.s, 10, "spell;serve;loop;main");
+			}
+		}
+		c.now += 0.2;
+	}
+	part_mark(&c, 0, c.now);
+	r = judge_scene(&c, &arena, NULL);
+	EQ_U(r->abnormal_cnt, 1);
+	OK(r->thin & THIN_BLOCKING);
+	EQ_S(r->fns[0].name, "spell");
+	synth_free(c.s);
+}
+
 TEST(functions_many_calls_are_the_callers)
 {
 	CLEANUP(arena_release) struct arena arena = {0};
