@@ -25,7 +25,7 @@
 #include "model/model.h"
 #include "store/capture.h"
 #include "store/event.h"
-#include "ui/tape.h"
+#include "store/tape.h"
 #include "ui/ticks.h"
 #include "ui/view.h"
 

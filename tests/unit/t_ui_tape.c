@@ -6,7 +6,7 @@
 #include "model/calls.h"
 #include "model/model.h"
 #include "synth.h"
-#include "ui/tape.h"
+#include "store/tape.h"
 
 static int put_tape(void *ctx, const struct event_hdr *ev)
 {

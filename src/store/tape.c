@@ -5,7 +5,7 @@
  * says which earlier event a new one replaces.  Strings are only ever added:
  * the source bounds them.
  */
-#include "ui/tape.h"
+#include "store/tape.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
