@@ -3,7 +3,8 @@
  * Batches are byte strings of events, oldest first in a ring of pointers.
  * A batch that falls off is folded into the base event by event: base_key
  * says which earlier event a new one replaces.  Strings are only ever added:
- * the source bounds them.
+ * the source bounds them.  Packed batches are unpacked into one place when they
+ * are needed again.
  */
 #include "store/tape.h"
 
@@ -15,13 +16,15 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "store/block.h"
 #include "store/event_calls.h"
 
 enum { TAPE_DEFAULT_BYTES = 12 << 20, STRS_MAX_BYTES = 16 << 20 };
 
 struct batch {
 	struct buf bytes;
-	uint64_t begin_ns;
+	size_t raw_len;		/* 0: not packed */
+	uint64_t begin_ns, end_ns;
 };
 
 struct base_ev {
@@ -31,7 +34,10 @@ struct base_ev {
 };
 
 struct tape {
-	size_t max_bytes, batch_bytes, base_bytes;
+	struct tape_opts opts;
+	size_t batch_bytes, base_bytes;
+	struct block_codec *codec; /* NULL: batches are not packed */
+	struct buf packed;
 	uint64_t dropped_cnt;
 	struct ev_meta meta;
 	struct buf strs;	/* EV_STR folded, in order */
@@ -45,11 +51,16 @@ struct tape {
 	uint64_t calls_ns;	/* latest end of a system call in one */
 };
 
-struct tape *tape_new(size_t max_bytes)
+struct tape *tape_new(const struct tape_opts *opts)
 {
 	struct tape *t = xcalloc(1, sizeof(*t));
 
-	t->max_bytes = max_bytes ? max_bytes : TAPE_DEFAULT_BYTES;
+	if (opts)
+		t->opts = *opts;
+	if (!t->opts.max_bytes)
+		t->opts.max_bytes = TAPE_DEFAULT_BYTES;
+	if (t->opts.packed)
+		t->codec = block_codec_new();
 	return t;
 }
 
@@ -62,7 +73,9 @@ void tape_free(struct tape *t)
 	for (size_t i = t->first; i < t->batches.cnt; i++)
 		buf_release(&t->batches.items[i].bytes);
 	buf_release(&t->open.bytes);
+	buf_release(&t->packed);
 	buf_release(&t->strs);
+	block_codec_free(t->codec);
 	hmap_release(&t->idx);
 	vec_release(&t->base);
 	vec_release(&t->unused);
@@ -130,6 +143,7 @@ static uint64_t base_key(const struct event_hdr *ev)
 	case EV_HOST:
 	case EV_SELF:
 	case EV_LOSS:
+	case EV_CALLS_PART: /* the one that says that others follow */
 		return key_of(ev->kind, 0, 0, 0);
 	case EV_RES:
 		return key_of(ev->kind, u->res.res, 0, 0);
@@ -185,12 +199,32 @@ static bool can_go(const struct base_ev *b)
 			 b->ev->kind == EV_STACK || b->ev->kind == EV_FRAME);
 }
 
+/* A frame is used where its stack is. */
+static void frames_touch(struct tape *t, const struct ev_stack *st, uint64_t used)
+{
+	const uint64_t *frames = (const void *)(st + 1);
+	uint64_t at;
+
+	for (unsigned i = 0; i < (unsigned)st->user_cnt + st->kernel_cnt; i++) {
+		uint32_t tgid = FRAME_MODULE(frames[i]) ? 0 : st->tgid, depth = 0;
+
+		while (hmap_get(&t->idx, key_of(EV_FRAME, frames[i], tgid, depth), &at)) {
+			if (t->base.items[at].used < used)
+				t->base.items[at].used = used;
+			depth++;
+		}
+	}
+}
+
 /* Forgets the half of the resources, stacks and frames that was unused longest. */
 static void base_shrink(struct tape *t)
 {
 	VEC(uint64_t) used = {0};
 	uint64_t limit;
 
+	VEC_FOREACH(&t->base, b)
+		if (b->ev && b->ev->kind == EV_STACK)
+			frames_touch(t, (const struct ev_stack *)b->ev, b->used);
 	VEC_FOREACH(&t->base, b)
 		if (can_go(b))
 			vec_push(&used, b->used);
@@ -289,12 +323,27 @@ static const struct event_hdr *event_at(const struct buf *b, size_t off)
 	for (const struct event_hdr *ev = event_at((b), 0); ev;                   \
 	     ev = event_at((b), (size_t)((const char *)ev - (b)->data) + ev->size))
 
+/* The events of a batch, valid until the next one is asked for. */
+static struct buf batch_events(const struct tape *t, const struct batch *b, struct buf *room)
+{
+	if (!b->raw_len)
+		return b->bytes;
+	buf_clear(room);
+	buf_reserve(room, b->raw_len);
+	if (block_unpack(t->codec, b->bytes.data, b->bytes.len, room->data, b->raw_len) < 0)
+		return (struct buf){0}; /* our own bytes: cannot be */
+	room->len = b->raw_len;
+	return *room;
+}
+
 static void drop_first(struct tape *t)
 {
 	struct batch *b = &t->batches.items[t->first++];
+	struct buf room = {0}, events = batch_events(t, b, &room);
 
-	FOREACH_EVENT(&b->bytes, ev)
+	FOREACH_EVENT(&events, ev)
 		fold(t, ev);
+	buf_release(&room);
 	t->batch_bytes -= b->bytes.len;
 	buf_release(&b->bytes);
 	t->dropped_cnt++;
@@ -306,15 +355,43 @@ static void drop_first(struct tape *t)
 	t->first = 0;
 }
 
+static void batch_pack(struct tape *t, struct batch *b)
+{
+	size_t len;
+
+	buf_clear(&t->packed);
+	buf_reserve(&t->packed, b->bytes.len);
+	len = block_pack(t->codec, b->bytes.data, b->bytes.len, t->packed.data, b->bytes.len);
+	if (!len)
+		return;
+	b->raw_len = b->bytes.len;
+	buf_clear(&b->bytes);
+	buf_add(&b->bytes, t->packed.data, len);
+}
+
+static bool is_full(const struct tape *t)
+{
+	const struct batch *first = &t->batches.items[t->first];
+
+	if (t->batches.cnt - t->first <= 1)
+		return false;
+	return t->batch_bytes > t->opts.max_bytes ||
+	       (t->opts.keep_ns &&
+		first->end_ns + t->opts.keep_ns < t->batches.items[t->batches.cnt - 1].end_ns);
+}
+
 static void close_batch(struct tape *t, const struct ev_tick *tick)
 {
 	t->open.begin_ns = tick->begin_ns;
+	t->open.end_ns = tick->h.ts_ns;
+	if (t->codec)
+		batch_pack(t, &t->open);
 	t->open.bytes.data = xrealloc(t->open.bytes.data, t->open.bytes.len + 1);
 	t->open.bytes.cap = t->open.bytes.len + 1;
 	t->batch_bytes += t->open.bytes.len;
 	vec_push(&t->batches, t->open);
 	t->open = (struct batch){0};
-	while (t->batch_bytes > t->max_bytes && t->batches.cnt - t->first > 1)
+	while (is_full(t))
 		drop_first(t);
 }
 
@@ -391,14 +468,28 @@ static struct ev_meta meta_now(const struct tape *t)
 int tape_replay(const struct tape *t, struct event_sink *sink)
 {
 	struct ev_meta meta = meta_now(t);
+	struct buf room = {0};
 	int err = replay_bytes(t, &t->strs, sink);
 
 	if (err >= 0 && meta.h.size)
 		err = sink->put(sink->ctx, &meta.h);
 	if (err >= 0)
 		err = replay_base(t, sink);
-	for (size_t i = t->first; i < t->batches.cnt && err >= 0; i++)
-		err = replay_bytes(t, &t->batches.items[i].bytes, sink);
+	for (size_t i = t->first; i < t->batches.cnt && err >= 0; i++) {
+		struct buf events = batch_events(t, &t->batches.items[i], &room);
+
+		err = replay_bytes(t, &events, sink);
+	}
+	buf_release(&room);
+	return err < 0 ? err : 0;
+}
+
+int tape_replay_open(const struct tape *t, struct event_sink *sink)
+{
+	int err = tape_replay(t, sink);
+
+	if (err >= 0)
+		err = replay_bytes(t, &t->open.bytes, sink);
 	return err < 0 ? err : 0;
 }
 

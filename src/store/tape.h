@@ -7,12 +7,14 @@
  *
  *	tape_new, tape_add for each event, tape_replay ..., tape_free
  *
- * Bounded: whole batches over max_bytes fall off the front.  What later
+ * Bounded: whole batches over max_bytes, or older than keep_ns, fall off the
+ * front; packed, they take a sixth of the room and some work.  What later
  * events still refer to (strings, tasks, resources) and the newest value of
  * each growing counter stays in the base, which a replay delivers first.
  * The base forgets ended threads, and the resources unused longest when
  * there are more than TAPE_BASE_MAX entries.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,15 +24,25 @@ enum { TAPE_BASE_MAX = 1 << 16 };
 
 struct tape;
 
-/* max_bytes 0: 12 MiB */
-struct tape *tape_new(size_t max_bytes);
+struct tape_opts {		/* a zero field means its default */
+	size_t max_bytes;	/* default 12 MiB */
+	uint64_t keep_ns;	/* default: no bound */
+	bool packed;
+};
+
+/* opts may be NULL. */
+struct tape *tape_new(const struct tape_opts *opts);
 void tape_free(struct tape *t);
 
 /* Copies ev. */
 void tape_add(struct tape *t, const struct event_hdr *ev);
 
-/* All of it, in an order that store/event.h allows; stops at the sink's first error. */
+/*
+ * All of it, in an order that store/event.h allows; stops at the sink's first
+ * error.  What came since the last tick is not in it but for tape_replay_open.
+ */
 int tape_replay(const struct tape *t, struct event_sink *sink);
+int tape_replay_open(const struct tape *t, struct event_sink *sink);
 
 /* Since when it is complete, 0 while empty; what it holds. */
 uint64_t tape_begin_ns(const struct tape *t);

@@ -84,7 +84,7 @@ static struct feed *feed_new(struct source *src, const char *path)
 
 	f->src = src;
 	f->path = path ? xstrdup(path) : NULL;
-	f->tape = path ? NULL : tape_new(0);
+	f->tape = path ? NULL : tape_new(NULL);
 	f->ticks = ticks_new(path ? FILE_TICKS : 0);
 	f->model = new_model(f);
 	f->back = view_new();

@@ -37,7 +37,7 @@ static struct synth *scene(void)
 TEST(ui_tape_gives_back_all_that_fits)
 {
 	struct synth *s = scene(), *same = scene();
-	struct tape *t = tape_new(0);
+	struct tape *t = tape_new(NULL);
 	struct event_sink sink = {put_tape, t};
 	uint64_t want[EV_KIND_CNT] = {0}, got[EV_KIND_CNT] = {0};
 
@@ -75,7 +75,7 @@ static void same_last_tick(const struct model *full, const struct model *m)
 TEST(ui_tape_is_bounded_and_still_makes_a_model)
 {
 	struct synth *s = scene();
-	struct tape *t = tape_new(40 << 10);
+	struct tape *t = tape_new(&(struct tape_opts){.max_bytes = 40 << 10});
 	struct event_sink sink = {put_tape, t};
 	struct model *m = model_new(NULL);
 	uint32_t at;
@@ -106,10 +106,39 @@ static int put_fails(void *ctx, const struct event_hdr *ev)
 	return --*(int *)ctx < 0 ? -28 : 0;
 }
 
+/* Packed it gives back the same events and takes less room; what is too old falls off. */
+TEST(ui_tape_packed)
+{
+	struct synth *s = scene(), *same = scene();
+	struct tape *plain = tape_new(&(struct tape_opts){.keep_ns = 4000000000});
+	struct tape *t = tape_new(&(struct tape_opts){.keep_ns = 4000000000, .packed = true});
+	struct event_sink sink = {put_tape, t};
+	uint64_t want[EV_KIND_CNT] = {0}, got[EV_KIND_CNT] = {0};
+
+	synth_play(s, &sink);
+	sink = (struct event_sink){put_tape, plain};
+	synth_play(same, &sink);
+	sink = (struct event_sink){put_count, want};
+	EQ_I(tape_replay_open(plain, &sink), 0);
+	sink = (struct event_sink){put_count, got};
+	EQ_I(tape_replay_open(t, &sink), 0);
+	for (int k = 0; k < EV_KIND_CNT; k++) {
+		ROW(k);
+		EQ_U(got[k], want[k]);
+	}
+	OK(got[EV_WAIT] > 300 && got[EV_WAIT] < 600);
+	EQ_U(tape_dropped_batches(t), tape_dropped_batches(plain));
+	OK(tape_bytes(t) * 2 < tape_bytes(plain));
+	tape_free(t);
+	tape_free(plain);
+	synth_free(s);
+	synth_free(same);
+}
+
 TEST(ui_tape_stops_at_the_sinks_error)
 {
 	struct synth *s = scene();
-	struct tape *t = tape_new(40 << 10);
+	struct tape *t = tape_new(&(struct tape_opts){.max_bytes = 40 << 10});
 	struct event_sink sink = {put_tape, t};
 
 	synth_play(s, &sink);
@@ -142,7 +171,7 @@ static void put_calls(struct tape *t, uint64_t second)
 /* What fell off of a window of system calls is no longer said to be in it; names stay. */
 TEST(ui_tape_shortens_a_window_of_calls)
 {
-	struct tape *t = tape_new(40 << 10);
+	struct tape *t = tape_new(&(struct tape_opts){.max_bytes = 40 << 10});
 	struct {
 		struct ev_str s;
 		char text[8];
