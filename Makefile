@@ -198,8 +198,9 @@ build/tests/spans_dump: $(OBJ)/tests/spans/dump.o $(filter-out $(OBJ)/src/main.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-# What tests/eval asks for the calls of a capture.
-build/tests/calls: $(OBJ)/tests/eval/bin/calls.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+# What tests/eval asks for the calls of a capture (calls), and to thin one out (thin).
+EVAL_TOOLS := build/tests/calls build/tests/thin
+$(EVAL_TOOLS): build/tests/%: $(OBJ)/tests/eval/bin/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
@@ -273,7 +274,7 @@ check-bpf: all load
 check-kernels: all load
 	$(Q)tests/kernels/run
 
-eval: all load build/tests/calls
+eval: all load $(EVAL_TOOLS)
 	$(Q)tools/deps eval
 	$(Q)tests/eval/run
 	$(Q)tests/eval/run --label functions
@@ -318,4 +319,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(OBJ)/tests/eval/bin/calls.d $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(EVAL_TOOLS:build/tests/%=$(OBJ)/tests/eval/bin/%.d) $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
