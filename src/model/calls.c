@@ -479,12 +479,22 @@ static void cut_overlap(struct call *before, const struct call *next)
 		before->result = CALL_UNKNOWN;
 }
 
-/* All calls were recorded while it waited: there is a better one. */
-static bool is_known_better(const struct model_calls *p, const struct call *call)
+/*
+ * A wait that is no call here: all calls were recorded while it lasted, so there
+ * is a better one, or it is another process', whose calls are never recorded.
+ */
+static bool is_no_call(const struct model *m, uint32_t thread, const struct call *call)
 {
-	return call->flags & CALLF_WAIT &&
-	       !calls_time_in(p->parts, p->part_cnt, call->begin_ns,
-			      call->begin_ns + call->dur_ns + 1);
+	const struct model_calls *p = &m->priv->calls->pub;
+	uint32_t proc;
+
+	if (!(call->flags & CALLF_WAIT))
+		return false;
+	if (!calls_time_in(p->parts, p->part_cnt, call->begin_ns,
+			   call->begin_ns + call->dur_ns + 1))
+		return true;
+	proc = m->threads[thread].proc;
+	return proc != NO_IDX && m->procs[proc].peer && !m->procs[proc].target;
 }
 
 static void emit(struct model *m, struct calls *c, struct call_run *run, const struct call *call)
@@ -496,9 +506,9 @@ static void emit(struct model *m, struct calls *c, struct call_run *run, const s
 		p->dropped_cnt++;
 		return;
 	}
-	if (is_known_better(p, call))
-		return;
 	to.thread = (uint32_t)(run - p->runs);
+	if (is_no_call(m, to.thread, call))
+		return;
 	to.stack = stack_idx(m, c, call->stack);
 	if (call->begin_ns < p->begin_ns)
 		to.flags |= CALLF_BEFORE;

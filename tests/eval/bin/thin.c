@@ -63,7 +63,7 @@ static int put_calls(struct thin *t, const struct event_hdr *ev)
 	for (uint32_t i = 0; i < to.head.cnt; i++) {
 		struct ev_call c = to.calls[i];
 
-		if (c.begin_ns + c.dur_ns < t->border_ns)
+		if (c.begin_ns + c.dur_ns <= t->border_ns)
 			continue;
 		if (c.begin_ns < t->border_ns) {
 			c.dur_ns -= t->border_ns - c.begin_ns;
