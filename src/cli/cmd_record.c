@@ -80,6 +80,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 	if (o->calls.calls) {
 		flight = record_calls_flight(calls);
 		watch.sample_hz = flight.stacks == FLIGHT_STACKS_ALL ? FLIGHT_LEARN_HZ : 0;
+		watch.max_cost_ppm = flight.blocking ? (uint32_t)(calls->max_cost * 1e6) : 0;
 		return source_flight(&watch, &flight, ret_src, err);
 	}
 	return o->input.path ? source_file(o->input.path, ret_src, err)
@@ -147,13 +148,15 @@ static int record_on(const struct record_opts *o, struct record_calls *calls, st
 
 static int record_run(struct cli *cli, int argc, char **argv)
 {
-	const struct record_opts *o = cli->opts;
+	struct record_opts *o = cli->opts;
 	CLEANUP(record_calls_release) struct record_calls calls = {0};
 	struct err err = {0};
-	int code = record_check(o, &err);
+	int code;
 
 	(void)argc;
 	(void)argv;
+	o->calls.calls |= o->calls.all_calls;
+	code = record_check(o, &err);
 	if (code == 0 && o->calls.calls)
 		code = record_calls_begin(&calls, &o->calls, &o->select, &err);
 	if (code == 0)

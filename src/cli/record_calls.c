@@ -11,13 +11,20 @@
 #include "cli/options.h"
 #include "cli/triggers.h"
 
+#define SHORT_NS (2 * NS_PER_SEC) /* a window of waits begins with a tick */
 #define ASK_NS (100 * NS_PER_MS)
 
 /*
- * A recorder may run for days, so it bounds itself.  Not where all of something
- * was asked for, and not for the detector: what is left out looks like silence.
+ * A recorder may run for days, so it bounds itself: by detail, or with all calls
+ * by time that it leaves out.  Not where all of something more was asked for,
+ * and not for the detector: what is left out looks like silence.
  */
 #define MAX_COST 0.01
+
+bool record_calls_all(const struct calls_opts *o)
+{
+	return o->all_calls || o->anomaly || o->with_waits || o->stacks == FLIGHT_STACKS_ALL;
+}
 
 static double max_cost_default(const struct calls_opts *o)
 {
@@ -71,8 +78,9 @@ struct flight_opts record_calls_flight(struct record_calls *r)
 		.then_ns = r->opts->then_ns ? r->opts->then_ns : FLIGHT_NO_THEN,
 		.with_waits = r->opts->with_waits,
 		.stacks = (enum flight_stacks)r->opts->stacks,
+		.blocking = !record_calls_all(r->opts),
 		.anomaly = r->opts->anomaly,
-		.max_cost = r->max_cost,
+		.max_cost = record_calls_all(r->opts) ? r->max_cost : 0,
 		.trigger = &r->trigger,
 		.report = &r->report,
 	};
@@ -87,9 +95,12 @@ void record_calls_summary(const struct record_calls *r, FILE *out)
 		return;
 	fprintf(out, "frozen: %s\n", p->reason);
 	fprintf(out, "window: the last %s", fmt_ns(window, p->window_ns));
-	if (p->window_ns < p->wanted_ns)
+	if (p->window_ns + SHORT_NS < p->wanted_ns)
 		fprintf(out, " (of %s: the memory holds no more, see --memory)",
 			fmt_ns(window, p->wanted_ns));
+	if (p->part_ns)
+		fprintf(out, ", %s of it blocking calls only; in %s of all calls",
+			fmt_ns(window, p->part_ns), fmt_ns(n, p->window_ns - p->part_ns));
 	fprintf(out, ", %s calls of %s threads, %s not returned\n", fmt_count(calls, p->call_cnt),
 		fmt_count(n, p->thread_cnt), fmt_count(open, p->unfinished_cnt));
 	fprintf(out, "memory: %s", fmt_bytes(bytes, p->memory_bytes));
@@ -109,20 +120,25 @@ static const char *const stacks_names[] = {"slow", "none", "all", NULL};
 
 const struct opt calls_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "calls",
-	 .help = "record system calls in memory until something freezes them",
+	 .help = "keep system calls in memory until something freezes them: those that "
+		 "block, and all where they are few and after the freeze",
 	 OPT_AT(struct calls_opts, calls)},
+	{.type = OPT_FLAG, .long_name = "all-calls",
+	 .help = "the same with all calls all the time; leaves time out to keep to --max-cost",
+	 OPT_AT(struct calls_opts, all_calls)},
 	{.type = OPT_DURATION, .long_name = "window", .metavar = "TIME",
 	 .help = "with --calls: how far back to keep them", .def = "5m", .min = NS_PER_SEC,
 	 .max = FLIGHT_WINDOW_MAX_NS, OPT_AT(struct calls_opts, window_ns)},
 	{.type = OPT_STRING, .long_name = "memory", .metavar = "SIZE",
-	 .help = "with --calls: memory for them, by powers of two (default 1/32 of the "
-		 "machine's, up to 256M)",
+	 .help = "with --calls: memory for them (default 1/32 of the machine's, up to 64M, "
+		 "with all calls 256M)",
 	 OPT_AT(struct calls_opts, memory)},
 	{.type = OPT_DURATION, .long_name = "after", .metavar = "TIME",
 	 .help = "with --calls: freeze after this, as -d; without at Ctrl-C or SIGUSR1",
 	 .min = 10 * NS_PER_MS, OPT_AT(struct calls_opts, after_ns)},
 	{.type = OPT_DURATION, .long_name = "then", .metavar = "TIME",
-	 .help = "with --calls: watch waits for so long after the freeze; 0 not", .def = "3s",
+	 .help = "with --calls: record waits and all calls for so long after the freeze; 0 not; "
+		 "with --all-calls waits only", .def = "3s",
 	 OPT_AT(struct calls_opts, then_ns)},
 	{.type = OPT_STRING, .long_name = "until-fails", .metavar = "CMD",
 	 .help = "with --calls: freeze when this shell command fails, or hangs",
@@ -134,21 +150,22 @@ const struct opt calls_opt_table[] = {
 	 .help = "with --calls: freeze when a metric of `heldup metrics`, summed, is over N",
 	 OPT_AT(struct calls_opts, when)},
 	{.type = OPT_FLAG, .long_name = "anomaly",
-	 .help = "with --calls: freeze when answers stop, or calls hang that did not before",
+	 .help = "all calls: freeze when answers stop, or calls hang that did not before",
 	 OPT_AT(struct calls_opts, anomaly)},
 	{.type = OPT_STRING, .long_name = "max-cost", .metavar = "PERCENT",
-	 .help = "with --calls: leave time out where all would cost more of a CPU; 0: none. 1 "
-		 "unless with --anomaly, --with-waits or --call-stacks all",
+	 .help = "with --calls: shed detail where it would cost more of the CPU; all calls: "
+		 "leave time out; 0: neither. 1 unless with --anomaly, --with-waits or "
+		 "--call-stacks all",
 	 OPT_AT(struct calls_opts, max_cost)},
 	{.type = OPT_FLAG, .long_name = "keep-going",
 	 .help = "with --calls: record on after a freeze, to FILE.1, FILE.2 ...",
 	 OPT_AT(struct calls_opts, keep_going)},
 	{.type = OPT_CHOICE, .long_name = "call-stacks", .metavar = "WHICH",
 	 .choices = stacks_names, .def = "slow",
-	 .help = "with --calls: stacks of slow calls, of none, or of all (costs much)",
+	 .help = "with --calls: stacks of slow calls, of none, or of all calls (costs much)",
 	 OPT_AT(struct calls_opts, stacks)},
 	{.type = OPT_FLAG, .long_name = "with-waits",
-	 .help = "with --calls: watch waits all the time instead",
+	 .help = "all calls: watch waits all the time too",
 	 OPT_AT(struct calls_opts, with_waits)},
 	OPT_END,
 };

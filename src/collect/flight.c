@@ -28,6 +28,7 @@
 #define DEFAULT_THEN_NS (3 * NS_PER_SEC)
 #define DEFAULT_SLOW_NS NS_PER_MS
 #define MEMORY_MAX_BYTES (16ull << 30)
+#define BLOCKING_BYTES (64ull << 20) /* five minutes of 10,000 waits a second, packed */
 #define MEMORY_MIN_BYTES (1ull << 20)
 #define STEP_NS NS_PER_SEC
 #define STACKS_MAX_BYTES (64u << 20)
@@ -36,11 +37,18 @@
 /* What is left of the kernel's work on a call that was begun before the programs went. */
 #define SETTLE_US 2000
 
-static uint64_t default_memory(void)
+static uint64_t default_memory(const struct flight_opts *o)
 {
 	uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 32;
+	uint64_t most = o->blocking ? BLOCKING_BYTES : 256 << 20;
 
-	return share < 256 << 20 ? share : 256 << 20;
+	return share < most ? share : most;
+}
+
+/* Where all calls are recorded for seconds only: 3 s of 300,000 a second fit. */
+static uint64_t ring_bytes(const struct flight_opts *o)
+{
+	return o->blocking ? o->memory_bytes / 4 : o->memory_bytes;
 }
 
 int flight_open(struct live *l, struct err *err)
@@ -53,18 +61,20 @@ int flight_open(struct live *l, struct err *err)
 	o->window_ns = o->window_ns ? o->window_ns : DEFAULT_WINDOW_NS;
 	o->slow_ns = o->slow_ns ? o->slow_ns : DEFAULT_SLOW_NS;
 	o->then_ns = o->then_ns ? o->then_ns : DEFAULT_THEN_NS;
-	o->memory_bytes = o->memory_bytes ? o->memory_bytes : default_memory();
+	o->memory_bytes = o->memory_bytes ? o->memory_bytes : default_memory(o);
 	if (o->window_ns > FLIGHT_WINDOW_MAX_NS)
 		return err_usage(err, "a window of calls is at most an hour");
 	if (o->memory_bytes > MEMORY_MAX_BYTES || o->memory_bytes < MEMORY_MIN_BYTES)
 		return err_usage(err, "memory for calls: 1M to 16G");
 	if (cpus < 1 || cpus > FLIGHT_CPUS_MAX)
 		return err_set(err, -ENOTSUP, "calls of so many CPUs cannot be recorded");
-	each = o->memory_bytes / sizeof(struct call_rec) / cpus;
+	each = ring_bytes(o) / sizeof(struct call_rec) / cpus;
 	for (f->ring_cnt = 64; f->ring_cnt * 2 <= each; f->ring_cnt *= 2)
 		;
 	f->cpu_cnt = cpus;
 	f->duty.before = xcalloc(cpus, sizeof(*f->duty.before));
+	if (o->blocking)
+		flight_keep_open(f);
 	return 0;
 }
 
@@ -78,7 +88,7 @@ void flight_settings(struct live_flight *f, struct heldup_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.hu_call_heads, f->cpu_cnt);
 	skel->rodata->with_calls = 1;
 	skel->rodata->call_ring_mask = f->ring_cnt - 1;
-	skel->rodata->call_others = f->opts.max_cost > 0;
+	skel->rodata->call_others = f->opts.blocking || f->opts.max_cost > 0;
 	skel->rodata->call_slow_ns = f->opts.slow_ns;
 	if (skel->rodata->with_stacks)
 		skel->rodata->call_stacks = kinds[f->opts.stacks];
@@ -140,6 +150,7 @@ void flight_release(struct live *l)
 		unmap_one(f->slots, skel->maps.hu_call_slots);
 		unmap_one(f->tasks, skel->maps.hu_call_tasks);
 	}
+	flight_keep_release(f);
 	for (int i = 0; i < 2; i++)
 		free(f->marks[i].heads);
 	flight_watch_free(f->watch);
@@ -150,10 +161,12 @@ void flight_release(struct live *l)
 	l->flight = NULL;
 }
 
-static void mark_set(struct live_flight *f, uint64_t now)
+void flight_mark(struct live_flight *f, uint64_t now)
 {
 	struct flight_mark old = f->marks[1];
 
+	if (f->marks[0].ts_ns && now - f->marks[0].ts_ns < f->opts.window_ns)
+		return;
 	f->marks[1] = f->marks[0];
 	f->marks[0] = old;
 	if (!old.heads)
@@ -237,7 +250,7 @@ int flight_begin(struct live *l, struct err *err)
 		return err_rights(err, -EPERM, "the kernel keeps the threads of the chosen "
 					       "processes from BPF");
 	f->seeded_ns = clock_mono_ns();
-	mark_set(f, f->seeded_ns);
+	flight_mark(f, f->seeded_ns);
 	return 0;
 }
 
@@ -271,11 +284,11 @@ void flight_freeze(struct live *l, const char *reason)
 	f->freeze_ns = clock_mono_ns();
 	flight_duty_end(f);
 	usleep(SETTLE_US);
-	snprintf(f->report.reason, sizeof(f->report.reason), "%s", reason);
+	if (!*f->report.reason)
+		snprintf(f->report.reason, sizeof(f->report.reason), "%s", reason);
 }
 
-/* True once something says so; then reason has it. */
-static bool is_time(struct live *l, uint64_t now, char *reason, size_t size)
+bool flight_is_time(struct live *l, uint64_t now, char *reason, size_t size)
 {
 	struct live_flight *f = l->flight;
 	const struct flight_trigger *t = f->opts.trigger;
@@ -287,7 +300,7 @@ static bool is_time(struct live *l, uint64_t now, char *reason, size_t size)
 	}
 	if (flight_watch(f, now, reason, size))
 		return true;
-	if (stop_requested() || l->stopping)
+	if (stop_requested() || l->stopping || f->keep.stop_asked)
 		snprintf(reason, size, "asked for");
 	else if (l->opts.duration_ns && now >= f->start_ns + l->opts.duration_ns)
 		snprintf(reason, size, "the time was up");
@@ -317,14 +330,13 @@ int flight_wait(struct live *l, struct err *err)
 			return rc;
 	}
 	while ((now = clock_mono_ns()) < end_ns) {
-		if (is_time(l, now, reason, sizeof(reason))) {
+		if (flight_is_time(l, now, reason, sizeof(reason))) {
 			flight_freeze(l, reason);
 			live_bpf_drain(&l->bpf);
 			l->bpf.fn = f->fn;
 			return 0;
 		}
-		if (now - f->marks[0].ts_ns >= f->opts.window_ns)
-			mark_set(f, now);
+		flight_mark(f, now);
 		rc = flight_duty(l, now, err);
 		if (rc < 0)
 			return rc;

@@ -8,6 +8,11 @@
  * threads and stacks it speaks of and, for a few seconds more, what the live
  * source sees: waits, samples, states.
  *
+ * With opts.blocking the window has what the live source saw all the time, and
+ * so each call that blocked; all calls are in it of the seconds after what
+ * freezes it, and of the times in which the machine makes few.  A hook at each
+ * call costs a busy server a tenth of its work, these waits a per cent.
+ *
  *	source_flight, source_step until it returns 0, source_free
  *
  * What freezes it: the end of watch.duration_ns, source_stop (Ctrl-C), the
@@ -42,6 +47,7 @@ struct flight_report {
 	uint64_t call_cnt, unfinished_cnt;
 	uint64_t all_cnt;	/* since the beginning, those overwritten included */
 	uint64_t lost_cnt;	/* in the window and not kept */
+	uint64_t part_ns;	/* of the window: blocking calls only */
 	uint64_t away_ns;	/* of the window: left out for max_cost, lost_cnt has an estimate */
 	uint64_t memory_bytes;	/* of the rings and all beside them */
 	bool is_over;		/* nothing is left to watch, or the time was up */
@@ -67,15 +73,17 @@ enum { FLIGHT_LEARN_HZ = 4999 };
 
 struct flight_opts {		 /* a zero field means its default */
 	uint64_t window_ns;	 /* default 5 min, at most FLIGHT_WINDOW_MAX_NS */
-	uint64_t memory_bytes;	 /* default 1/32 of the machine's, at most 256 MiB */
+	uint64_t memory_bytes;	 /* default 1/32 of the machine's, at most 256 MiB; blocking: 64 */
 	enum flight_stacks stacks;
 	uint64_t slow_ns;	 /* with FLIGHT_STACKS_SLOW; default 1 ms */
-	uint64_t then_ns;	 /* the live source afterwards; default 3 s, or FLIGHT_NO_THEN */
+	/* The live source afterwards, and with blocking all calls; default 3 s, or FLIGHT_NO_THEN. */
+	uint64_t then_ns;
 	/*
 	 * Share of the CPU that pays most, other processes' calls with it; over
 	 * it some time is left out; 0: none is.
 	 */
 	double max_cost;
+	bool blocking;		 /* as said above; watch.max_cost_ppm bounds the cost instead */
 	bool anomaly;		 /* its own detector freezes too: flight_anomaly.h */
 	bool with_waits;	 /* it runs beside from the beginning instead */
 	const struct flight_trigger *trigger; /* NULL: none; lives as long as the source */

@@ -47,22 +47,22 @@ static void batch_put(struct dump *d)
 	ev->cnt = 0;
 }
 
-static void name_put(struct dump *d, unsigned nr)
+void flight_name_put(struct live *l, unsigned nr, uint64_t ts_ns)
 {
 	uint64_t bit = 1ull << (nr & 63);
 	struct ev_call_name ev = {.nr = nr};
 	const char *name = flight_call_name(nr);
 
-	if (!name || nr >= SYS_NR_MAX || d->f->named[nr / 64] & bit)
+	if (!name || nr >= SYS_NR_MAX || l->flight->named[nr / 64] & bit)
 		return;
-	d->f->named[nr / 64] |= bit;
-	ev.name = emit_str(&d->l->emit, name);
-	EMIT(&d->l->emit, &ev, EV_CALL_NAME, 0, d->end_ns);
+	l->flight->named[nr / 64] |= bit;
+	ev.name = emit_str(&l->emit, name);
+	EMIT(&l->emit, &ev, EV_CALL_NAME, 0, ts_ns);
 }
 
 static void call_put(struct dump *d, const struct ev_call *call)
 {
-	name_put(d, call->nr);
+	flight_name_put(d->l, call->nr, d->end_ns);
 	d->batch.calls[d->batch.ev.cnt++] = *call;
 	if (d->batch.ev.cnt == EVENT_CALLS_MAX)
 		batch_put(d);
@@ -196,7 +196,7 @@ static bool is_stale(const struct dump *d, const struct call_slot *s)
 
 	if (!f->duty.gap_cnt)
 		return false;
-	return !s->begin_ns || f->duty.back_ns ||
+	return !s->begin_ns || f->duty.was_away ||
 	       (uint8_t)((s->state >> 1) ^ d->l->bpf.skel->bss->call_phase) & 0x7f;
 }
 
@@ -218,6 +218,8 @@ static void slots_put(struct dump *d)
 		if (!s->tid || s->tid > CALL_TID_MAX)
 			continue;
 		d->f->report.thread_cnt++;
+		if (d->f->opts.blocking && d->f->duty.was_away)
+			continue; /* its wait tells */
 		if (is_stale(d, s)) {
 			call.begin_ns = d->l->bpf.skel->bss->call_phase_ns;
 			call.nr = CALL_NR_NONE;
@@ -256,18 +258,55 @@ static void tasks_put(struct dump *d)
 	}
 }
 
-static void aways_put(struct dump *d)
+/* What there is of the time without hooks: nothing, or what blocked. */
+static void gap_put(struct dump *d, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct ev_calls_away away = {.begin_ns = begin_ns, .end_ns = end_ns};
+	struct ev_calls_part part = {.begin_ns = begin_ns, .end_ns = end_ns};
+
+	if (!d->f->opts.blocking) {
+		EMIT(&d->l->emit, &away, EV_CALLS_AWAY, 0, d->end_ns);
+		return;
+	}
+	EMIT(&d->l->emit, &part, EV_CALLS_PART, 0, d->end_ns);
+	d->f->report.part_ns += end_ns - begin_ns;
+}
+
+static void gaps_put(struct dump *d)
 {
 	const struct flight_duty *duty = &d->f->duty;
 	size_t cnt = duty->gap_cnt < FLIGHT_GAPS ? duty->gap_cnt : FLIGHT_GAPS;
 
 	for (size_t i = 0; i < cnt; i++) {
-		struct ev_calls_away ev = {.begin_ns = duty->gaps[i].begin_ns,
-					   .end_ns = duty->gaps[i].end_ns};
+		const struct flight_gap *g = &duty->gaps[i];
 
-		if (ev.end_ns > d->begin_ns)
-			EMIT(&d->l->emit, &ev, EV_CALLS_AWAY, 0, d->end_ns);
+		if (g->end_ns <= d->begin_ns)
+			continue;
+		if (d->f->opts.blocking && g->begin_ns < d->begin_ns)
+			gap_put(d, d->begin_ns, g->end_ns);
+		else
+			gap_put(d, g->begin_ns, g->end_ns);
 	}
+}
+
+/*
+ * The window begins where the tape does.  Where the ring holds less, or was not
+ * written to yet, blocking calls are all there is.
+ */
+static uint64_t keep_put(struct dump *d)
+{
+	struct live_flight *f = d->f;
+	uint64_t begin_ns = flight_keep_play(d->l);
+
+	if (begin_ns > d->begin_ns)
+		d->begin_ns = begin_ns < d->end_ns ? begin_ns : d->end_ns;
+	if (begin_ns < d->begin_ns)
+		gap_put(d, begin_ns, d->begin_ns);
+	f->report.wanted_ns = d->end_ns - d->l->start_ns;
+	if (f->report.wanted_ns > f->opts.window_ns)
+		f->report.wanted_ns = f->opts.window_ns;
+	f->report.window_ns = d->end_ns - begin_ns;
+	return begin_ns;
 }
 
 void flight_dump(struct live *l)
@@ -279,6 +318,7 @@ void flight_dump(struct live *l)
 	d->l = l;
 	d->f = f;
 	window_find(d);
+	ev.begin_ns = f->opts.blocking ? keep_put(d) : d->begin_ns;
 	if (l->stacks && f->opts.stacks != FLIGHT_STACKS_NONE)
 		ev.flags |= f->opts.stacks == FLIGHT_STACKS_ALL
 				    ? WINDOWF_STACKS | WINDOWF_ALL_STACKS : WINDOWF_STACKS;
@@ -289,9 +329,10 @@ void flight_dump(struct live *l)
 		ring_put(d, cpu);
 	slots_put(d);
 	batch_put(d);
-	aways_put(d);
-	f->report.lost_cnt += flight_duty_lost(f, d->begin_ns, &f->report.away_ns);
-	ev.begin_ns = d->begin_ns;
+	gaps_put(d);
+	if (!f->opts.blocking)
+		f->report.lost_cnt += flight_duty_lost(f, d->begin_ns, &f->report.away_ns);
+	ev.flags |= f->report.part_ns ? WINDOWF_BLOCKING : 0;
 	ev.lost_cnt = f->report.lost_cnt;
 	ev.reason = emit_str(&l->emit, f->report.reason);
 	EMIT(&l->emit, &ev, EV_WINDOW, 0, d->end_ns);

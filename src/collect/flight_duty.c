@@ -46,7 +46,7 @@ static uint64_t calls_since(const struct live_flight *f, double *ret_most_ns)
 	return all;
 }
 
-static void phase_begin(struct live_flight *f, uint64_t now)
+void flight_phase_begin(struct live_flight *f, uint64_t now)
 {
 	memcpy(f->duty.before, f->heads, f->cpu_cnt * sizeof(*f->heads));
 	f->duty.begin_ns = now;
@@ -62,7 +62,7 @@ static void phase_end(struct live *l, uint64_t now)
 	double away_ns = most_ns / f->opts.max_cost - (double)took_ns;
 
 	if (away_ns < PHASE_NS / 10.0) {
-		phase_begin(f, now);
+		flight_phase_begin(f, now);
 		return;
 	}
 	d->rate = (double)all / (double)took_ns;
@@ -84,6 +84,17 @@ static void away_add(struct live_flight *f, uint64_t now)
 	d->back_ns = 0;
 }
 
+int flight_duty_back(struct live *l, uint64_t now, struct err *err)
+{
+	struct live_flight *f = l->flight;
+
+	away_add(f, now);
+	l->bpf.skel->bss->call_phase_ns = now;
+	l->bpf.skel->bss->call_phase++;
+	flight_phase_begin(f, now);
+	return live_bpf_attach(&l->bpf, ATTACH_BACK, err);
+}
+
 int flight_duty(struct live *l, uint64_t now, struct err *err)
 {
 	struct live_flight *f = l->flight;
@@ -92,21 +103,16 @@ int flight_duty(struct live *l, uint64_t now, struct err *err)
 	if (f->opts.max_cost <= 0)
 		return 0;
 	if (!d->begin_ns)
-		phase_begin(f, now);
+		flight_phase_begin(f, now);
 	if (!d->back_ns && now - d->begin_ns >= PHASE_NS)
 		phase_end(l, now);
-	if (!d->back_ns || now < d->back_ns)
-		return 0;
-	away_add(f, now);
-	l->bpf.skel->bss->call_phase_ns = now;
-	l->bpf.skel->bss->call_phase++;
-	phase_begin(f, now);
-	return live_bpf_attach(&l->bpf, ATTACH_BACK, err);
+	return d->back_ns && now >= d->back_ns ? flight_duty_back(l, now, err) : 0;
 }
 
 void flight_duty_end(struct live_flight *f)
 {
-	if (f->duty.back_ns)
+	f->duty.was_away = f->duty.back_ns != 0;
+	if (f->duty.was_away)
 		away_add(f, f->freeze_ns);
 }
 

@@ -7,7 +7,8 @@
  *
  *	flight.c	what comes before the freeze, and the freeze
  *	flight_dump.c	the rings to events
- *	flight_duty.c	a bound on the cost
+ *	flight_keep.c	where all calls are recorded only now and then
+ *	flight_duty.c	a bound on the cost where all are
  *	flight_watch.c	the detector's eyes; flight_anomaly.c judges
  *	flight_info.c	what is known of each call, by its number
  *
@@ -30,6 +31,8 @@ struct flight_mark {
 	uint64_t *heads; /* of each CPU, then */
 };
 
+struct tape;
+
 /* The hooks were away meanwhile. */
 struct flight_gap {
 	uint64_t begin_ns, end_ns, lost_cnt;
@@ -42,6 +45,16 @@ struct flight_duty {
 	struct call_head *before; /* heads when it began */
 	struct flight_gap gaps[FLIGHT_GAPS];
 	size_t gap_cnt;		/* that there were */
+	bool was_away;		/* at the freeze */
+};
+
+/* With opts.blocking. */
+struct flight_keep {
+	struct tape *tape;	/* NULL: played, events pass through */
+	struct event_sink in, *out;
+	uint64_t fired_ns;	/* something froze it: 0 not yet */
+	volatile int stop_asked;
+	bool is_few;		/* calls, when they were counted last */
 };
 
 struct live_flight {
@@ -66,6 +79,7 @@ struct live_flight {
 	} stacks;
 	struct flight_watch *watch;	/* of the detector; NULL: not begun */
 	struct flight_duty duty;
+	struct flight_keep keep;
 	uint64_t named[(SYS_NR_MAX + 63) / 64]; /* EV_CALL_NAME is out */
 };
 
@@ -92,6 +106,27 @@ bool flight_alive(struct live *l);
 /* The chosen processes are now those that live, with the children that were followed. */
 void flight_retarget(struct live *l);
 
+/* Remembers where the rings are, once in a window. */
+void flight_mark(struct live_flight *f, uint64_t now);
+/* Something says that it is time; then reason has it. */
+bool flight_is_time(struct live *l, uint64_t now, char *reason, size_t size);
+
+/*
+ * flight_keep.c.  All but the first four do nothing without opts.blocking.
+ * The sink for the live source: sink itself, or the tape until it is played.
+ */
+void flight_keep_open(struct live_flight *f);
+void flight_keep_release(struct live_flight *f);
+/* Since when it has the events. */
+uint64_t flight_keep_play(struct live *l);
+struct event_sink *flight_sink(struct live *l, struct event_sink *out);
+/* After EV_META. */
+void flight_keep_begin(struct live *l);
+/* Some ten times a second: ends it by l->end_ns; 0, or what attaching says. */
+int flight_turn(struct live *l, uint64_t now, struct err *err);
+/* A stop was asked for: true when it needs no more than to say so here. */
+bool flight_takes_stop(struct live *l);
+
 /* Stacks that came meanwhile and that calls in the window have: now they become events. */
 void flight_stacks_put(struct live *l, const uint64_t *used);
 
@@ -102,6 +137,9 @@ void flight_watch_free(struct flight_watch *w);
 /* flight_duty.c: lets the hooks go and come back.  0, or what attaching says. */
 int flight_duty(struct live *l, uint64_t now, struct err *err);
 void flight_duty_end(struct live_flight *f);
+/* Its parts: a phase with hooks begins, they come back. */
+void flight_phase_begin(struct live_flight *f, uint64_t now);
+int flight_duty_back(struct live *l, uint64_t now, struct err *err);
 /* Calls that were missed since then, about, and for how long the hooks were away. */
 uint64_t flight_duty_lost(const struct live_flight *f, uint64_t since_ns, uint64_t *ret_away_ns);
 
@@ -109,6 +147,8 @@ uint64_t flight_duty_lost(const struct live_flight *f, uint64_t since_ns, uint64
 const struct call_rec *flight_rec(const struct live_flight *f, uint32_t cpu, uint64_t at);
 uint64_t flight_rec_begin(const struct call_rec *r, uint64_t now);
 uint64_t flight_rec_dur(const struct call_rec *r);
+/* EV_CALL_NAME, once. */
+void flight_name_put(struct live *l, unsigned nr, uint64_t ts_ns);
 /* Threads that ended, calls, the window. */
 void flight_dump(struct live *l);
 

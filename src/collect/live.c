@@ -108,12 +108,6 @@ static int check_seen(struct live *l, struct err *err)
 			  "another process", missed);
 }
 
-/* Frozen already: a stop that was asked for has had its effect. */
-static bool is_after(const struct live *l)
-{
-	return l->flight && l->flight->freeze_ns;
-}
-
 /* The window and nothing else: its time is the time of the capture. */
 static int dump_only(struct live *l)
 {
@@ -144,6 +138,7 @@ static int begin(struct live *l, struct err *err)
 	l->next_tick_ns = l->start_ns + l->tick_ns;
 	l->end_ns = l->opts.duration_ns ? l->start_ns + l->opts.duration_ns : UINT64_MAX;
 	emit_meta(l);
+	flight_keep_begin(l);
 	emit_missing(l);
 	live_stacks_step(l, l->start_ns);
 	if (*l->target.note)
@@ -193,7 +188,8 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	live_maps_tick(l, now, last);
 	live_procs_purge(l);
 	if (last && l->flight) {
-		flight_freeze(l, stop_requested() ? "asked for" : "the time was up");
+		flight_freeze(l, stop_requested() ? "asked for" : l->alive_cnt
+				 ? "the time was up" : "the watched process ended");
 		flight_dump(l);
 	}
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
@@ -235,7 +231,8 @@ static bool watch_turn(struct live *l)
 		live_bpf_wait(&l->bpf, left_ms < DRAIN_MS ? (int)left_ms : DRAIN_MS);
 		live_bpf_drain(&l->bpf);
 		live_stacks_step(l, now);
-		if ((stop_requested() && !is_after(l)) || target_ended(&l->target, NULL))
+		if (flight_turn(l, now, NULL) < 0 || target_ended(&l->target, NULL) ||
+		    (stop_requested() && !flight_takes_stop(l)))
 			l->stopping = 1;
 	}
 	return l->stopping || now >= l->end_ns;
@@ -257,7 +254,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 
 	if (l->stage == LIVE_DONE)
 		return 0;
-	emit_to(&l->emit, sink);
+	emit_to(&l->emit, flight_sink(l, sink));
 	if (l->stage == LIVE_NEW) {
 		int rc = l->flight && !l->flight->opts.with_waits ? flight_wait(l, err) : 0;
 
@@ -285,7 +282,7 @@ static void live_stop(void *ctx)
 {
 	struct live *l = ctx;
 
-	if (!is_after(l))
+	if (!flight_takes_stop(l))
 		l->stopping = 1;
 }
 
@@ -395,6 +392,7 @@ static int source_make(const struct watch_opts *opts, const struct flight_opts *
 	if (flight) {
 		l->flight = xcalloc(1, sizeof(*l->flight));
 		l->flight->opts = *flight;
+		l->flight->opts.with_waits |= flight->blocking;
 		if (flight->stacks == FLIGHT_STACKS_ALL)
 			l->opts.stacks = STACKS_EACH;
 	}
