@@ -86,6 +86,9 @@ static int check_calls(const struct model *m, const struct sigs *s, const struct
 {
 	if (m->calls->cnt == 0)
 		return err_set(err, -ENODATA, "no system calls were seen: nothing to learn");
+	if (m->calls->part_cnt)
+		return err_set(err, -ENODATA, "only calls that blocked were recorded for a part of "
+			       "it: learn -p, or record --call-stacks all, has all");
 	if (st->no_stack_cnt == st->call_cnt - st->noise_cnt)
 		return err_set(err, -ENODATA, "no call has a stack: signatures are learnt from "
 			       "calls with stacks (record --calls takes them of slow calls "

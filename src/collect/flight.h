@@ -76,7 +76,7 @@ struct flight_opts {		 /* a zero field means its default */
 	uint64_t memory_bytes;	 /* default 1/32 of the machine's, at most 256 MiB; blocking: 64 */
 	enum flight_stacks stacks;
 	uint64_t slow_ns;	 /* with FLIGHT_STACKS_SLOW; default 1 ms */
-	/* The live source afterwards, and with blocking all calls; default 3 s, or FLIGHT_NO_THEN. */
+	/* Live source afterwards, blocking: with all calls; default 3 s, or FLIGHT_NO_THEN. */
 	uint64_t then_ns;
 	/*
 	 * Share of the CPU that pays most, other processes' calls with it; over

@@ -57,12 +57,12 @@ enum event_kind {
 	EV_STACK = 25,
 	EV_FRAME = 26,
 	EV_SAMPLE = 27,
-	EV_CALLS = 28, /* these four: store/event_calls.h */
+	EV_CALLS = 28, /* these and EV_CALLS_PART: store/event_calls.h */
 	EV_CALL_NAME = 29,
 	EV_WINDOW = 30,
 	EV_CALLS_AWAY = 31,
 	EV_COARSE = 32,
-	EV_CALLS_PART = 33, /* store/event_calls.h */
+	EV_CALLS_PART = 33,
 	EV_KIND_CNT
 };
 

@@ -26,8 +26,15 @@ class Answer:
 
 def record(heldup, selection, seconds, path, stacks='slow'):
     """A capture with calls, waits and the stacks of both."""
-    watch.run([heldup, 'record', *selection, '--calls', '--with-waits', '--then', '0',
+    watch.run([heldup, 'record', *selection, '--all-calls', '--with-waits', '--then', '0',
                '--call-stacks', stacks, '--after', '%gs' % seconds, '-o', path], seconds + 60)
+
+
+def thin(top, capture, path, *slices):
+    """What `record --calls` keeps by default of the same time: blocking calls, and all of
+    the last 3 s.  slices: (SLICE_MS, PERIOD_MS), waits under 1 ms are there in these only."""
+    watch.run([os.path.join(top, 'build', 'tests', 'thin'), capture, path, 3, *slices], 60)
+    return path
 
 
 def learn(heldup, capture, sig):

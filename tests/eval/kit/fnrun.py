@@ -15,14 +15,19 @@ from . import lab as labs
 from .truth import FIRST
 
 LEARN_S = 6
-COLUMNS = (('case', 21), ('guilty', 30), ('stacks', 7), ('tie', 4), ('calls', 6), ('tie', 4),
+COLUMNS = (('case', 21), ('guilty', 30), ('stacks', 7), ('tie', 4), ('block', 6),
+           ('shed', 5), ('calls', 6), ('tie', 4),
            ('listed', 6), ('share', 8), ('off-CPU', 8), ('on-CPU', 7), ('PASD', 6),
            ('outside', 8), ('sec', 4), ('busy', 5), ('right', 6))
+
+
+SLICES = (20, 160)		# ms of short waits, and how often, where detail is shed
 
 
 class Paths:
     def __init__(self, folder, name):
         self.capture = os.path.join(folder, name + '.calls.heldup')
+        self.thin = os.path.join(folder, name + '.thin.heldup')
         self.sound = os.path.join(folder, name + '.sound.heldup')
         self.sig = os.path.join(folder, name + '.sig')
         self.meta = os.path.join(folder, name + '.functions.json')
@@ -77,10 +82,9 @@ def alive(lab):
 
 
 class Judged:
-    def __init__(self, row, with_stacks, by_calls):
+    def __init__(self, row, *rights):
         self.row = row
-        self.with_stacks = with_stacks
-        self.by_calls = by_calls
+        self.rights = rights	# with stacks, by calls alone, blocking calls, the same shed
 
 
 def plain_rank(truth, lists):
@@ -99,12 +103,16 @@ def judge(opts, case_class, paths):
     full = ask.functions(opts.heldup, paths.capture)
     took = time.monotonic() - begin
     calls = ask.functions(opts.heldup, paths.capture, paths.sig, calls_only=True)
+    thin = [ask.functions(opts.heldup, ask.thin(opts.top, paths.capture, paths.thin, *how))
+            for how in ((), SLICES)]
     off, on = (ask.plain(opts.heldup, paths.capture, mode) for mode in ('off', 'on'))
     pasd = ask.pasd_list(opts.top, paths.capture)
-    right = [truth.right(a.functions, a.outside) for a in (full, calls)]
+    right = [truth.right(a.functions, a.outside) for a in (full, calls, *thin)]
     share = full.share()
     row = line([case_class.name, truth.label(), text_of(truth.rank(full.functions)),
-                text_of(truth.tie(full.functions)), text_of(truth.rank(calls.functions)),
+                text_of(truth.tie(full.functions)),
+                *(text_of(truth.rank(a.functions)) for a in thin),
+                text_of(truth.rank(calls.functions)),
                 text_of(truth.tie(calls.functions)), len(full.functions),
                 '-' if share is None else '%.2f %%' % (100 * share),
                 text_of(plain_rank(truth, off)), text_of(plain_rank(truth, on)),
@@ -115,7 +123,8 @@ def judge(opts, case_class, paths):
         row += '\n    note: ' + truth.note
     if opts.show or not all(right):
         row += ''.join('\n    %s: %s' % (kind, first(a)) for kind, a in
-                       (('stacks', full), ('calls', calls)))
+                       (('stacks', full), ('block', thin[0]), ('shed', thin[1]),
+                        ('calls', calls)))
     return Judged(row, *right)
 
 
@@ -137,7 +146,7 @@ def evaluate(opts, todo):
 
 
 def table_of(opts, mine):
-    rights = [0, 0]
+    rights = [0, 0, 0, 0]
     broken = 0
     temp = None if opts.keep or opts.replay else tempfile.mkdtemp(prefix='heldup-eval-')
     for case_class in mine:
@@ -146,7 +155,7 @@ def table_of(opts, mine):
             if not opts.replay:
                 run_one(opts, case_class, paths)
             got = judge(opts, case_class, paths)
-            rights = [rights[0] + got.with_stacks, rights[1] + got.by_calls]
+            rights = [a + b for a, b in zip(rights, got.rights)]
             print(got.row, flush=True)
         except (labs.LabError, FileNotFoundError) as e:
             broken += 1
@@ -156,5 +165,7 @@ def table_of(opts, mine):
     if broken:
         print('%d could not be run' % broken)
     print('%d of %d right from calls alone' % (rights[1], len(mine)))
+    print('%d of %d right from what blocked and 3 s of all calls, %d where detail was shed' % (
+        rights[2], len(mine), rights[3]))
     print('%d of %d right' % (rights[0], len(mine)), flush=True)
     return broken
