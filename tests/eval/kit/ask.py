@@ -33,7 +33,8 @@ def record(heldup, selection, seconds, path, stacks='slow'):
 def thin(top, capture, path, *slices):
     """What `record --calls` keeps by default of the same time: blocking calls, and all of
     the last 3 s.  slices: (SLICE_MS, PERIOD_MS), waits under 1 ms are there in these only."""
-    watch.run([os.path.join(top, 'build', 'tests', 'thin'), capture, path, 3, *slices], 60)
+    watch.run([os.path.join(top, 'build', 'tests', 'thin'), capture, path, '3',
+               *map(str, slices)], 60)
     return path
 
 
