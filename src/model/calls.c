@@ -50,6 +50,7 @@ struct chain {			/* of one thread */
 	size_t cnt;
 	uint64_t last_ns;	/* begin of the newest put */
 	bool in_order;
+	bool preempted;		/* since the last wait in a call */
 };
 
 struct run {			/* inside a slab */
@@ -419,12 +420,22 @@ bool calls_add_coarse(struct model *m, const struct ev_coarse *e)
 void calls_add_wait(struct model *m, const struct ev_wait *e)
 {
 	struct calls *c = m->priv->calls;
+	struct chain *ch;
 	struct call call;
 
-	if (!c->parts_ns || !call_of_wait(m, e, &call))
+	if (!c->parts_ns)
 		return;
 	if (!c->dirty)
 		unpublish(m, c);
+	ch = chain_of(c, e->h.tid);
+	if (ch && e->flags & WAITF_PREEMPTED)
+		ch->preempted = true;
+	if (!call_of_wait(m, e, &call))
+		return;
+	if (ch && ch->preempted)
+		call.flags |= CALLF_SWITCHED;
+	if (ch && call.result != CALL_UNFINISHED)
+		ch->preempted = false;
 	put(m, c, &call);
 }
 

@@ -473,7 +473,7 @@ TEST(calls_of_waits)
 {
 	static const struct { uint64_t begin_ns, dur_ns; unsigned nr, flags, result; } rows[] = {
 		{100, 50, 0, CALLF_BLOCKED | CALLF_WAIT | CALLF_KEY, CALL_OK},
-		{200, 100, 1, CALLF_BLOCKED | CALLF_WAIT | CALLF_KEY, CALL_OK},
+		{200, 100, 1, CALLF_BLOCKED | CALLF_WAIT | CALLF_KEY | CALLF_SWITCHED, CALL_OK},
 		{900, 300, 0, CALLF_BLOCKED | CALLF_KEY, CALL_OK},
 		{1300, 100, 0, 0, CALL_OK},
 	};
