@@ -322,7 +322,8 @@ void flight_dump(struct live *l)
 	if (l->stacks && f->opts.stacks != FLIGHT_STACKS_NONE)
 		ev.flags |= f->opts.stacks == FLIGHT_STACKS_ALL
 				    ? WINDOWF_STACKS | WINDOWF_ALL_STACKS : WINDOWF_STACKS;
-	tasks_put(d);
+	if (!f->opts.blocking) /* the live source told of them */
+		tasks_put(d);
 	if (l->stacks)
 		stacks_put(d);
 	for (uint32_t cpu = 0; cpu < f->cpu_cnt; cpu++)
