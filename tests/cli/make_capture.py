@@ -4,11 +4,11 @@ import struct
 import zlib
 
 STR, META, TASK, RES, WAIT, TICK, MODULE, STACK, FRAME, SAMPLE = 1, 2, 3, 4, 5, 7, 24, 25, 26, 27
-CALLS, CALL_NAME, WINDOW = 28, 29, 30
+CALLS, CALL_NAME, WINDOW, CALLS_PART = 28, 29, 30, 33
 SWITCHES, ALL_STACKS = 1 << 0, 1 << 2
 BLOCKED = 1 << 0
 TARGET = 1 << 2
-FUTEX, EPOLL = 1, 4           # wait classes
+FUTEX, EPOLL, FSYNC = 1, 4, 9 # wait classes
 RES_FUTEX, RES_EPOLL = 1, 4   # kinds of resource
 TASK_SEEN, WAKER_TASK, WHOLE = 1, 1, 1
 BASE_NS = 10 ** 12
@@ -75,15 +75,22 @@ class Capture:
                      struct.pack("<%dQ" % len(frames), *frames))
         return self.stacks[text]
 
-    def wait(self, tid, cls, res, off_ms, wake_ms, end_ms, waker=0, stack=None, waker_stack=None):
+    def wait(self, tid, cls, res, off_ms, wake_ms, end_ms, waker=0, stack=None, waker_stack=None,
+             nr=-1):
         ns = [BASE_NS + int(t * 1e6) for t in (off_ms, wake_ms)]
         ids = [self.stack(s) if s else 0 for s in (stack, waker_stack)]
         self.put(WAIT, tid, end_ms, struct.pack(
             "<QQQQ6IhBBBBHHHIII", ns[0], ns[1], res, 0, 10, 0, waker, 10 if waker else 0, 0, 0,
-            -1, cls, 0, WAKER_TASK if waker else 0, 0, 0, 0, 0, 0, *ids))
+            nr, cls, 0, WAKER_TASK if waker else 0, 0, 0, 0, 0, 0, *ids))
 
     def sample(self, tid, at_ms, stack, cnt=1):
         self.put(SAMPLE, tid, at_ms, struct.pack("<4I", 10, self.stack(stack), 0, cnt))
+
+    def calls_part(self, begin_ms, end_ms=None):
+        """Blocking calls only in this time; without an end: such times follow."""
+        self.put(CALLS_PART, 0, begin_ms, struct.pack(
+            "<QQ", BASE_NS + int(begin_ms * 1e6),
+            0 if end_ms is None else BASE_NS + int(end_ms * 1e6)))
 
     def calls(self, rows, flags=SWITCHES | ALL_STACKS):
         """A window of calls, each (tid, begin_ms, ms, name, stack or None, result)."""

@@ -7,8 +7,8 @@ import re
 import sys
 import tempfile
 
-from heldup_cli import OK, TOP, USAGE, heldup
-from make_capture import EPOLL, RES_EPOLL, Capture, lock_scene
+from heldup_cli import FAILED, OK, TOP, USAGE, heldup
+from make_capture import EPOLL, FSYNC, RES_EPOLL, Capture, lock_scene
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 import schema_check  # noqa: E402
@@ -87,6 +87,40 @@ def test_functions_fits_the_schema():
                 checker = schema_check.Checker(schema)
                 checker.check(schema, made.json(*more))
                 assert not checker.errors, checker.errors
+
+
+def test_functions_of_blocking_calls_then_of_all():
+    c = Capture()
+    c.thread(10, 10, "srv")
+    c.calls_part(0)
+    now, rows = 0.0, []
+    for i in range(100):	# numbers of calls go by their names: epoll_wait, fsync, write
+        for nr, cls, ms, stack in ((0, EPOLL, 5, LOOP), (1, FSYNC, 90 if i == 50 else 1, SYNC)):
+            c.wait(10, cls, 0, now, now + ms, now + ms, stack=stack, nr=nr)
+            now += ms + 0.1
+    border = now
+    for _ in range(100):
+        for name, ms, stack in (("epoll_wait", 5, LOOP), ("fsync", 1, SYNC),
+                                ("write", 0.02, WRITE)):
+            rows.append((10, now, ms, name, stack, 0))
+            now += ms + 0.001
+    c.calls_part(0, border)
+    c.calls(rows)
+    with tempfile.TemporaryDirectory(prefix="heldup-functions-") as folder:
+        path = os.path.join(folder, "a.cap")
+        c.write(path, now / 1000)
+        data = json.loads(heldup("functions", "-i", path, "--json").ended(OK).out)
+        text = heldup("functions", "-i", path).ended(OK).out
+        heldup("learn", "-i", path, "-o", os.path.join(folder, "a.sig")).ended(FAILED).says(
+            "only calls that blocked were recorded")
+    schema = json.loads(heldup("functions", "--json-schema").ended(OK).out)
+    checker = schema_check.Checker(schema)
+    checker.check(schema, data)
+    assert not checker.errors, checker.errors
+    assert data["window"]["blocking_only_calls"] == 200, data["window"]
+    assert abs(data["window"]["blocking_only_ns"] - border * 1e6) < 1000
+    assert data["functions"][0]["name"] == "save" and data["sums"]["abnormal_units"] == 1
+    assert re.search(r"709 ms of blocking calls, 602 ms of all calls, 500 calls", text), text
 
 
 def test_functions_shares_are_parts_of_one():
