@@ -121,7 +121,8 @@ static int open_source(const struct metrics_opts *o, struct source **ret_src, st
 
 static void run_init(struct run *r, const struct metrics_opts *o)
 {
-	const struct model_opts keep = {.max_waits = KEEP_WAITS, .max_slices = KEEP_TICKS};
+	const struct model_opts keep = {.max_waits = KEEP_WAITS, .max_slices = KEEP_TICKS,
+					.newest_waits = 1};
 
 	*r = (struct run){
 		.o = o,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The view clock: real time without what is not kept.  See kept.h. */
+#include "model/even.h"
 #include "model/priv.h"
 
 /* The last that begins at or before ns; the first if none does. */
@@ -36,8 +37,11 @@ static void add_stretches(struct model *m, bool clear)
 	struct model_priv *p = m->priv;
 	uint64_t at = m->waits_begin_ns;
 	struct stretch s;
+	struct even even;
 
-	for (; pieces_next(&p->pieces, at, m->end_ns, clear, &s); at = s.end_ns) {
+	even_make(&even, &p->pieces, at, m->end_ns);
+	for (; clear ? even_next(&even, at, m->end_ns, &s)
+		     : pieces_next(&p->pieces, at, m->end_ns, false, &s); at = s.end_ns) {
 		struct kept *last = p->kept.cnt ? vec_last(&p->kept) : NULL;
 
 		if (last && last->end_ns == s.begin_ns)
@@ -45,6 +49,7 @@ static void add_stretches(struct model *m, bool clear)
 		else
 			vec_push(&p->kept, ((struct kept){s.begin_ns, s.end_ns, 0}));
 	}
+	even_release(&even);
 }
 
 /* Coarse time counts where there is no other, and all of it where nothing is left. */

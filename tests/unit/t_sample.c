@@ -234,6 +234,32 @@ TEST(sample_leaves_out_coarse_time)
 	model_free(m);
 }
 
+/* All is known of the first two seconds, an eighth of the others, in which more is done. */
+TEST(sample_evens_out_what_the_source_left_out)
+{
+	struct model *m = begun(0);
+	uint64_t early_ns = 0;
+
+	for (unsigned s = 1; s <= 20; s++) {
+		for (unsigned i = 0; i < 1000; i++)
+			put(m, 50, WAIT_FUTEX, s * NS_PER_SEC + i * NS_PER_MS + 1,
+			    s * NS_PER_SEC + i * NS_PER_MS + (s < 3 ? 100 : 500) * US);
+		for (unsigned i = 0; i < 4 && s > 2; i++)
+			coarse(m, s * NS_PER_SEC + i * 250 * NS_PER_MS + 31 * NS_PER_MS,
+			       s * NS_PER_SEC + (i + 1) * 250 * NS_PER_MS, SHED_SHORT);
+		tick(m, (s + 1) * NS_PER_SEC);
+	}
+	model_finish(m);
+	check_view(m);
+	for (size_t i = 0; i < m->kept_cnt; i++)
+		if (m->kept[i].begin_ns < 3 * NS_PER_SEC)
+			early_ns += m->kept[i].end_ns - m->kept[i].begin_ns;
+	/* twice as dense as the others at most: 0.5 of 2 s, where those have 2.2 of 18 */
+	OK(early_ns > 200 * NS_PER_MS && early_ns < 900 * NS_PER_MS);
+	OK(share_all(m, WAIT_FUTEX) > 0.45 && share_kept(m, WAIT_FUTEX) > 0.38);
+	model_free(m);
+}
+
 /* Where there is no other, coarse time counts: waits without wakers are better than none. */
 TEST(sample_of_coarse_time_alone)
 {
