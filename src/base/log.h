@@ -22,6 +22,9 @@ bool log_shows(enum log_level level);
 /* One line; "heldup: " and the newline are added. */
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* At debug level: how far a start is, by CLOCK_MONOTONIC and the CPU used so far. */
+void log_mark(const char *what);
+
 #define log_error(...) log_print(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...) log_print(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_print(LOG_INFO, __VA_ARGS__)

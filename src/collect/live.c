@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/stop.h"
 #include "collect/cgroups.h"
 #include "collect/flight_int.h"
@@ -139,6 +140,7 @@ static int begin(struct live *l, struct err *err)
 	l->end_ns = l->opts.duration_ns ? l->start_ns + l->opts.duration_ns : UINT64_MAX;
 	emit_meta(l);
 	flight_keep_begin(l);
+	log_mark("first event");
 	emit_missing(l);
 	live_stacks_step(l, l->start_ns);
 	if (*l->target.note)

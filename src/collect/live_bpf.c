@@ -8,7 +8,6 @@
 #include "collect/live_int.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <ctype.h>
 #include <errno.h>
@@ -25,7 +24,9 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/flight_int.h"
+#include "collect/guard.h"
 #include "collect/hooks.h"
+#include "collect/kbtf.h"
 #include "heldup.skel.h"
 #include "plain.skel.h"
 
@@ -76,77 +77,22 @@ static bool is_of_tasks(const char *name)
 	return strncmp(name, "sched_process_", 14) == 0;
 }
 
-static const struct btf_type *tp_proto(const struct btf *btf, const char *name)
+static bool has_tp(const struct kbtf *k, const char *name)
 {
-	char type[128];
-	const struct btf_type *t;
-	int id;
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	if (id < 0)
-		return NULL;
-	t = btf__type_by_id(btf, id);
-	t = btf__type_by_id(btf, t->type); /* pointer */
-	return btf__type_by_id(btf, t->type);
+	return kbtf_trace_args(k, name) >= 0;
 }
 
-/* Offset of a per-CPU variable in its section, or of one member of it; -1 none. */
-static int64_t percpu_off(const struct btf *btf, const char *name)
+static int64_t preempt_off(const struct kbtf *k)
 {
-	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
-	const struct btf_var_secinfo *v;
-	const struct btf_type *sec;
-
-	if (id < 0)
-		return -1;
-	sec = btf__type_by_id(btf, id);
-	v = btf_var_secinfos(sec);
-	for (int i = 0; i < btf_vlen(sec); i++) {
-		const struct btf_type *var = btf__type_by_id(btf, v[i].type);
-
-		if (strcmp(btf__name_by_offset(btf, var->name_off), name) == 0)
-			return v[i].offset;
-	}
-	return -1;
-}
-
-/* Offset of preempt_count inside struct pcpu_hot, through its anonymous members; -1 none. */
-static int64_t hot_member_off(const struct btf *btf, int id, const char *name)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-	const struct btf_member *m = btf_members(t);
-
-	for (int i = 0; i < btf_vlen(t); i++) {
-		const char *member = btf__name_by_offset(btf, m[i].name_off);
-		const struct btf_type *mt = btf__type_by_id(btf, m[i].type);
-		int64_t off = btf_member_bit_offset(t, i) / 8;
-		int64_t inner;
-
-		if (strcmp(member, name) == 0)
-			return off;
-		if (*member || !btf_is_composite(mt))
-			continue;
-		inner = hot_member_off(btf, m[i].type, name);
-		if (inner >= 0)
-			return off + inner;
-	}
-	return -1;
-}
-
-static int64_t preempt_off(const struct btf *btf)
-{
-	int64_t rq = percpu_off(btf, "runqueues");
-	int64_t count = percpu_off(btf, "__preempt_count");
-	int id = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT);
-	int64_t member;
+	int64_t rq = kbtf_percpu_off(k, "runqueues");
+	int64_t count = kbtf_percpu_off(k, "__preempt_count"), member;
 
 	if (rq < 0)
 		return 0;
 	if (count >= 0)
 		return count - rq;
-	count = percpu_off(btf, "pcpu_hot");
-	member = id < 0 ? -1 : hot_member_off(btf, id, "preempt_count");
+	count = kbtf_percpu_off(k, "pcpu_hot");
+	member = kbtf_member_off(k, "pcpu_hot", "preempt_count");
 	return count < 0 || member < 0 ? 0 : count + member - rq;
 }
 
@@ -157,17 +103,17 @@ void live_bpf_missing(struct live_bpf *b, const char *name)
 }
 
 /* Is a missing hook made up for by another? */
-static bool is_replaced(const struct live_bpf *b, const struct btf *btf, const struct hook *hook)
+static bool is_replaced(const struct live_bpf *b, const struct kbtf *k, const struct hook *hook)
 {
 	const struct hook *by = hook && hook->instead ? hooks_find(hook->instead) : NULL;
 
 	if (!by)
 		return false;
-	return by->kind == HOOK_FUNC ? b->old_socks : tp_proto(btf, by->name) != NULL;
+	return by->kind == HOOK_FUNC ? b->old_socks : has_tp(k, by->name);
 }
 
 /* The functions that stand in for socket tracepoints, where this kernel has them. */
-static bool choose_old(struct live_bpf *b, const struct btf *btf)
+static bool choose_old(struct live_bpf *b, const struct kbtf *k)
 {
 	struct bpf_program *prog;
 	bool any = false;
@@ -175,7 +121,7 @@ static bool choose_old(struct live_bpf *b, const struct btf *btf)
 	bpf_object__for_each_program(prog, b->skel->obj) {
 		const char *name = old_name(prog);
 
-		if (!name || btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) < 0)
+		if (!name || !kbtf_has_func(k, name))
 			continue;
 		bpf_program__set_autoload(prog, true);
 		any = true;
@@ -196,30 +142,30 @@ static void no_calls(struct heldup_bpf *skel)
 }
 
 /* Leaves out the programs whose tracepoint this kernel lacks. */
-static int choose_programs(struct live_bpf *b, const struct btf *btf, bool old, struct err *err)
+static int choose_programs(struct live_bpf *b, const struct kbtf *k, bool old, struct err *err)
 {
 	struct bpf_program *prog;
 
-	b->old_socks = old && !tp_proto(btf, "sock_recv_length") && choose_old(b, btf);
+	b->old_socks = old && !has_tp(k, "sock_recv_length") && choose_old(b, k);
 
 	bpf_object__for_each_program(prog, b->skel->obj) {
 		const char *name = tp_name(prog);
 		const struct hook *hook;
 
-		if (!name || tp_proto(btf, name) || is_of_calls(name))
+		if (!name || has_tp(k, name) || is_of_calls(name))
 			continue;
 		hook = hooks_find(name);
 		if (hook && hook->required)
 			return err_rights(err, -ENOTSUP, "this kernel has no tracepoint %s", name);
 		bpf_program__set_autoload(prog, false);
-		if (!is_replaced(b, btf, hook))
+		if (!is_replaced(b, k, hook))
 			live_bpf_missing(b, name);
 	}
-	if (!tp_proto(btf, "sock_recv_length") && !b->old_socks)
+	if (!has_tp(k, "sock_recv_length") && !b->old_socks)
 		bpf_program__set_autoload(b->skel->progs.hu_iter_sock, false);
-	if (tp_proto(btf, "block_io_start"))
+	if (has_tp(k, "block_io_start"))
 		bpf_program__set_autoload(b->skel->progs.hu_bio_queue, false);
-	if (b->flight && !tp_proto(btf, "sys_enter"))
+	if (b->flight && !has_tp(k, "sys_enter"))
 		return err_rights(err, -ENOTSUP, "this kernel has no tracepoints of system calls");
 	if (!b->flight)
 		no_calls(b->skel);
@@ -257,9 +203,8 @@ static uint64_t jiffy_ns(void)
 	return ts.tv_nsec ? (uint64_t)ts.tv_nsec : 4 * NS_PER_MS;
 }
 
-static void settings(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts)
+static void settings(struct live_bpf *b, const struct kbtf *k, const struct watch_opts *opts)
 {
-	const struct btf_type *proto = tp_proto(btf, "sched_switch");
 	struct heldup_bpf *skel = b->skel;
 	int cpus = libbpf_num_possible_cpus();
 
@@ -267,13 +212,13 @@ static void settings(struct live_bpf *b, const struct btf *btf, const struct wat
 	skel->rodata->self_tgid = getpid();
 	skel->rodata->max_threads = opts->max_threads;
 	skel->rodata->ring_half = opts->ring_bytes / 2;
-	skel->rodata->has_prev_state = proto && btf_vlen(proto) >= 5;
+	skel->rodata->has_prev_state = kbtf_trace_args(k, "sched_switch") >= 5;
 	skel->rodata->has_data_ready = opts->arrivals;
 	skel->rodata->jiffy_ns = jiffy_ns();
-	skel->rodata->has_io_start = tp_proto(btf, "block_io_start") != NULL;
-	skel->rodata->has_io_done = tp_proto(btf, "block_io_done") != NULL;
+	skel->rodata->has_io_start = has_tp(k, "block_io_start");
+	skel->rodata->has_io_done = has_tp(k, "block_io_done");
 	skel->rodata->only_target = opts->only_target != 0;
-	skel->rodata->preempt_off = preempt_off(btf);
+	skel->rodata->preempt_off = preempt_off(k);
 	skel->rodata->with_stacks = b->no_stacks ? STACKS_OFF : opts->stacks;
 	if (b->no_stacks)
 		no_stacks(skel);
@@ -332,7 +277,7 @@ static struct heldup_bpf *skel_open(bool no_stacks)
 }
 
 /* 0, or -errno of the load with nothing left behind. */
-static int load(struct live_bpf *b, const struct btf *btf, const struct watch_opts *opts,
+static int load(struct live_bpf *b, const struct kbtf *k, const struct watch_opts *opts,
 		bool old, struct err *err)
 {
 	int rc;
@@ -341,23 +286,23 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 	b->skel = skel_open(b->no_stacks);
 	if (!b->skel)
 		return err_errno(err, -errno, "open the BPF programs");
-	rc = choose_programs(b, btf, old, err);
+	rc = choose_programs(b, k, old, err);
 	if (rc < 0)
 		return rc;
 	if (!opts->arrivals)
 		no_arrivals(b->skel);
-	settings(b, btf, opts);
+	settings(b, k, opts);
 	rc = heldup_bpf__load(b->skel);
 	if (rc < 0 && b->old_socks) { /* trampolines are refused where the kernel is locked down */
 		log_debug("without functions in place of socket tracepoints: %s", strerror(-rc));
 		heldup_bpf__destroy(b->skel);
-		return load(b, btf, opts, false, err);
+		return load(b, k, opts, false, err);
 	}
 	if (rc < 0 && !b->no_stacks && !opts->stacks_or_fail) {
 		log_debug("without stacks: %s", strerror(-rc));
 		heldup_bpf__destroy(b->skel);
 		b->no_stacks = true;
-		return load(b, btf, opts, true, err);
+		return load(b, k, opts, true, err);
 	}
 	if (rc == -EPERM || rc == -EACCES)
 		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
@@ -372,17 +317,21 @@ static int load(struct live_bpf *b, const struct btf *btf, const struct watch_op
 
 int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err)
 {
-	struct btf *btf;
+	struct kbtf *k;
 	int rc;
 
+	log_mark("begin");
+	guard_raise();
 	libbpf_set_print(print_libbpf);
 	b->no_stacks = !opts->stacks;
-	btf = btf__load_vmlinux_btf();
-	if (libbpf_get_error(btf))
+	k = kbtf_new(NULL);
+	if (!k)
 		return err_rights(err, -ENOTSUP,
 				  "this kernel has no type information (/sys/kernel/btf/vmlinux)");
-	rc = load(b, btf, opts, true, err);
-	btf__free(btf);
+	log_mark("types");
+	rc = load(b, k, opts, true, err);
+	kbtf_free(k);
+	log_mark("load");
 	if (rc < 0)
 		return rc;
 	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.hu_ring), on_record, b, NULL);
@@ -495,6 +444,7 @@ uint64_t live_bpf_calls_off(struct live_bpf *b)
 
 void live_bpf_release(struct live_bpf *b)
 {
+	guard_drop();
 	bpf_link__destroy(b->call_links[0]);
 	bpf_link__destroy(b->call_links[1]);
 	bpf_link__destroy(b->calls_iter);
@@ -521,6 +471,7 @@ void live_bpf_flush(struct live_bpf *b)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
 	int fd = bpf_program__fd(b->skel->progs.hu_flush), cpus = libbpf_num_possible_cpus();
 
+	guard_check();
 	for (int cpu = 0; cpu < cpus; cpu++) { /* refused where the CPU is offline: fine */
 		uint64_t at = coarse_ns();
 

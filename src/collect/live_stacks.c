@@ -132,6 +132,7 @@ uint64_t live_sample_ns(const struct live *l)
 
 void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 {
+	log_mark("attach");
 	if (!l->stacks)
 		return;
 	for (size_t i = 0; i < cnt; i++) {
@@ -140,6 +141,7 @@ void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 			code_commit(l->stacks->code);
 	}
 	code_commit(l->stacks->code);
+	log_mark("code");
 }
 
 void live_stacks_asked(struct live *l, const struct wire_maps *w)
