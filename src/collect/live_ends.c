@@ -2,12 +2,14 @@
 /* Conversations and sockets in use; and the ports that servers listen on, for the kernel side. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "collect/diag.h"
 #include "collect/live_int.h"
 #include "collect/names.h"
 #include "collect/peers.h"
@@ -17,40 +19,72 @@
 #define TCP_LISTEN_STATE 0x0a
 #define ENDS_MAX 4096
 
-/* Ports in the LISTEN state of one /proc/PID/net/tcp. */
-static void listen_file(struct live *l, uint32_t tgid, uint32_t netns, const char *name)
+struct listens {
+	struct live *l;
+	uint32_t netns;
+};
+
+static void listen_note(const struct listens *at, uint32_t port)
+{
+	struct listen_key key = {.netns = at->netns, .port = port};
+	uint32_t one = 1;
+
+	bpf_map__update_elem(at->l->bpf.skel->maps.hu_listen, &key, sizeof(key), &one,
+			     sizeof(one), BPF_ANY);
+}
+
+static int take_listen(void *ctx, const struct diag_sock *sock)
+{
+	listen_note(ctx, sock->lport);
+	return 0;
+}
+
+/* False where netlink does not tell. */
+static bool listen_diag(const struct listens *at, uint32_t tgid)
+{
+	struct diag_inet_query q = {.family = AF_INET,
+				    .proto = IPPROTO_TCP,
+				    .states = 1u << DIAG_LISTEN};
+	int fd = peers_diag(at->l->peers, tgid);
+
+	if (fd < 0 || diag_inet(fd, &q, take_listen, (void *)at) < 0)
+		return false;
+	q.family = AF_INET6;
+	return diag_inet(fd, &q, take_listen, (void *)at) == 0;
+}
+
+/* Ports in the LISTEN state of one /proc/PID/net/tcp: that lists all connections, too. */
+static void listen_file(const struct listens *at, uint32_t tgid, const char *name)
 {
 	CLEANUP_FCLOSE FILE *file = NULL;
 	char path[64], line[256];
-	uint32_t one = 1;
 
 	snprintf(path, sizeof(path), "/proc/%u/net/%s", tgid, name);
 	file = fopen(path, "re");
 	if (!file)
 		return;
 	while (fgets(line, sizeof(line), file)) {
-		struct listen_key key = {.netns = netns};
 		unsigned port, state;
 
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) !=
-			    2 ||
-		    state != TCP_LISTEN_STATE)
-			continue;
-		key.port = port;
-		bpf_map__update_elem(l->bpf.skel->maps.hu_listen, &key, sizeof(key), &one,
-				     sizeof(one), BPF_ANY);
+		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) ==
+			    2 &&
+		    state == TCP_LISTEN_STATE)
+			listen_note(at, port);
 	}
 }
 
 void live_listen(struct live *l, uint32_t tgid)
 {
 	uint64_t netns = procfs_ns(tgid, "net");
+	struct listens at = {.l = l, .netns = (uint32_t)netns};
 
 	if (!netns || hmap_get(&l->netns_seen, netns, NULL))
 		return;
 	hmap_put(&l->netns_seen, netns, 1);
-	listen_file(l, tgid, (uint32_t)netns, "tcp");
-	listen_file(l, tgid, (uint32_t)netns, "tcp6");
+	if (listen_diag(&at, tgid))
+		return;
+	listen_file(&at, tgid, "tcp");
+	listen_file(&at, tgid, "tcp6");
 }
 
 uint8_t live_role(struct live *l, const struct wire_res *w)
