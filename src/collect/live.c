@@ -166,6 +166,7 @@ static int begin(struct live *l, struct err *err)
 	live_bpf_flush(&l->bpf); /* sets its coarse clock */
 	live_cost_begin(l);
 	live_maps_begin(l);
+	live_stacks_begin(l);
 	l->stage = LIVE_RUNS;
 	return target_go(&l->target, err);
 }

@@ -41,6 +41,9 @@ struct live_stacks {
 	struct hmap hashes; /* of stacks, to ids of events */
 	struct symbols *syms;
 	struct frame_names *names;
+	bool late; /* code and sleepers are put off until live_stacks_begin */
+	VEC(uint32_t) put_off;
+	VEC(struct wire_task) sleepers;
 	struct hmap asleep; /* threads to the stacks they slept with when the watch began */
 	uint32_t last_id;
 	VEC(struct bpf_link *) clocks;
@@ -114,6 +117,8 @@ void live_stacks_release(struct live *l)
 	VEC_FOREACH(&s->clocks, link)
 		bpf_link__destroy(*link);
 	vec_release(&s->clocks);
+	vec_release(&s->put_off);
+	vec_release(&s->sleepers);
 	code_free(s->code);
 	hmap_release(&s->ids);
 	hmap_release(&s->ids_before);
@@ -130,18 +135,27 @@ uint64_t live_sample_ns(const struct live *l)
 	return l->stacks ? l->stacks->sample_ns : 0;
 }
 
-void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
+static void code_read(struct live *l, const uint32_t *tgids, size_t cnt)
 {
-	log_mark("attach");
-	if (!l->stacks)
-		return;
 	for (size_t i = 0; i < cnt; i++) {
 		code_scan(l->stacks->code, tgids[i], clock_mono_ns());
-		if (i % SCANS_PER_COMMIT == SCANS_PER_COMMIT - 1)
-			code_commit(l->stacks->code);
+		if (i % SCANS_PER_COMMIT != SCANS_PER_COMMIT - 1)
+			continue;
+		code_commit(l->stacks->code);
+		live_bpf_drain(&l->bpf);
 	}
 	code_commit(l->stacks->code);
-	log_mark("code");
+}
+
+void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
+{
+	if (!l->stacks)
+		return;
+	l->stacks->late = !l->flight;
+	for (size_t i = 0; l->stacks->late && i < cnt; i++)
+		vec_push(&l->stacks->put_off, tgids[i]);
+	if (!l->stacks->late)
+		code_read(l, tgids, cnt);
 }
 
 void live_stacks_asked(struct live *l, const struct wire_maps *w)
@@ -285,19 +299,42 @@ static bool still_there(const struct wire_task *w)
 	return procfs_syscall(w->hdr.tid, &call) == 0 && call.sp == w->sp && call.pc == w->pc;
 }
 
-void live_stacks_sleeper(struct live *l, const struct wire_task *w)
+static void walk_sleeper(struct live *l, const struct wire_task *w)
 {
 	struct code_regs regs = {.pc = w->pc, .sp = w->sp, .bp = w->bp};
 	struct wire_stack rec = {.hdr = w->hdr, .tgid = w->tgid};
 	uint32_t cnt = 0;
 
-	if (!l->stacks || !w->pc || w->op != TASK_SEEN)
-		return;
 	rec.end = code_walk(l->stacks->code, w->tgid, &regs, rec.frames, UNW_USER_MAX, &cnt);
 	rec.user_cnt = (uint16_t)cnt;
 	rec.hash = hash_bytes(rec.frames, cnt * sizeof(rec.frames[0])) ^ rec.end;
 	if (cnt && still_there(w))
 		hmap_put(&l->stacks->asleep, w->hdr.tid, stack_event(l, &rec));
+}
+
+void live_stacks_sleeper(struct live *l, const struct wire_task *w)
+{
+	if (!l->stacks || !w->pc || w->op != TASK_SEEN)
+		return;
+	if (l->stacks->late)
+		vec_push(&l->stacks->sleepers, *w);
+	else
+		walk_sleeper(l, w);
+}
+
+void live_stacks_begin(struct live *l)
+{
+	struct live_stacks *s = l->stacks;
+
+	if (!s || !s->late)
+		return;
+	s->late = false;
+	code_read(l, s->put_off.items, s->put_off.cnt);
+	VEC_FOREACH(&s->sleepers, w)
+		walk_sleeper(l, w);
+	vec_release(&s->sleepers);
+	vec_release(&s->put_off);
+	log_mark("code");
 }
 
 uint32_t live_stacks_asleep(const struct live *l, uint32_t tid)

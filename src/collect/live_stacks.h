@@ -6,7 +6,7 @@
  * these functions do nothing.
  *
  *	live_stacks_open, _clocks, _watch the processes that are to be watched;
- *	_step between two drains of the ring, _tick at the end of a tick;
+ *	_begin when they are watched; _step between two drains of the ring, _tick at the end of a tick;
  *	live_stacks_release
  */
 #include <stdbool.h>
@@ -26,7 +26,7 @@ void live_stacks_release(struct live *l);
 void live_stacks_clocks(struct live *l);
 /* Time between two samples of a running thread, 0 when there are none. */
 uint64_t live_sample_ns(const struct live *l);
-/* Learns the code of processes before their first stack. */
+/* The processes whose stacks will be walked; their code is read in _begin, in a flight at once. */
 void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt);
 void live_stacks_asked(struct live *l, const struct wire_maps *w);
 /* An exec: another program's code, to be read as soon as it is asked for. */
@@ -36,7 +36,9 @@ void live_stacks_exit(struct live *l, uint32_t tgid);
 void live_stacks_step(struct live *l, uint64_t now);
 void live_stacks_tick(struct live *l, uint64_t now, bool last);
 void live_stack(struct live *l, const struct wire_stack *w, size_t size);
-/* The stack of a thread that was asleep before the watch began. */
+/* The watch has begun and all threads are seen: reads code, and walks those that sleep. */
+void live_stacks_begin(struct live *l);
+/* A thread that was asleep before the watch began, with its registers. */
 void live_stacks_sleeper(struct live *l, const struct wire_task *w);
 /* EV_STACK id of what a thread slept with then, 0 none. */
 uint32_t live_stacks_asleep(const struct live *l, uint32_t tid);
