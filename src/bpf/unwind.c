@@ -16,10 +16,8 @@
 #include "wire/stacks.h"
 
 #define UNW_PAGE_SHIFT 12
-#define UNW_MAP_STEPS 8	 /* UNW_MAPS_MAX is 2 to that */
 #define UNW_ROW_STEPS 9	 /* UNW_PAGE_ROWS_MAX is less than 2 to that */
 #define UNW_FP_MAX (1ull << 20) /* a frame larger than this is none */
-#define UNW_NO_MAP UNW_MAPS_MAX
 #define USER_END (1ull << 47)
 
 enum { REGS_NONE = 0, REGS_ALL = 1, REGS_RBX = 2 }; /* beside rsp and rbp */
@@ -100,7 +98,7 @@ struct hu_sets_map {
 
 #include "fresh.c"
 
-/* Index of the mapping that holds pc, UNW_NO_MAP if none does.  Without a branch per step. */
+/* Index of the last mapping of set that begins at pc or below.  Without a branch per step. */
 static __always_inline u32 map_find(const struct unw_set *set, u64 pc)
 {
 	u32 at = 0, half;
@@ -114,6 +112,28 @@ static __always_inline u32 map_find(const struct unw_set *set, u64 pc)
 	return MASKED(at, UNW_MAPS_MAX - 1);
 }
 
+/* The set that set lists for pc. */
+static __always_inline u32 part_find(const struct unw_set *set, u64 pc)
+{
+	u32 at = 0, half;
+	s64 less;
+
+#pragma unroll
+	for (half = UNW_PARTS_MAX / 2; half; half /= 2) {
+		less = (s64)(set->parts[MASKED(at + half, UNW_PARTS_MAX - 1)].start - pc - 1) >> 63;
+		at += half & less;
+	}
+	return set->parts[MASKED(at, UNW_PARTS_MAX - 1)].set;
+}
+
+static __always_inline struct unw_set *set_at(u32 id)
+{
+	void *inner = bpf_map_lookup_elem(&hu_sets, &id);
+	u32 zero = 0;
+
+	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
+}
+
 static __always_inline bool map_holds(const struct unw_map *m, u64 pc)
 {
 	return pc >= m->start && pc - m->start < (u64)m->page_cnt << UNW_PAGE_SHIFT;
@@ -123,17 +143,15 @@ static __always_inline bool map_holds(const struct unw_map *m, u64 pc)
 static __always_inline struct unw_map *map_of(struct unw_state *st, u64 *pc_at)
 {
 	u64 pc = *pc_at;
-	u32 zero = 0, id = st->set, at = MASKED(st->map, UNW_MAPS_MAX - 1);
+	u32 at = MASKED(st->map, UNW_MAPS_MAX - 1);
 	struct unw_set *set;
-	void *inner;
 
 	if (st->fresh)
 		return fresh_map_of(st, pc_at);
-	inner = bpf_map_lookup_elem(&hu_sets, &id);
-	if (!inner)
-		return NULL;
-	set = bpf_map_lookup_elem(inner, &zero);
-	if (!set)
+	set = set_at(st->set);
+	if (set && set->part_cnt)
+		set = set_at(part_find(set, pc));
+	if (!set || set->part_cnt)
 		return NULL;
 	if (map_holds(&set->maps[at], pc))
 		return &set->maps[at];

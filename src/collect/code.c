@@ -16,6 +16,7 @@
 
 #define IDLE_MAX 6 /* the pause between two scans is doubled so many times */
 #define PROCS_MAX 65536
+#define SCAN_SHARE 100
 #define FRESH_WAIT_NS (30 * NS_PER_MS) /* a process that lives as long gets a set */
 
 struct code *code_new(const struct code_fds *fds, struct symbols *syms)
@@ -66,42 +67,6 @@ static struct code_proc *proc_of(struct code *c, uint32_t tgid)
 	return p;
 }
 
-/* Which sets do processes still use? */
-static void sets_collect(struct code *c)
-{
-	uint32_t key, next, *pos = NULL;
-	struct unw_proc p;
-
-	VEC_FOREACH(&c->sets, s)
-		s->used = false;
-	while (bpf_map_get_next_key(c->fds.procs, pos, &next) == 0) {
-		if (bpf_map_lookup_elem(c->fds.procs, &next, &p) == 0 && p.set &&
-		    p.set <= c->sets.cnt)
-			c->sets.items[p.set - 1].used = true;
-		key = next;
-		pos = &key;
-	}
-	VEC_FOREACH(&c->new_procs, e) /* of those that are still to be told to the kernel side */
-		if (e->proc.set && e->proc.set <= c->sets.cnt)
-			c->sets.items[e->proc.set - 1].used = true;
-}
-
-uint32_t code_set_slot(struct code *c)
-{
-	if (c->sets.cnt < UNW_SET_MAX - 1) {
-		(void)vec_add(&c->sets);
-		return (uint32_t)c->sets.cnt;
-	}
-	for (int pass = 0; pass < 2; pass++) {
-		VEC_FOREACH(&c->sets, s)
-			if (!s->used)
-				return (uint32_t)(s - c->sets.items) + 1;
-		if (pass == 0)
-			sets_collect(c);
-	}
-	return 0;
-}
-
 void code_batch_add(struct code_batch *b, uint32_t id, int *fd)
 {
 	vec_push(&b->ids, id);
@@ -144,63 +109,6 @@ void code_commit(struct code *c)
 	vec_release(&c->new_procs);
 }
 
-static int set_write(struct code *c, uint32_t id, const struct unw_set *set)
-{
-	CLEANUP_CLOSE int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hu_set", sizeof(uint32_t),
-					      sizeof(*set), 1, NULL);
-	uint32_t zero = 0;
-
-	if (fd < 0 || bpf_map_update_elem(fd, &zero, set, BPF_ANY) < 0)
-		return -errno;
-	code_batch_add(&c->new_sets, id, &fd);
-	return 0;
-}
-
-/* The id of a set with this content, 0 when there is no room. */
-static uint32_t set_id(struct code *c, const struct unw_set *set)
-{
-	uint64_t hash = hash_bytes(set, sizeof(*set));
-	uint32_t id;
-	int rc;
-
-	VEC_FOREACH(&c->sets, s)
-		if (s->hash == hash) {
-			s->used = true;
-			return (uint32_t)(s - c->sets.items) + 1;
-		}
-	id = code_set_slot(c);
-	if (!id) {
-		c->sets_full = true;
-		return 0;
-	}
-	rc = set_write(c, id, set);
-	if (rc < 0) {
-		log_debug("mappings for the unwinder: %s", strerror(-rc));
-		return 0;
-	}
-	if (!c->sets.items[id - 1].hash)
-		c->stats.kernel_bytes += sizeof(*set);
-	c->sets.items[id - 1] = (struct code_set){.hash = hash, .used = true};
-	return id;
-}
-
-void code_set_fill(struct code *c, uint32_t tgid, const struct mappings *maps, struct unw_set *ret)
-{
-	VEC_FOREACH(&maps->items, m) {
-		struct unw_map *to = &ret->maps[ret->cnt++];
-		const struct code_module *mod = code_module(c, tgid, m);
-		uint64_t pages = (m->end - m->start) / 4096;
-
-		to->start = m->start;
-		to->page_cnt = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
-		if (mod && code_base(mod, m, &to->base))
-			to->module = mod->id;
-	}
-	for (uint32_t i = ret->cnt; i < UNW_MAPS_MAX; i++)
-		ret->maps[i].start = INT64_MAX; /* sorts behind all others */
-	ret->cut = maps->cut_cnt != 0;
-}
-
 static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
 {
 	struct unw_proc now = {.set = p->set, .exec_vm = vm}, before = {0};
@@ -215,12 +123,18 @@ static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
 	vec_push(&c->new_procs, ((struct code_entry){p->tgid, now}));
 }
 
+/* A process with thousands of mappings that change all the time costs no more than 1 % of a core. */
+static uint64_t rescan_ns(const struct code_proc *p, uint64_t took_ns)
+{
+	uint64_t pause = CODE_RESCAN_NS << p->idle;
+
+	return pause > took_ns * SCAN_SHARE ? pause : took_ns * SCAN_SHARE;
+}
+
 void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 {
-	_Static_assert(MAPPINGS_MAX <= UNW_MAPS_MAX, "all mappings fit a set");
 	CLEANUP(mappings_release) struct mappings maps = {0};
-	CLEANUP_FREE struct unw_set *set = xcalloc(1, sizeof(*set));
-	uint64_t vm = mappings_exec_pages(tgid);
+	uint64_t vm = mappings_exec_pages(tgid), begin = clock_mono_ns();
 	struct code_proc *p = proc_of(c, tgid);
 	uint32_t id;
 
@@ -232,11 +146,10 @@ void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 	}
 	c->stats.scan_cnt++;
 	c->stats.cut_cnt += maps.cut_cnt != 0;
-	code_set_fill(c, tgid, &maps, set);
-	id = set_id(c, set);
+	id = code_set_of(c, tgid, &maps);
 	p->idle = id != p->set ? 0 : p->idle < IDLE_MAX ? p->idle + 1 : IDLE_MAX;
+	p->next_ns = now + rescan_ns(p, p->set ? clock_mono_ns() - begin : 0);
 	p->set = id;
-	p->next_ns = now + (CODE_RESCAN_NS << p->idle);
 	proc_write(c, p, vm);
 }
 
@@ -299,6 +212,10 @@ void code_free(struct code *c)
 	vec_release(&c->new_procs);
 	VEC_FOREACH(&c->modules, m)
 		free(m->path);
+	VEC_FOREACH(&c->sets, set)
+		free(set->parts);
+	vec_release(&c->making);
+	free(c->places);
 	cfi_cache_free(c->cache);
 	hmap_release(&c->by_file);
 	hmap_release(&c->by_id);

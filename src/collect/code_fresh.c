@@ -92,20 +92,19 @@ static void program_add(struct code *c, const struct unw_exe *exe, const struct 
 
 void code_fresh(struct code *c, const struct wire_maps *w, uint64_t now)
 {
-	_Static_assert(UNW_FRESH_MAPS <= UNW_MAPS_MAX, "what fits is a part of a set");
 	struct unw_program prog = {.start_code = w->start_code, .mmap_base = w->mmap_base};
 	CLEANUP(mappings_release) struct mappings maps = {0};
-	CLEANUP_FREE struct unw_set *set = xcalloc(1, sizeof(*set));
 
 	if (!fresh_due(c, now) || mappings_read(w->tgid, &maps) < 0 || !maps.items.cnt ||
 	    maps.items.cnt > UNW_FRESH_MAPS)
 		return;
-	code_set_fill(c, w->tgid, &maps, set);
+	code_maps_fill(c, w->tgid, &maps, prog.code.maps);
 	if (c->new_tables.ids.cnt) /* of files not seen before */
 		code_commit(c);
 	prog.code.exec_vm = w->exec_vm;
-	prog.code.cnt = set->cnt;
-	memcpy(prog.code.maps, set->maps, sizeof(prog.code.maps));
+	prog.code.cnt = (uint32_t)maps.items.cnt;
+	for (uint32_t i = prog.code.cnt; i < UNW_FRESH_MAPS; i++)
+		prog.code.maps[i].start = INT64_MAX; /* sorts behind all others */
 	bpf_map_update_elem(c->fds.fresh, &w->tgid, &prog.code, BPF_ANY);
 	program_add(c, &w->exe, &prog);
 }

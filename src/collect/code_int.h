@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CODE_INT_H
 #define CODE_INT_H
-/* Inside collect/code: code.c (processes and their mappings), code_modules.c (files). */
+/*
+ * Inside collect/code: code.c (processes and their mappings), code_sets.c (what the
+ * kernel side has of them), code_modules.c (files).
+ */
 #include <stdbool.h>
 
 #include "base/hash.h"
@@ -35,6 +38,8 @@ struct code_module {
 struct code_set {	/* mappings that one or more processes have */
 	uint64_t hash;
 	bool used;
+	uint32_t part_cnt;
+	uint32_t *parts; /* ids of the sets that it lists, NULL: it has mappings itself */
 };
 
 struct code_proc {
@@ -60,6 +65,7 @@ struct code {
 	struct hmap by_file;	/* hash of device, inode, size and time to index + 1 */
 	struct hmap by_id;	/* the same for the ids of modules that are there */
 	VEC(struct code_set) sets;  /* by id - 1 */
+	VEC(uint32_t) making;	    /* parts of one that is being made */
 	VEC(struct code_proc) procs;
 	struct hmap proc_idx;	/* tgid to index + 1 */
 	struct code_batch new_tables, new_sets;
@@ -81,7 +87,7 @@ struct code {
 	struct code_place {
 		uint64_t base;
 		uint32_t module;
-	} places[MAPPINGS_MAX];
+	} *places;
 	uint64_t chunk_cnt;
 	size_t announced;	/* of modules */
 	bool full, told_full;
@@ -94,7 +100,12 @@ uint32_t code_set_slot(struct code *c);
 /* *fd becomes the batch's. */
 void code_batch_add(struct code_batch *b, uint32_t id, int *fd);
 
-void code_set_fill(struct code *c, uint32_t tgid, const struct mappings *maps, struct unw_set *ret);
+/* The set of these mappings of tgid, made if there is none; 0: no room. */
+uint32_t code_set_of(struct code *c, uint32_t tgid, const struct mappings *maps);
+
+/* As many as maps has, into zeroed entries. */
+void code_maps_fill(struct code *c, uint32_t tgid, const struct mappings *maps,
+		    struct unw_map *ret);
 
 /* code_fresh.c.  Within its budget: tells the kernel side of a process not known yet. */
 void code_fresh(struct code *c, const struct wire_maps *w, uint64_t now);

@@ -72,11 +72,12 @@ static void learn(struct code *c, uint32_t tgid)
 	c->walked_tgid = tgid;
 	if (mappings_read(tgid, &c->walked) < 0)
 		mappings_release(&c->walked);
+	free(c->places);
+	c->places = xcalloc(c->walked.items.cnt + 1, sizeof(*c->places));
 	for (size_t i = 0; i < c->walked.items.cnt; i++) {
 		const struct mapping *m = &c->walked.items.items[i];
 		const struct code_module *mod = code_module(c, tgid, m);
 
-		c->places[i] = (struct code_place){0};
 		if (mod && code_base(mod, m, &c->places[i].base))
 			c->places[i].module = mod->id;
 	}

@@ -22,7 +22,8 @@
 #define UNW_SLOT_MAX (UNW_SLOT_MASK + 1) /* rows of one module, padding included */
 #define UNW_MODULE_MAX 2048u	/* modules known to the kernel side; ids from 1 */
 #define UNW_SET_MAX 4096u
-#define UNW_MAPS_MAX 256u	/* executable mappings of a process */
+#define UNW_MAPS_MAX 256u	/* executable mappings in one set, a power of two */
+#define UNW_PARTS_MAX 64u	/* sets that one lists, a power of two */
 #define UNW_USER_MAX 128u
 #define UNW_KERNEL_MAX 32u
 #define UNW_FRAME_MAX (UNW_USER_MAX + UNW_KERNEL_MAX)
@@ -55,11 +56,23 @@ struct unw_map {
 };
 _Static_assert(sizeof(struct unw_map) == 24, "unw_map");
 
+/* A set that has the mappings from start on, up to the next part's. */
+struct unw_part {
+	u64 start;
+	u32 set;
+	u32 pad;
+};
+
 /* Mappings of one process, or of several that were forked and share them. */
 struct unw_set {
 	u32 cnt;
 	u32 cut;	/* there were more */
-	struct unw_map maps[UNW_MAPS_MAX]; /* ascending; entries after cnt have start ~0 */
+	u32 part_cnt;	/* not 0: it lists the sets that have them */
+	u32 pad;
+	union { /* ascending; entries after the last have a start above all others */
+		struct unw_map maps[UNW_MAPS_MAX];
+		struct unw_part parts[UNW_PARTS_MAX];
+	};
 };
 
 /*
