@@ -84,10 +84,7 @@ struct code {
 	/* code_walk: of the last process */
 	uint32_t walked_tgid;
 	struct mappings walked;
-	struct code_place {
-		uint64_t base;
-		uint32_t module;
-	} *places;
+	struct unw_map *places; /* one for each of walked */
 	uint64_t chunk_cnt;
 	size_t announced;	/* of modules */
 	bool full, told_full;

@@ -23,7 +23,7 @@ struct walker {
 	uint8_t ahead[STACK_AHEAD];
 };
 
-static struct code_place *place_at(struct code *c, uint64_t pc)
+static struct unw_map *place_at(struct code *c, uint64_t pc)
 {
 	const struct mapping *maps = c->walked.items.items;
 	size_t at = SORTED_PREFIX(maps, c->walked.items.cnt, it, it->end <= pc);
@@ -34,7 +34,7 @@ static struct code_place *place_at(struct code *c, uint64_t pc)
 static bool find(void *ctx, uint64_t pc, struct unwind_place *ret)
 {
 	struct walker *w = ctx;
-	const struct code_place *p = place_at(w->c, pc);
+	const struct unw_map *p = place_at(w->c, pc);
 
 	if (!p)
 		return false;
@@ -59,7 +59,7 @@ static bool read_mem(void *ctx, uint64_t addr, void *buf, size_t len)
 /* As the kernel side makes them. */
 static uint64_t frame_of(struct code *c, const struct unwind_frame *f, bool first)
 {
-	const struct code_place *p = place_at(c, f->exact ? f->pc : f->pc - 1);
+	const struct unw_map *p = place_at(c, f->exact ? f->pc : f->pc - 1);
 	uint64_t pc = f->exact && !first ? f->pc + 1 : f->pc;
 
 	return p && p->module ? (pc - p->base) | (uint64_t)p->module << 48 : pc;
@@ -74,13 +74,7 @@ static void learn(struct code *c, uint32_t tgid)
 		mappings_release(&c->walked);
 	free(c->places);
 	c->places = xcalloc(c->walked.items.cnt + 1, sizeof(*c->places));
-	for (size_t i = 0; i < c->walked.items.cnt; i++) {
-		const struct mapping *m = &c->walked.items.items[i];
-		const struct code_module *mod = code_module(c, tgid, m);
-
-		if (mod && code_base(mod, m, &c->places[i].base))
-			c->places[i].module = mod->id;
-	}
+	code_maps_fill(c, tgid, &c->walked, c->places);
 }
 
 uint8_t code_walk(struct code *c, uint32_t tgid, const struct code_regs *regs,
