@@ -22,12 +22,13 @@
 struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 {
 	struct code *c = xcalloc(1, sizeof(*c));
+	const char *dir = getenv("HELDUP_CACHE");
 	struct err err = {0};
 
 	c->fds = *fds;
 	c->syms = syms;
-	c->cache = cfi_cache_open(NULL, &err);
-	if (!c->cache)
+	c->cache = dir && !*dir ? NULL : cfi_cache_open(dir, &err);
+	if (*err.msg)
 		log_debug("unwinding tables are not kept: %s", err.msg);
 	return c;
 }
@@ -123,7 +124,7 @@ static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
 	vec_push(&c->new_procs, ((struct code_entry){p->tgid, now}));
 }
 
-/* A process with thousands of mappings that change all the time costs no more than 1 % of a core. */
+/* A process with thousands of mappings that change all the time costs at most 1 % of a core. */
 static uint64_t rescan_ns(const struct code_proc *p, uint64_t took_ns)
 {
 	uint64_t pause = CODE_RESCAN_NS << p->idle;

@@ -14,7 +14,6 @@
 #include "collect/code_int.h"
 
 _Static_assert(MAPPINGS_MAX <= UNW_MAPS_MAX * UNW_PARTS_MAX, "all mappings fit");
-_Static_assert(sizeof(((struct unw_set *)0)->parts) <= sizeof(((struct unw_set *)0)->maps), "union");
 
 static void use(struct code *c, uint32_t id)
 {

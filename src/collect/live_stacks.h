@@ -6,7 +6,7 @@
  * these functions do nothing.
  *
  *	live_stacks_open, _clocks, _watch the processes that are to be watched;
- *	_begin when they are watched; _step between two drains of the ring, _tick at the end of a tick;
+ *	_begin when they are; _step between two drains of the ring, _tick at the end of a tick;
  *	live_stacks_release
  */
 #include <stdbool.h>
@@ -26,7 +26,7 @@ void live_stacks_release(struct live *l);
 void live_stacks_clocks(struct live *l);
 /* Time between two samples of a running thread, 0 when there are none. */
 uint64_t live_sample_ns(const struct live *l);
-/* The processes whose stacks will be walked; their code is read in _begin, in a flight at once. */
+/* Processes whose stacks will be walked; their code is read in _begin, for a flight at once. */
 void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt);
 void live_stacks_asked(struct live *l, const struct wire_maps *w);
 /* An exec: another program's code, to be read as soon as it is asked for. */

@@ -53,7 +53,8 @@ int main(int argc, char **argv)
 {
 	unsigned cnt = argc > 1 ? (unsigned)atoi(argv[1]) : 2000;
 	uintptr_t page = (uintptr_t)hop & ~4095ul, at = (uintptr_t)hop & 4095;
-	char *area = mmap(NULL, (size_t)cnt * GAP * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *area = mmap(NULL, (size_t)cnt * GAP * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
 	int fd = open("/proc/self/exe", O_RDONLY);
 	unsigned use[3] = {0, cnt / 2 & ~1u, (cnt - 1) & ~1u};
 	struct hop hops[4] = {0};
