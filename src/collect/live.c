@@ -22,6 +22,7 @@
 #include "base/stop.h"
 #include "collect/cgroups.h"
 #include "collect/flight_int.h"
+#include "collect/guard.h"
 #include "collect/hooks.h"
 #include "collect/ksyms.h"
 #include "collect/live_cost.h"
@@ -361,6 +362,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	bool later = l->flight && !l->flight->opts.with_waits;
 	int rc = l->flight ? flight_open(l, err) : 0;
 
+	guard_raise();
 	if (rc == 0)
 		rc = target_resolve(opts->select, &l->target, err);
 	files_raise(); /* after a command to be watched was forked: it keeps its own limit */

@@ -321,7 +321,6 @@ int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err 
 	int rc;
 
 	log_mark("begin");
-	guard_raise();
 	libbpf_set_print(print_libbpf);
 	b->no_stacks = !opts->stacks;
 	k = kbtf_new(NULL);
