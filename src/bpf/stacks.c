@@ -392,10 +392,12 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur __attribute_
  * Do the remembered return addresses still lie there?  The upper one, mostly
  * not in the cache, is looked at one time in eight.
  */
-static __always_inline bool slots_agree(const struct thr_stack *k, u64 sp, u64 now)
+__noinline int slots_agree(const struct thr_stack *k, u64 sp, u64 now)
 {
 	u64 pc;
 
+	if (!k)
+		return false;
 	if (k->slot[0] && (!read_user(&pc, sp + k->slot[0]) || pc != k->pc[0]))
 		return false;
 	if (now >> 6 & 7 || !k->slot[1])
@@ -451,10 +453,12 @@ static __always_inline u64 place_key(struct task_struct *p, u32 kind, u64 *ret_s
 }
 
 /* Where t's place is among those it is known by, THR_STACKS: it is new. */
-static __always_inline u32 place_find(const struct thr *t, u64 key)
+__noinline int place_find(const struct thr *t, u64 key)
 {
 	u32 i, at = THR_STACKS;
 
+	if (!t)
+		return THR_STACKS;
 	for (i = 0; i < THR_STACKS; i++)
 		at = t->stacks.keys[i] == key ? i : at;
 	return at;
