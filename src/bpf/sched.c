@@ -257,11 +257,14 @@ static __always_inline u64 off_close(struct thr *t, u64 now, u64 queued)
 }
 
 /* clock: of the run queue, at now. */
-static __noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, struct runners *r)
+__noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, struct runners *r)
 {
-	struct tio *io = tio_of(t->tid);
+	struct tio *io;
 	u64 runq_ns;
 
+	if (!t || !r)
+		return 0;
+	io = tio_of(t->tid);
 	t->ver++;
 	runq_ns = off_close(t, now, queued);
 	t->state = THR_RUN;
