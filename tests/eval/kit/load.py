@@ -156,3 +156,19 @@ class RedisBench(Counter):
 
     def stop(self):
         self.proc.stop()
+
+
+class Pipelined:
+    """GETs of memcached, so many at a time on each of two connections; counts nothing."""
+
+    def __init__(self, lab, port, cnt=16, conns=2):
+        self.procs = [lab.spawn([sys.executable, os.path.join(servers.BIN, 'probe.py'),
+                                 'memcached', '127.0.0.1:%d' % port, '--pipeline', cnt],
+                                cpu=host.cpu_for_load()) for _ in range(conns)]
+
+    def stop(self):
+        for proc in self.procs:
+            proc.stop()
+
+    def measure(self, _t0, _t1):
+        return {}

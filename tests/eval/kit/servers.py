@@ -87,10 +87,11 @@ http {
     return ready(lab, proc, port)
 
 
-def upstream(lab, delay_ms, cpu=None):
+def upstream(lab, delay_ms, *silence, cpu=None):
+    """silence: for how long, and how often, it answers nobody; in ms."""
     port = host.free_port()
     proc = lab.spawn([sys.executable, os.path.join(BIN, 'upstream.py'),
-                      '127.0.0.1:%d' % port, delay_ms], cpu=cpu)
+                      '127.0.0.1:%d' % port, delay_ms, *silence], cpu=cpu)
     return ready(lab, proc, port)
 
 
