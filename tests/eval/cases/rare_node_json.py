@@ -21,7 +21,7 @@ class TheCase(RareCase):
     name = 'rare-node-json'
     about = 'JSON.parse for 200 ms every 3 s, wrk with 32 connections'
     tools = ('node', 'wrk')
-    rare = Rare('loop-blocked', 'cpu-own', stall_ms=150, every_s=3,
+    rare = Rare('loop-blocked', 'cpu-own', stall_ms=200, every_s=3,
                 function='(?i)importAll|json')
 
     def setup(self):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Once in 4 s somebody asks redis for all keys that end so: it looks at half a million."""
+"""Once in 4 s somebody asks redis for all keys that end so: it looks at 600,000."""
 from kit import load, servers
 from kit.rare import Rare, RareCase
 
-FILL = "for i = 1, 500000 do redis.call('set', 'user:' .. i, i) end"
+FILL = "for i = 1, 600000 do redis.call('set', 'user:' .. i, i) end"
 
 
 class TheCase(RareCase):
     name = 'rare-redis-keys'
-    about = 'KEYS *:none of 500,000 every 4 s, redis-benchmark GET with 50 clients'
+    about = 'KEYS *:none of 600,000 every 4 s, redis-benchmark GET with 50 clients'
     tools = ('redis-server', 'redis-benchmark')
     variants = ('degraded',)
     # The handler computes: the loop is blocked by its own CPU, both are true.
-    rare = Rare('loop-blocked', 'cpu-own', stall_ms=250, every_s=4,
+    rare = Rare('loop-blocked', 'cpu-own', stall_ms=200, every_s=4,
                 function='^(keysCommand|stringmatchlen(_impl)?|dictNext)$')
 
     def setup(self):

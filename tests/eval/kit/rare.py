@@ -8,7 +8,8 @@ the function.  A sound server is right when no watch names anything.
 
 That the stall is there, and is not in the sound server, is asserted by a probe: a
 client of its own that knows nothing of heldup.  A watch in which the probe saw
-something else is made again.
+something else is made again, and one of a sound server that blames processes
+which are not the harness's.
 """
 import collections
 import json
@@ -99,17 +100,29 @@ def resources(given):
     return [str(resource.get('name') or ''), str(given.get('summary') or '')]
 
 
-def judge_sound(doc):
-    """What a sound server's answer names, '' for nothing.
+def named_of(doc):
+    """All that a sound server's answer names: [(where, the finding)].
 
     In closed loop the server or the generator fills its core: that is no stall.
     """
-    named = ['tail: ' + str(stall.get('class'))
-             for stall in (doc.get('tail') or {}).get('stalls') or ()]
-    given = [(doc.get('verdict') or {}).get('class'),
-             *(f.get('class') for f in doc.get('findings') or ())]
-    named += [str(cls) for cls in dict.fromkeys(given) if cls not in CLOSED_LOOP.classes]
-    return ', '.join(named)
+    stalls = (doc.get('tail') or {}).get('stalls') or ()
+    given = [doc.get('verdict') or {}, *(doc.get('findings') or ())]
+    return [('tail: ', stall) for stall in stalls] + \
+        [('', f) for f in given if f.get('class') not in CLOSED_LOOP.classes]
+
+
+def judge_sound(doc):
+    """What a sound server's answer names, '' for nothing."""
+    return ', '.join(dict.fromkeys(
+        '%s%s of %s' % (where, given.get('class'), party(given.get('culprit') or {}))
+        for where, given in named_of(doc)))
+
+
+def blames_others(doc, ours):
+    """It names a neighbour that is none of the harness's processes: maybe true."""
+    pids = [(given.get('culprit') or {}).get('pid') for _, given in named_of(doc)
+            if str(given.get('class')).endswith('-neighbour')]
+    return any(pid not in ours for pid in pids)
 
 
 class Probe:
@@ -215,7 +228,7 @@ class Watches:
         yield '    clients saw: p50 %.2f, p99.9 %.0f, max %.0f ms, %.1f stalls a watch%s' % (
             *(mean([s[k] for s in self.seen]) for k in ('p50 ms', 'p99.9 ms')),
             max(s['max ms'] for s in self.seen), mean([s['stalls'] for s in self.seen]),
-            '; %d watches more, in which they saw something else' % self.odd if self.odd else '')
+            '; %d watches more were disturbed' % self.odd if self.odd else '')
 
 
 def mean(values):
@@ -227,25 +240,30 @@ def counted(counter):
 
 
 def one_watch(opts, case, seconds):
-    """(doc, seen) of one watch."""
-    answers = []
+    """(answer, what the probe saw, why the watch counts for nothing) of one watch."""
+    ours = host.descendants(os.getpid())
     t0 = time.monotonic()
-    answers.append(watch.live(opts.heldup, case.select() + opts.why.split(), seconds))
+    doc = watch.live(opts.heldup, case.select() + opts.why.split(), seconds).doc
     t1 = time.monotonic()
     time.sleep(case.rare.stall_ms / 1000 if case.degraded else 0)	# an answer may be due
-    return answers[0].doc, case.loads['probe'].measure(t0, t1), t1 - t0
+    seen = case.loads['probe'].measure(t0, t1)
+    odd = case.odd(seen, t1 - t0)
+    if odd:
+        odd = 'the clients saw ' + odd
+    elif not case.degraded and blames_others(doc, ours):
+        odd = 'others used the CPU: ' + judge_sound(doc)
+    return doc, seen, odd
 
 
 def on_server(opts, case, seconds):
     result = Watches(case)
     while result.cnt() < opts.runs:
-        doc, seen, took = one_watch(opts, case, seconds)
-        odd = case.odd(seen, took)
+        doc, seen, odd = one_watch(opts, case, seconds)
         if odd and result.odd >= opts.runs + opts.retries:
-            raise LabError('the clients see something else again and again: ' + odd)
+            raise LabError('disturbed again and again: ' + odd)
         if odd:
             result.odd += 1
-            print('    %s: again: the clients saw %s' % (case.name, odd), flush=True)
+            print('    %s: again: %s' % (case.name, odd), flush=True)
             continue
         result.add(doc, seconds, seen)
         if opts.answers:
