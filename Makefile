@@ -283,8 +283,9 @@ eval: all load $(EVAL_TOOLS)
 
 bench: all load
 	$(Q)tools/deps bench
-	$(Q)bench/run
-	$(Q)bench/turns
+	$(Q)bench/cost
+	$(Q)bench/programs
+	$(Q)bench/scale
 	$(Q)bench/stacks
 	$(Q)bench/calls
 	$(Q)bench/spans

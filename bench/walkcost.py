@@ -11,7 +11,7 @@ import os
 import subprocess
 import time
 
-import bpfcost
+import hooks
 import report
 import stack_watchers
 import watchers
@@ -29,12 +29,16 @@ EACH = '2'	# enum stacks_mode: of each wait, whatever it costs
 
 
 def map_id(pid, name):
-    for info in bpfcost.fd_infos(pid):
+    for info in hooks.fd_infos(pid):
         if 'map_id' in info:
-            found = bpftool('map', 'show', 'id', info['map_id'].strip())
+            found = bpftool('map', 'show', 'id', info['map_id'])
             if found.get('name') == name:
-                return info['map_id'].strip()
+                return info['map_id']
     raise LabError('no map %s' % name)
+
+
+def run_time_ns(pid):
+    return sum(ns for _, ns in hooks.programs(pid).values())
 
 
 def bpftool(*words):
@@ -61,12 +65,12 @@ class Cost:
         pid = watcher.proc.pid
         zero = [0] * 16
         n0 = stack_counts(pid) if counted else zero
-        t0, first = time.monotonic(), bpfcost.fd_sums(pid)
+        t0, first = time.monotonic(), run_time_ns(pid)
         rate = workload.run(seconds)
-        span, last = time.monotonic() - t0, bpfcost.fd_sums(pid)
+        span, last = time.monotonic() - t0, run_time_ns(pid)
         n1 = stack_counts(pid) if counted else zero
         self.cost = watcher.end()
-        used_ns = last['run_time_ns'] - first['run_time_ns']
+        used_ns = last - first
         work = rate * span		# switches or requests
         self.percent = 100 * used_ns / (span * 1e9)
         self.ns_per_work = used_ns / work
@@ -76,25 +80,13 @@ class Cost:
         self.frames_per_walk = self.cnt[FRAMES] / max(self.cnt[WALKED], 1)
 
 
-class Stats:
-    """Counting of run times by the kernel, while it is needed."""
-
-    def __enter__(self):
-        with open(bpfcost.SWITCH) as f:
-            self.before = f.read().strip()
-        bpfcost.set_stats('1')
-
-    def __exit__(self, *_exc):
-        bpfcost.set_stats(self.before)
-
-
 class Walk:
     """Walks at each wait, against none: medians over rounds."""
 
     def __init__(self, workload, seconds, rounds):
         self.name = workload.name
         off, each = [], []
-        with Stats():
+        with hooks.Timed():
             for turn in range(rounds):
                 for stacks in ('0', EACH) if turn % 2 == 0 else (EACH, '0'):
                     cost = Cost(workload, watchers.Watch(WATCH, stacks), seconds, stacks == EACH)
@@ -144,7 +136,7 @@ class InUse:
     def __init__(self, workload, heldup, seconds, rounds):
         self.name = workload.name
         self.without, self.with_ = [], []
-        with Stats():
+        with hooks.Timed():
             for _ in range(rounds):
                 self.without.append(Cost(workload, stack_watchers.Without(heldup), seconds, False))
                 self.with_.append(Cost(workload, stack_watchers.With(heldup), seconds, True))

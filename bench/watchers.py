@@ -51,7 +51,7 @@ def bpf_fd_cnt(pid):
 class Nothing:
     """The control: a second run without a watcher shows the machine's own scatter."""
 
-    name = 'nothing'
+    name = 'nothing (noise)'
     tools = ()
 
     def begin(self, workload, seconds):
@@ -177,6 +177,9 @@ class Peer:
         time.sleep(self.attach_s)
         if not self.proc.alive():
             raise LabError('%s: %s' % (self.name, self.proc.text()[-300:]))
+        self.mark()
+
+    def mark(self):
         self.cpu0, self.t0 = cpu_seconds(self.proc.pid), time.monotonic()
 
     def end(self):
@@ -207,6 +210,38 @@ class Bpftrace(Peer):
                 ' mount -t debugfs none /sys/kernel/debug; exec bpftrace ' + script]
 
 
+class Syscount(Bpftrace):
+    name = 'bpftrace, count of each call'
+    script = 'count.bt'
+
+
+class BpftraceOffCpu(Bpftrace):
+    name = 'bpftrace, off-CPU by stack'
+    script = 'offcpu.bt'
+
+
+class Offcputime(Peer):
+    """Of libbpf-tools; it takes one process: servers of several are told by `all`."""
+
+    name = 'libbpf-tools offcputime'
+    tools = ('offcputime',)
+
+    def argv(self, workload):
+        pids = workload.peer_pids()
+        one = len(pids) == 1 and 'uid' not in workload.bpftrace_filter()
+        return ['offcputime', *(['-p', str(pids[0])] if one else ['-u'])]
+
+
+class PerfRecord(Peer):
+    """Samples of all CPUs, as most people take them."""
+
+    name = 'perf record -g'
+    tools = ('perf',)
+
+    def argv(self, workload):
+        return ['perf', 'record', '-g', '-a', '-o', workload.lab.path('perf.data')]
+
+
 class PerfTrace(Peer):
     name = 'perf trace -s'
     tools = ('perf',)
@@ -228,5 +263,5 @@ class Strace(Peer):
 
 def peers():
     """The peers that are installed here."""
-    return [p() for p in (Bpftrace, PerfTrace, Strace)
+    return [p() for p in (Offcputime, BpftraceOffCpu, Syscount, PerfRecord, PerfTrace)
             if all(shutil.which(t, path=host.PATH) for t in p.tools)]

@@ -8,11 +8,9 @@ The load goes on from the first run to the last, so that runs with and without a
 watcher differ in nothing but that: a load that is started anew finds other
 places on the CPUs, which moves its throughput by more than a watcher does.
 """
-import contextlib
 import os
 import pwd
 import re
-import subprocess
 import time
 import urllib.request
 
@@ -45,38 +43,15 @@ class Reported:
         raise LabError('the load ended: ' + self.proc.text()[-200:])
 
 
-class Asked:
-    """Requests counted by the server, asked again and again through its own client."""
-
-    def __init__(self, argv, question):
-        self.argv, self.question = argv, question
-
-    def __enter__(self):
-        self.client = subprocess.Popen([str(a) for a in self.argv], stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, text=True, bufsize=1)
-        return self.ask
-
-    def ask(self):
-        self.client.stdin.write(self.question + '\n')
-        return int(self.client.stdout.readline().split()[-1])
-
-    def __exit__(self, *_):
-        self.client.stdin.close()
-        self.client.wait(10)
-
-
-@contextlib.contextmanager
-def counted_at_once(workload):
-    yield lambda: workload.counted()[1]
-
-
 class Workload:
     name = about = unit = ''
     aim_percent = 1.5
     published = ''
     tools = ()
     loading = None
-    counter = None	# makes a context whose value counts the requests done so far, at once
+    warm_s = 2
+    options = ()
+    request_bytes = None	# of one request, as the server receives it; None: asked the generator
 
     def setup(self, lab):
         raise NotImplementedError
@@ -89,10 +64,13 @@ class Workload:
         """(a time in seconds, requests done until then)"""
         raise NotImplementedError
 
-    def run(self, seconds):
+    def start(self):
         if not self.loading or not self.loading.alive():
             self.loading = self.lab.spawn(self.load())
             time.sleep(2)		# connections
+
+    def run(self, seconds):
+        self.start()
         t0, n0 = self.counted()
         time.sleep(seconds)
         t1, n1 = self.counted()
@@ -118,22 +96,29 @@ class RedisGet(Workload):
     name = 'redis-get'
     about = 'redis-benchmark GET, 50 clients, no pipelining'
     unit = 'GET/s'
-    aim_percent = 3.0
+    aim_percent = 2.0
+    request_bytes = 36
     published = '29.8'
+    depth = 1
     tools = ('redis-server', 'redis-benchmark')
-    counter = counted_at_once
 
     def setup(self, lab):
         self.lab = lab
         self.server = servers.redis(lab)
 
     def load(self):
-        return ['redis-benchmark', '-p', self.server.port, '-c', 50, '-P', 1, '-t', 'get', '-l',
-                '-q']
+        return ['redis-benchmark', '-p', self.server.port, '-c', 50, '-P', self.depth, '-t', 'get',
+                '-n', 2000000000, '-q']		# with -l it connects anew again and again
 
     def counted(self):
         done = servers.redis_info(self.server.port, 'total_commands_processed')
         return time.monotonic(), done
+
+
+class RedisPipeline(RedisGet):
+    name = 'redis-pipeline'
+    about = 'redis-benchmark GET, 50 clients, 16 at a time'
+    depth = 16
 
 
 class MariaRw(Workload):
@@ -160,16 +145,12 @@ class MariaRw(Workload):
     def counted(self):
         return Reported(self.loading, r'\[ (\d+)s \].* tps: ([\d.]+)').next()
 
-    def counter(self):
-        return Asked(['mariadb', '-h', '127.0.0.1', '-P', self.server.port, '-u', 'root', '-N',
-                      '-B', '--unbuffered'], "show global status like 'Com_commit';")
-
 
 class Pgbench(Workload):
     unit = 'tps'
     published = '5-8'
     tools = ('pgbench',)
-    options = ()
+    clients = 8
 
     def setup(self, lab):
         self.lab = lab
@@ -179,7 +160,7 @@ class Pgbench(Workload):
 
     def load(self):
         return ['pgbench', '-h', '127.0.0.1', '-p', self.server.port, '-U', 'postgres', '-n', '-c',
-                4, '-j', 1, '-T', DAY_S, '-P', 1, *self.options, 'postgres']
+                self.clients, '-j', 1, '-T', DAY_S, '-P', 1, *self.options, 'postgres']
 
     def counted(self):
         return Reported(self.loading, r'progress: ([\d.]+) s, ([\d.]+) tps').next()
@@ -190,17 +171,12 @@ class Pgbench(Workload):
 
 class PgTpcb(Pgbench):
     name = 'pg-tpcb'
-    about = 'pgbench TPC-B, 4 clients, scale 10, synchronous_commit off'
-
-    def counter(self):
-        """Each transaction takes a number."""
-        return Asked(['psql', '-h', '127.0.0.1', '-p', self.server.port, '-U', 'postgres', '-Atq',
-                      'postgres'], 'select txid_snapshot_xmax(txid_current_snapshot());')
+    about = 'pgbench TPC-B, 8 clients, scale 10, synchronous_commit off'
 
 
 class PgSelect(Pgbench):
     name = 'pg-select'
-    about = 'pgbench -S, 4 clients, scale 10'
+    about = 'pgbench -S, 8 clients, scale 10'
     options = ('-S',)
 
 
@@ -210,7 +186,6 @@ class NginxStatic(Workload):
     unit = 'req/s'
     published = '5-8'
     tools = ('nginx', 'wrk')
-    counter = counted_at_once
 
     def setup(self, lab):
         self.lab = lab
@@ -231,6 +206,90 @@ class NginxStatic(Workload):
 
     def bpftrace_filter(self):
         return 'pid == %d' % host.children(self.server.pid)[0]
+
+
+class Wrk(Workload):
+    """wrk with 32 connections asks for a short answer."""
+
+    unit = 'req/s'
+    path = '/'
+
+    def load(self):
+        return ['wrk', '-t', 1, '-c', 32, '-d', DAY_S,
+                'http://127.0.0.1:%d%s' % (self.server.port, self.path)]
+
+    @property
+    def request_bytes(self):
+        return len('GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n' % (self.path, self.server.port))
+
+
+class NginxSmall(Wrk):
+    name = 'nginx-small'
+    about = 'nginx, one worker, a file of 6 bytes, wrk with 32 connections'
+    tools = ('nginx', 'wrk')
+    path = '/small'
+
+    def setup(self, lab):
+        self.lab = lab
+        self.server = servers.nginx(lab, '')
+
+    def peer_pids(self):
+        return host.children(self.server.pid)
+
+    def bpftrace_filter(self):
+        return 'pid == %d' % host.children(self.server.pid)[0]
+
+
+NODE = '''
+require('http').createServer((req, res) => res.end('plain')).listen(+process.env.PORT, '127.0.0.1');
+'''
+
+
+class NodeHttp(Wrk):
+    name = 'node-http'
+    about = 'node, a short answer, wrk with 32 connections'
+    tools = ('node', 'wrk')
+
+    def setup(self, lab):
+        self.lab = lab
+        self.server = servers.node(lab, NODE)
+
+
+JAVA = '''
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.util.concurrent.Executors;
+
+public class Server {
+    public static void main(String[] args) throws Exception {
+        var address = new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0]));
+        var server = HttpServer.create(address, 256);
+
+        server.setExecutor(Executors.newFixedThreadPool(16));
+        server.createContext("/", ask -> {
+            ask.sendResponseHeaders(200, 3);
+            ask.getResponseBody().write("ok\\n".getBytes());
+            ask.close();
+        });
+        server.start();
+    }
+}
+'''
+
+
+class JavaHttp(Wrk):
+    name = 'java-http'
+    about = 'com.sun.net.httpserver, 16 threads, wrk with 32 connections'
+    tools = ('java', 'javac', 'wrk')
+    warm_s = 10		# until the compiler is through
+
+    def setup(self, lab):
+        self.lab = lab
+        lab.call(['javac', '-d', lab.dir, lab.write('Server.java', JAVA)])
+        port = host.free_port()
+        proc = lab.spawn(['java', '-Xmx256m', '-Dsun.net.httpserver.nodelay=true', '-cp',
+                          lab.dir, 'Server', port])
+        self.server = servers.ready(lab, proc, port)
 
 
 class Switcher(Workload):
@@ -279,7 +338,8 @@ class Switcher(Workload):
         return (self.switches() - n0) / (time.monotonic() - t0)
 
 
-SERVERS = (RedisGet, MariaRw, PgTpcb, PgSelect, NginxStatic)
+SERVERS = (RedisGet, MariaRw, PgTpcb, PgSelect, NginxStatic)	# of bench/stacks and bench/calls
+COST = (RedisGet, RedisPipeline, NginxSmall, PgSelect, PgTpcb, MariaRw, NodeHttp, JavaHttp)
 
 
 def own_cost():

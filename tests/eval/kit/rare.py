@@ -194,8 +194,9 @@ class Watches:
         if why:
             self.whys[why] += 1
         window, own = doc.get('window') or {}, doc.get('self') or {}
-        length = window.get('seconds') or seconds
-        self.shares.append(1 - (window.get('rest_seconds') or 0) / length)
+        watched = window.get('seconds') or seconds	# what it left out comes on top
+        length = watched + (window.get('rest_seconds') or 0)
+        self.shares.append(watched / length)
         self.user.append(100 * (own.get('cpu_ns') or 0) / 1e9 / length)
         self.kernel.append(100 * (own.get('bpf_cores') or 0))
         self.seen.append(seen)
