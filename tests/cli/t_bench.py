@@ -18,14 +18,15 @@ def bench(*argv):
 
 
 def test_bench_lists_its_servers():
-    for script in ("cost", "stacks"):
+    for script in ("cost", "programs", "stacks"):
         done = bench(script, "--list")
         assert done.returncode == 0, done.stderr
         assert "redis-get" in done.stdout and "pg-tpcb" in done.stdout, done.stdout
 
 
 def test_bench_refuses_unknown_names():
-    for argv in (("cost", "--only", "x"), ("stacks", "--only", "x"), ("stacks", "--part", "x")):
+    for argv in (("programs", "--only", "x"), ("scale", "--only", "x"), ("soak", "--only", "x"),
+                 ("cost", "--only", "x"), ("stacks", "--only", "x"), ("stacks", "--part", "x")):
         done = bench(*argv)
         assert done.returncode == 2 and "no " in done.stderr, done
 
