@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 import hooks
@@ -13,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WHY, WHY_ALL, RECORD = 'heldup why', 'heldup why --max-cost 0', 'heldup record --calls'
 FLOOR = 'empty programs, hooks of %s'
 QUIET = 'nothing (noise)'
+END_S = 120
 
 
 class Brief(watchers.Heldup):
@@ -26,21 +28,33 @@ class Brief(watchers.Heldup):
 
     def begin(self, workload, seconds):
         super().begin(workload, self.LONG_S)
+        self.note_hooks()
+
+    def note_hooks(self):
+        """All that it had at one time or another: some are attached for slices of time."""
+        self.hooks = sorted({*self.hooks, *hooks.attached(self.proc.pid)[0]})
 
     def end(self):
         pid = self.proc.pid
         cpu1, t1, rss = watchers.cpu_seconds(pid), time.monotonic(), watchers.peak_rss_mib(pid)
-        self.hooks = sorted({*self.hooks, *hooks.attached(pid)[0]})
         if cpu1 is None or not self.proc.alive():
             raise LabError('heldup ended before the load: ' + self.proc.text()[-300:])
+        self.note_hooks()
         doc = self.interrupted(pid)
         return {'cpu_percent': 100 * (cpu1 - self.cpu0) / (t1 - self.t0), 'rss_mib': rss,
                 'start_cpu_s': self.cpu0, 'share': watched_share(doc),
                 'lost': (doc.get('self') or {}).get('lost')}
 
-    def interrupted(self, pid):
+    def interrupt(self, pid):
         os.kill(pid, signal.SIGINT)
-        self.proc.popen.wait(60)
+        try:
+            self.proc.popen.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self.proc.stop()
+            raise LabError('%s did not end in %d s' % (self.name, END_S))
+
+    def interrupted(self, pid):
+        self.interrupt(pid)
         return self.read()
 
 
@@ -54,10 +68,10 @@ class BriefRecord(Brief):
              *workload.selection(), '-o', self.capture], stop=signal.SIGINT)
         self.wait_attached()
         self.cpu0, self.t0 = watchers.cpu_seconds(self.proc.pid), time.monotonic()
+        self.note_hooks()
 
     def interrupted(self, pid):
-        os.kill(pid, signal.SIGINT)
-        self.proc.popen.wait(120)
+        self.interrupt(pid)
         return {'text': self.proc.text()}
 
 
