@@ -256,6 +256,14 @@ static __always_inline u64 off_close(struct thr *t, u64 now, u64 queued)
 	return since(from, now);
 }
 
+/* Waits of t that are shorter are in the sums only. */
+static __always_inline u64 told_from_ns(const struct thr *t)
+{
+	if (t->light)
+		return LIGHT_MIN_NS;
+	return shed & SHED_SHORT ? WAIT_LONG_NS : 0;
+}
+
 /* clock: of the run queue, at now. */
 __noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, struct runners *r)
 {
@@ -277,7 +285,7 @@ __noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, struct r
 		blame_runners(t->tgid, clock - runq_ns, clock);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
-	if (since(t->off_ns, now) < (t->light ? LIGHT_MIN_NS : shed & SHED_SHORT ? WAIT_LONG_NS : 0))
+	if (since(t->off_ns, now) < told_from_ns(t))
 		return 0;
 	send_wait(t, now, r);
 	t->io_res = 0;

@@ -227,7 +227,7 @@ u8 tracked_hint[OPEN_MASK + 1] = {0};
 struct tio tios[OPEN_MASK + 1] __attribute__((aligned(64))) = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
 
-/* From jiffies to CLOCK_MONOTONIC, set anew by user space before each tick. */
+/* From jiffies to CLOCK_MONOTONIC, set anew by user space before each tick; 0: not known yet. */
 u64 jiffy_off = 0;
 u64 jiffy_sample = 0;
 

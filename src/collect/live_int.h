@@ -6,16 +6,13 @@
  *
  *	live.c	     the loop: drain, tick, end
  *	live_bpf.c   loads and attaches the programs, reads the iterators
- *	live_conv.c  wire record to event
+ *	live_conv.c  wire record to event; live_res.c: names, the other ends, owners
  *	live_cost.c  what it costs, and what is shed for that
  *	live_maps.c  maps to events, once a tick
- *	live_ends.c  conversations, sockets, listening ports
- *	live_peers.c counterpart processes
- *	live_procs.c processes seen
- *	live_res.c   names, the other ends, owners
+ *	live_ends.c  conversations, sockets, listening ports; live_turns.c: all turns
+ *	live_peers.c counterpart processes; live_procs.c: processes seen
  *	live_stacks.c stacks and samples
  *	live_sys.c   system calls that sleep
- *	live_turns.c all turns of a conversation, and which are slow
  *	flight*.c    all system calls, see flight_int.h
  */
 #include <stdbool.h>
@@ -25,6 +22,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "collect/emit.h"
+#include "collect/live_turns.h"
 #include "collect/resindex.h"
 #include "collect/source.h"
 #include "collect/target.h"
@@ -90,11 +88,6 @@ struct live_proc {
 		uint32_t cnt;
 		uint64_t ns; /* all ended ones and the ages of the present ones */
 	} open, out, unread;
-};
-
-/* What the kernel side has summed of a conversation, and what that says of all turns. */
-struct live_turns {
-	struct wire_end raw, sum;
 };
 
 /* A conversation, by its index in the kernel side's array. */
@@ -193,14 +186,6 @@ uint8_t live_role(struct live *l, const struct wire_res *w);
 void live_sock(struct live *l, const struct wire_sock *w);
 void live_ends_begin(struct live *l);
 void live_ends_tick(struct live *l, uint64_t now);
-
-/*
- * live_turns.c.  _all: the sums up to now with the turns that were not timed, good
- * until the next call.  _slow_us: from which length on a turn is slow, 0 not known.
- */
-void live_turns_join(struct wire_end *to, const struct wire_end *per_cpu, int cpu_cnt);
-const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_end *now);
-uint32_t live_turns_slow_us(const struct live_turns *t, uint64_t watched_ns);
 
 /* live_peers.c */
 void live_peers(struct live *l);

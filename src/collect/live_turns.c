@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "collect/live_int.h"
+#include "collect/live_turns.h"
 #include "wire/conf.h"
 
 #define SLOW_TIMES 8	     /* a turn of so many medians is slow */
