@@ -188,7 +188,8 @@ static __always_inline u32 turn_weight(struct sk_ent *e, u64 total_ns)
 
 	e->sampled_ns = e->open_ns;
 	e->weight = 1;
-	if (jiffy_off && total_ns < TURN_SLOW_NS && began && e->open_ns - began < before * SAMPLE_TURN_NS)
+	if (jiffy_off && total_ns < TURN_SLOW_NS && began &&
+	    e->open_ns - began < before * SAMPLE_TURN_NS)
 		e->weight = SAMPLE_CNT;
 	e->left = e->weight - 1;
 	return e->weight;
