@@ -197,10 +197,9 @@ class Peer:
 class Bpftrace(Peer):
     """Needs debugfs where it looks for it: mounted in a name space of its own."""
 
-    name = 'bpftrace, 16 metrics by system call'
     tools = ('bpftrace', 'unshare')
     attach_s = 4.0
-    script = 'sixteen.bt'
+    script = ''
 
     def argv(self, workload):
         with open(os.path.join(HERE, self.script)) as f:

@@ -138,19 +138,21 @@ class Probe:
         self.proc.stop()
 
     def answers_ms(self, t0, t1):
-        """Sorted; an answer that began in the span counts to it."""
+        """(sorted, how many failed); an answer that began in the span counts to it."""
         with open(self.log) as f:
             rows = [line.split() for line in f]
         times = [int(r[1]) / 1000 for r in rows if len(r) == 2
                  and t0 <= float(r[0]) - int(r[1]) / 1e6 and float(r[0]) <= t1]
-        if not times or min(times) < 0:
-            raise LabError('probe: %s' % ('no answers' if not times else 'a request failed'))
-        return sorted(times)
+        good = sorted(ms for ms in times if ms >= 0)
+        if not good:
+            raise LabError('the probe got no answers: ' + self.proc.text()[-200:])
+        return good, len(times) - len(good)
 
     def measure(self, t0, t1):
-        times = self.answers_ms(t0, t1)
+        times, failed = self.answers_ms(t0, t1)
         return {'p50 ms': load.quantile(times, 0.5), 'p99.9 ms': load.quantile(times, 0.999),
-                'max ms': times[-1], 'stalls': sum(ms >= self.limit_ms for ms in times)}
+                'max ms': times[-1], 'stalls': sum(ms >= self.limit_ms for ms in times),
+                'failed': failed}
 
 
 class RareCase(Case):
@@ -170,7 +172,10 @@ class RareCase(Case):
         due = seconds / self.rare.every_s * FEW if self.degraded else 0
         many = seen['stalls'] > 0 if not self.degraded else seen['stalls'] < due
         slow = seen['p50 ms'] > (self.rare.stall_ms / 10 if self.degraded else SOUND_MS)
-        return 'p50 %.1f ms, %d stalls' % (seen['p50 ms'], seen['stalls']) if many or slow else ''
+        if not (many or slow or seen['failed']):
+            return ''
+        return 'p50 %.1f ms, %d stalls, %d failures' % (seen['p50 ms'], seen['stalls'],
+                                                       seen['failed'])
 
 
 class Watches:
