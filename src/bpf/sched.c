@@ -450,6 +450,7 @@ int hu_switch(u64 *ctx)
 	struct runners *r = this_cpu();
 	u64 clock, at;
 	struct thr *t;
+	bool own;
 
 	if (!r)
 		return 0;
@@ -458,11 +459,14 @@ int hu_switch(u64 *ctx)
 	count_run(RUN_SWITCH);
 	note_runner(r, prev, at);
 	t = thr_leaving(r, prev);
+	own = t != NULL;
 	if (t)
 		leave(ctx, prev, t, switch_now(r, clock), at, r);
 	t = thr_coming(r, next);
 	if (t)
 		come(next, t, switch_now(r, clock), at, clock, r);
+	else if (!own)
+		count_run(RUN_FOREIGN);
 	return 0;
 }
 
@@ -494,8 +498,10 @@ int hu_waking(u64 *ctx)
 
 	count_run(RUN_WAKING);
 	t = thr_of(p);
-	if (!t)
+	if (!t) {
+		count_run(RUN_FOREIGN);
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (shed & SHED_WAKERS && t->state == THR_WAIT && since(t->off_ns, now) < WAIT_LONG_NS) {
 		wake_short(t, now);

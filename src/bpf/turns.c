@@ -425,8 +425,10 @@ SEC("tp_btf/sock_recv_length")
 int hu_recv(u64 *ctx)
 {
 	count_run(RUN_RECV);
-	if (!is_watched_here())
+	if (!is_watched_here()) {
+		count_run(RUN_FOREIGN);
 		return 0;
+	}
 	return sock_call((struct sock *)ctx[0], ctx[1], ctx[2], true);
 }
 
@@ -438,8 +440,10 @@ int hu_send(u64 *ctx)
 	count_run(RUN_SEND);
 	if (sk->__sk_common.skc_family == KAF_UNIX && (s32)ctx[1] > 0)
 		unix_came(sk);
-	if (!is_watched_here())
+	if (!is_watched_here()) {
+		count_run(RUN_FOREIGN);
 		return 0;
+	}
 	return sock_call(sk, ctx[1], ctx[2], false);
 }
 

@@ -18,7 +18,7 @@
 /*
  * Both hooks, of a call that is recorded and of one of another thread, which
  * costs little less: what the kernel does before it comes to a program is most
- * of it.  Measured with `bench/turns --by record`: with 300 and 200 nginx, which
+ * of it.  Measured with `bench/cost`: with 300 and 200 nginx, which
  * of the servers there loses most by a call, lost 1.0 to 1.1 times what was
  * allowed (0.7 to 1.4 times); others, with less, half of it to two thirds.
  */

@@ -35,6 +35,8 @@
 #define LAST_SLICE_NS (150 * NS_PER_MS)
 /* What a tracepoint does to call a program, beside the program itself: bench/programs. */
 #define CALL_NS 25.0
+/* A run for a thread that is not watched, with its call: no shedding makes it cheaper. */
+#define FOREIGN_NS (15.0 + CALL_NS)
 #define PROBE_RUNS 64 /* of an empty program: what the timing itself takes */
 #define HORIZON_NS (10 * NS_PER_SEC) /* without an end the cost is to be made up for in so long */
 /* A start that took all that the watch may cost must not blind it: this part is always left. */
@@ -67,6 +69,8 @@ struct live_cost {
 	uint64_t measure_ns;	 /* began */
 	double timing_ns;	 /* of one run, by the timing itself; < 0 not known */
 	double rate[2];		 /* ns of cost in a ns, in slices and between */
+	double foreign;		 /* of that: for threads that are not watched */
+	uint64_t foreign_cnt;	 /* runs for these, when the measuring began */
 	uint64_t told_ns;	 /* up to here cost_ns is summed */
 	double cost_ns;		 /* of programs */
 	uint64_t busy_ns;	 /* of the host when it began */
@@ -128,6 +132,7 @@ static void measure_begin(struct live *l, uint64_t now)
 	if (c->timing_ns < 0)
 		c->timing_ns = timing_find(l);
 	live_bpf_cost(&l->bpf, &c->before);
+	c->foreign_cnt = live_bpf_runs(&l->bpf, RUN_FOREIGN);
 	c->measure_ns = now;
 }
 
@@ -144,6 +149,8 @@ static void measure_end(struct live *l, uint64_t now)
 	ns = (double)(after.run_ns - c->before.run_ns) - runs * c->timing_ns;
 	rate = ((ns > 0 ? ns : 0) + runs * CALL_NS) / (double)(now - c->measure_ns);
 	*rate_now(c) = *rate_now(c) < 0 ? rate : (*rate_now(c) + rate) / 2;
+	c->foreign = (double)(live_bpf_runs(&l->bpf, RUN_FOREIGN) - c->foreign_cnt) * FOREIGN_NS /
+		     (double)(now - c->measure_ns);
 	cost_sum(c, now);
 }
 
@@ -157,14 +164,16 @@ static void budget(struct live *l, uint64_t now, double *ret_may, double *ret_ta
 	double own_rate = (own - (double)l->start_cpu_ns) / gone;
 	double ahead = l->end_ns != UINT64_MAX && l->end_ns > now ? (double)(l->end_ns - now)
 								   : (double)HORIZON_NS;
-	double left = part * use * (1 + ahead / gone) - own - c->cost_ns;
+	double left = part * use * (1 + ahead / gone) - own - c->cost_ns + c->foreign * gone;
 	double least = LEFT_MIN * part * use / gone * ahead;
 	unsigned every = levels[c->level].every;
 	double slices = c->rate[0] > 0 ? c->rate[0] : 0;
 	double between = c->rate[1] > 0 ? c->rate[1] : slices;
 
 	*ret_may = left > least ? left : least;
-	*ret_takes = ahead * (own_rate + slices / every + between * (every - 1) / every);
+	/* a quiet target beside a busy neighbour is charged for its own events alone */
+	*ret_takes = ahead * (own_rate + slices / every + between * (every - 1) / every -
+			      c->foreign);
 }
 
 static void level_choose(struct live *l, uint64_t now)

@@ -11,8 +11,7 @@
  *	live_maps.c  maps to events, once a tick
  *	live_ends.c  conversations, sockets, listening ports; live_turns.c: all turns
  *	live_peers.c counterpart processes; live_procs.c: processes seen
- *	live_stacks.c stacks and samples
- *	live_sys.c   system calls that sleep
+ *	live_stacks.c stacks and samples; live_sys.c: system calls that sleep
  *	flight*.c    all system calls, see flight_int.h
  */
 #include <stdbool.h>
@@ -150,7 +149,6 @@ void live_bpf_flush(struct live_bpf *b);
 bool live_bpf_kname(void *ctx, uint64_t addr, char *ret_name, size_t size);
 /* Records since the last call, to fn. */
 void live_bpf_drain(struct live_bpf *b);
-/* Sleeps until records pile up or timeout_ms. */
 void live_bpf_wait(struct live_bpf *b, int timeout_ms);
 /* Runs an iterator; threads and sockets unchanged since since_ns are left out (0: all). */
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
@@ -162,6 +160,8 @@ int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 /* Of all programs: runs that the kernel skipped; runs that it timed and how long they took. */
 struct bpf_cost { uint64_t missed_cnt, run_cnt, run_ns; };
 void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret);
+/* Runs so far of one kind, all CPUs together. */
+uint64_t live_bpf_runs(const struct live_bpf *b, enum bpf_run what);
 /* Takes hu_recv away, puts it back.  0 or -errno. */
 int live_bpf_recv(struct live_bpf *b, bool on);
 /* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */

@@ -180,20 +180,14 @@ static void put_loss(struct live *l, uint64_t now)
 
 static void put_self(struct live *l, uint64_t now)
 {
-	int cpus = libbpf_num_possible_cpus();
-	CLEANUP_FREE struct run_cnts *runs = xcalloc(cpus > 0 ? cpus : 1, sizeof(*runs));
 	struct ev_self ev = {0};
-	uint32_t zero = 0;
 
 	host_self(&ev);
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
 	ev.map_bytes = live_bpf_map_bytes(&l->bpf) + live_stacks_bytes(l);
-	if (cpus > 0 &&
-	    bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_runs), &zero, runs) == 0)
-		for (int c = 0; c < cpus; c++)
-			for (int i = 0; i < RUN_CNT; i++)
-				ev.bpf_runs += runs[c].cnt[i];
+	for (int i = 0; i < RUN_FOREIGN; i++)
+		ev.bpf_runs += live_bpf_runs(&l->bpf, i);
 	ev.bpf_ns = live_cost_bpf_ns(l);
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);
 }

@@ -61,7 +61,8 @@ enum bpf_run {
 	RUN_RECV = 3,
 	RUN_BLOCK = 4,
 	RUN_MARK = 5,
-	RUN_CNT = 6
+	RUN_FOREIGN = 6, /* of these: for a thread that is not watched, over at once */
+	RUN_CNT = 7
 };
 struct run_cnts {
 	u64 cnt[RUN_CNT];
