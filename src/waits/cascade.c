@@ -54,7 +54,7 @@ static bool pass_on(struct engine *e, struct causes *c, const struct wait *w, ui
 		charge(c, CAUSE_CYCLE, k, w->res, &next, a, b, weight);
 		return true;
 	}
-	if (next.depth > (at->lock != NO_IDX && at->lock == l ? WAITS_MAX_LINE : WAITS_MAX_DEPTH) ||
+	if (next.depth > (at->lock != NO_IDX && at->lock == l ? WAITS_MAX_LINE : e->max_depth) ||
 	    e->r->visits > e->max_visits) {
 		e->r->cut_cnt++;
 		if (next.lock == NO_IDX)

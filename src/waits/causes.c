@@ -257,13 +257,6 @@ static unsigned lead_kind(unsigned kind)
 	return kind == CAUSE_RUNQ_OTHER || kind == CAUSE_RUNQ_QUOTA ? CAUSE_RUNQ_SELF : kind;
 }
 
-static bool ends_alike(const struct sum *a, const struct sum *b)
-{
-	unsigned kind = lead_kind(a->kind);
-
-	return kind == lead_kind(b->kind) && (cause_ends_outside(kind) || a->thread == b->thread);
-}
-
 /*
  * One that computes for long is preempted now and then, the more the busier the machine
  * is: what it waited for a CPU is part of the run, not its reason.
@@ -289,31 +282,39 @@ static void run_first(const struct causes *c, struct lead *l)
 	l->depth = run->at.depth;
 }
 
-/* A request has few ends: each is added up with those like it. */
+/* Ends that are alike are added up; the largest sum of theirs says how it got there. */
 struct lead causes_lead(const struct causes *c)
 {
 	struct lead best = { .thread = NO_IDX, .res = NO_IDX, .lock = NO_IDX, .via = NO_IDX,
 			     .end = NO_IDX };
+	VEC(struct lead) ends = { 0 };
+	VEC(double) most = { 0 };
+	struct hmap by_end = { 0 };
 
-	for (size_t i = 0; i < c->sums.cnt; i++) {
-		const struct sum *s = &c->sums.items[i], *most = s;
-		double ns = 0;
+	VEC_FOREACH(&c->sums, s) {
+		unsigned kind = lead_kind(s->kind);
+		uint32_t who = cause_ends_outside(kind) ? NO_IDX : s->thread;
+		uint64_t *slot = hmap_slot(&by_end, (uint64_t)kind << 32 | who);
+		struct lead *l;
 
-		for (size_t j = 0; j < c->sums.cnt; j++) {
-			const struct sum *o = &c->sums.items[j];
-
-			if (!ends_alike(s, o))
-				continue;
-			ns += o->ns;
-			most = o->ns > most->ns ? o : most;
+		if (!*slot) {
+			vec_push(&ends, ((struct lead){ .kind = (uint8_t)kind }));
+			vec_push(&most, 0.0);
+			*slot = ends.cnt;
 		}
-		if (ns <= best.ns)
-			continue;
-		best = (struct lead){ .kind = (uint8_t)lead_kind(s->kind), .thread = most->thread,
-				      .res = most->res, .lock = most->at.lock,
-				      .via = most->at.via, .end = most->at.end,
-				      .depth = most->at.depth, .ns = ns };
+		l = &ends.items[*slot - 1];
+		l->ns += s->ns;
+		if (s->ns > most.items[*slot - 1]) {
+			most.items[*slot - 1] = s->ns;
+			*l = (struct lead){ .kind = l->kind, .thread = s->thread, .res = s->res,
+					    .lock = s->at.lock, .via = s->at.via,
+					    .end = s->at.end, .depth = s->at.depth, .ns = l->ns };
+		}
+		best = l->ns > best.ns ? *l : best;
 	}
+	vec_release(&ends);
+	vec_release(&most);
+	hmap_release(&by_end);
 	run_first(c, &best);
 	return best;
 }

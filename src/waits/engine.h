@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/vec.h"
 #include "model/model.h"
 #include "waits/tail.h"
 #include "waits/waits.h"
@@ -50,6 +51,7 @@ struct engine {
 	uint32_t *place; /* by res idx: the first res that is the same place for work */
 	uint64_t from_ns;	/* waits begin here; all times are on their clock, model/kept.h */
 	uint64_t max_visits;
+	uint32_t max_depth;	/* of hops, but in a line for one lock */
 	bool by_wait;
 };
 
@@ -131,10 +133,12 @@ struct span {			/* a slow request, or a wait that held some */
 	uint64_t len_ns;	/* with what lies before it */
 	uint32_t thread, answerer, proc; /* idx; who read it, who answered */
 	bool turn;		/* recorded as a request */
+	bool own;		/* held by its own thread's doing: nobody else is */
 	bool unasked;		/* a wait with no request open in its thread */
 	struct causes *causes;
 	struct lead lead;
 	uint64_t where;		/* besides kind and thread, what tells its reason from others */
+	uint64_t group;		/* the same for its group of stalls */
 };
 struct sample_at { uint32_t thread, idx; uint64_t ts_ns; };
 struct tail_work {
@@ -144,7 +148,10 @@ struct tail_work {
 	const struct model *m;	/* the view */
 	struct sample_at *samples; /* all of m's, by thread, then time */
 	uint64_t samples_from_ns; /* samples before are not kept; UINT64_MAX: none at all */
+	uint32_t *asks; size_t ask_cnt; /* idx in m->turns: slow requests to others */
 	struct hmap runs;	/* what is_one_run found */
+	VEC(struct hmap) places; /* of a thread's samples; place_idx: by thread, + 1 */
+	struct hmap place_idx;
 };
 void spans_collect(struct tail_work *k);
 void spans_explain(struct tail_work *k);

@@ -111,6 +111,8 @@ static void view_make(const struct engine *e, struct engine *ret_v, struct arena
 	*ret_v = *e;
 	ret_v->m = view;
 	ret_v->by_wait = false;
+	/* of few long waits a line for a lock may not be told to be one */
+	ret_v->max_depth = WAITS_MAX_LINE;
 	ret_v->from_ns = view->begin_ns;
 	ret_v->r = ARENA_NEW(e->arena, struct waits_result);
 	*ret_v->r = (struct waits_result){ .threads = e->r->threads, .groups = e->r->groups,
@@ -145,11 +147,16 @@ void tail_find(struct engine *e)
 	t->w = view.r;
 	samples_index(&k, &tmp);
 	k.spans = ARENA_ARRAY(&tmp, struct span, TAIL_SPANS_MAX);
+	k.asks = ARENA_ARRAY(&tmp, uint32_t, k.m->turn_cnt + 1);
 	spans_collect(&k);
 	spans_explain(&k);
 	stalls_make(&k, e->arena);
 	for (size_t i = 0; i < k.span_cnt; i++)
 		causes_free(k.spans[i].causes);
 	hmap_release(&k.runs);
+	hmap_release(&k.place_idx);
+	VEC_FOREACH(&k.places, p)
+		hmap_release(p);
+	vec_release(&k.places);
 	arena_release(&tmp);
 }

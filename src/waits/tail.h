@@ -32,6 +32,7 @@ struct stall {
 	uint32_t thread;	/* model idx where most of it ends, NO_IDX */
 	uint32_t entry;		/* the thread that had the longest request, NO_IDX */
 	uint8_t kind;		/* enum cause_kind */
+	uint8_t own;		/* 1: a request that its own thread held up, no other */
 };
 
 struct stall_group {		/* stalls with one reason; by sum_ns */

@@ -152,8 +152,23 @@ static void waits_take(struct tail_work *k)
 	}
 }
 
+/* Those that may cover a slow request: COVERS of it at least. */
+static void asks_take(struct tail_work *k)
+{
+	const struct model *m = k->m;
+
+	for (uint32_t i = 0; i < m->turn_cnt; i++) {
+		const struct ev_turn *n = &m->turns[i];
+
+		if (n->role == ROLE_CLIENT && n->service_ns <= n->h.ts_ns &&
+		    (double)n->service_ns >= COVERS * (double)k->tail->slow_ns)
+			k->asks[k->ask_cnt++] = i;
+	}
+}
+
 void spans_collect(struct tail_work *k)
 {
+	asks_take(k);
 	turns_take(k);
 	waits_take(k);
 }
@@ -231,12 +246,12 @@ static const struct ev_turn *ask_of(const struct tail_work *k, uint32_t tgid, ui
 	const struct ev_turn *best = NULL;
 	double most = COVERS;
 
-	for (size_t i = 0; i < k->m->turn_cnt; i++) {
-		const struct ev_turn *n = &k->m->turns[i];
+	for (size_t i = 0; i < k->ask_cnt; i++) {
+		const struct ev_turn *n = &k->m->turns[k->asks[i]];
 		uint64_t end = n->h.ts_ns, begin = end - n->service_ns, in;
 		double both;
 
-		if (n->role != ROLE_CLIENT || n->tgid != tgid || n->service_ns > end)
+		if (n->tgid != tgid)
 			continue;
 		in = overlap_ns(a, b, begin, end);
 		/* what lasts much longer than the request is not of it */
@@ -396,6 +411,13 @@ static uint64_t where_of(const struct tail_work *k, const struct span *s)
 			 r->rport ? r->rport : r->peer_tgid);
 }
 
+static bool is_own(const struct tail_work *k, const struct span *s)
+{
+	return !s->lead.depth && s->lead.thread == s->thread &&
+	       !cause_ends_outside(s->lead.kind) &&
+	       k->e->r->threads[s->thread].role == ROLE_T_ENTRY;
+}
+
 /* A client that is slow itself holds nobody else up. */
 static bool is_clients(const struct span *s)
 {
@@ -410,7 +432,8 @@ void spans_explain(struct tail_work *k)
 		struct span *s = &k->spans[i];
 
 		span_explain(k, s);
-		s->where = where_of(k, s);
+		s->own = is_own(k, s);
+		s->where = hash_pair(where_of(k, s), s->own);
 		if (s->lead.ns <= 0 || is_clients(s)) {
 			causes_free(s->causes);
 			continue;

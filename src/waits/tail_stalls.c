@@ -102,14 +102,16 @@ static void stalls_find(struct tail_work *k, held_vec *ret)
 	struct held *h = NULL;
 
 	qsort(k->spans, k->span_cnt, sizeof(*k->spans), by_reason_end);
+	for (size_t i = 0; i < k->span_cnt; i++)
+		k->spans[i].group = group_key(k, &k->spans[i]);
 	for (size_t i = 0; i < k->span_cnt; i++) {
 		const struct span *s = &k->spans[i];
 
 		if (!h || !same_reason(s, s - 1) || !joins(&h->stall, s)) {
 			h = vec_add(ret);
-			h->key = group_key(k, s);
+			h->key = s->group;
 			h->stall = (struct stall){ .begin_ns = s->begin_ns, .end_ns = s->end_ns,
-						   .kind = s->lead.kind };
+						   .kind = s->lead.kind, .own = s->own };
 		}
 		stall_add(&h->stall, s);
 	}
@@ -192,7 +194,7 @@ static void causes_sum(struct tail_work *k, struct stall_group *g, uint64_t key)
 	struct causes *all = causes_new(k->e);
 
 	for (size_t i = 0; i < k->span_cnt; i++) {
-		if (group_key(k, &k->spans[i]) == key)
+		if (k->spans[i].group == key)
 			causes_merge(all, k->spans[i].causes);
 	}
 	causes_finish(all, k->e);

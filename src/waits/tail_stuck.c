@@ -23,8 +23,8 @@
 #define STUCK_OUT 0.3
 /* Fewer samples than these tell nothing of a place. */
 #define SAMPLES_MIN 5
-/* Looked at outside of the stretch, spread over all of them: a share within 5 %. */
-#define OUTSIDE_MAX 400
+/* Of a thread's samples, spread over all of them: shares within 3 %. */
+#define LOOKED_AT_MAX 1000
 /* Without samples: the longest time between two uses of sockets, against the stretch. */
 #define STALL_PART 0.8
 /* Stretches whose ends differ by less are looked at once. */
@@ -91,30 +91,39 @@ static void places_add(const struct tail_work *k, const struct sample *x, struct
 	hmap_release(&seen);
 }
 
-static void outside_add(const struct tail_work *k, uint32_t t, size_t in, size_t out,
-			struct hmap *cnt)
+/* Of all samples of t, each place's count; made when it is first asked for. */
+static const struct hmap *places_of(struct tail_work *k, uint32_t t)
 {
-	size_t first = samples_after(k, t, 0), last = samples_after(k, t, UINT64_MAX);
-	size_t step = (last - first) / OUTSIDE_MAX + 1;
+	size_t first, last, step;
+	uint64_t *slot = hmap_slot(&k->place_idx, t);
+	struct hmap *all;
 
+	if (*slot)
+		return &k->places.items[*slot - 1];
+	all = vec_add(&k->places);
+	*slot = k->places.cnt;
+	first = samples_after(k, t, 0);
+	last = samples_after(k, t, UINT64_MAX);
+	step = (last - first) / LOOKED_AT_MAX + 1;
 	for (size_t i = first; i < last; i += step) {
 		const struct sample *x = &k->m->samples[k->samples[i].idx];
 
-		if (i < in || i >= out)
-			places_add(k, x, cnt, step * x->cnt);
+		places_add(k, x, all, step * x->cnt);
 	}
+	return all;
 }
 
 /* In one place most of [a, b), and seldom in it at other times. */
-static bool is_stuck(const struct tail_work *k, uint32_t t, uint64_t a, uint64_t b, double len)
+static bool is_stuck(struct tail_work *k, uint32_t t, uint64_t a, uint64_t b, double len)
 {
 	const struct model *m = k->m;
 	size_t in = samples_after(k, t, a), out = samples_after(k, t, b), at = 0;
 	double period = (double)m->meta.sample_ns;
 	double rest = (double)(m->end_ns - m->begin_ns) - (double)(b - a);
-	struct hmap inside = { 0 }, outside = { 0 };
+	const struct hmap *everywhere;
+	struct hmap inside = { 0 };
 	struct hmap_entry place;
-	uint64_t other;
+	uint64_t all;
 	bool found = false;
 
 	if (out - in < SAMPLES_MIN)
@@ -124,15 +133,15 @@ static bool is_stuck(const struct tail_work *k, uint32_t t, uint64_t a, uint64_t
 
 		places_add(k, x, &inside, x->cnt);
 	}
-	outside_add(k, t, in, out, &outside);
+	everywhere = places_of(k, t);
 	while (!found && hmap_next(&inside, &at, &place)) {
-		other = 0;
-		hmap_get(&outside, place.key, &other);
+		all = 0;
+		hmap_get(everywhere, place.key, &all);
 		found = (double)place.value * period >= STUCK_IN * len &&
-			(rest <= 0 || (double)other * period <= STUCK_OUT * rest);
+			(rest <= 0 || ((double)all - (double)place.value) * period <=
+					      STUCK_OUT * rest);
 	}
 	hmap_release(&inside);
-	hmap_release(&outside);
 	return found;
 }
 
@@ -157,7 +166,7 @@ static double waited_ns(const struct model *m, uint32_t t, uint64_t a, uint64_t 
 	return ns;
 }
 
-static bool tell(const struct tail_work *k, uint32_t t, uint64_t a, uint64_t b)
+static bool tell(struct tail_work *k, uint32_t t, uint64_t a, uint64_t b)
 {
 	const struct thread *th = &k->m->threads[t];
 	bool loop = k->e->r->threads[t].role == ROLE_T_LOOP;

@@ -111,6 +111,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 
 	e.max_visits = opts && opts->max_visits ? opts->max_visits : DEFAULT_VISITS;
 	e.by_wait = opts && opts->by_wait;
+	e.max_depth = WAITS_MAX_DEPTH;
 	e.tinfo = ARENA_ARRAY(&tmp, struct tinfo, m->thread_cnt + 1);
 	e.wait_lock = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
 	e.look_begin = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
