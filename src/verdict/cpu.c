@@ -41,7 +41,7 @@ static double thread_cpu(const struct court *k, uint32_t t)
 	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
 }
 
-static bool never_rests(const struct thread *th)
+bool never_rests(const struct thread *th)
 {
 	double life = th->end_ns - th->begin_ns;
 

@@ -93,6 +93,11 @@ static void tell(struct court *k, struct finding *f, const struct stops *s)
 	refute(k, f, "whoever stopped it does so only now, to look at it");
 }
 
+uint32_t stopped_waker(const struct court *k)
+{
+	return stops_of(k).waker;
+}
+
 void stopped_explain(struct court *k, struct finding *f)
 {
 	struct stops s = stops_of(k);

@@ -22,12 +22,16 @@
  * the time slices of the others, 3 to 30 ms each.  Longer is more than its turn.
  */
 #define CPU_MIN_NS 100000000
+/* Once, or in line behind its own load: that is only worth a word where it is this long. */
 #define CPU_ALONE_NS 250000000
+/* What is not seen cannot be weighed: at least this often. */
+#define UNSEEN_CNT 3
 /* Three that are told alike leave little doubt; so does most of the time they took. */
 #define SURE_CNT 3
 #define SURE_SHARE 0.6
 #define DOUBT_SHARE 0.4
-enum { NAMED_MAX = 5 };
+/* Groups looked at, largest first: what is behind is of few and short requests. */
+enum { NAMED_MAX = 5, JUDGED_MAX = 24 };
 
 static const double quantiles[TAIL_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
 
@@ -95,10 +99,47 @@ static bool is_sibling(const struct court *k, uint32_t a, uint32_t b)
 }
 
 /*
+ * Requests wake t to have something done.  One that they wait for and never ask has
+ * something that they want.
+ */
+#define ASKED_MIN 0.5 /* of its wakings */
+
+static bool is_asked(const struct court *k, uint32_t t)
+{
+	double all = 0, asked = 0;
+
+	for (size_t i = 0; i < k->m->pair_cnt; i++) {
+		const struct pair *p = &k->m->pairs[i];
+		unsigned role = p->waker != NO_IDX ? k->w->threads[p->waker].role : ROLE_T_NONE;
+
+		if (p->thread != t)
+			continue;
+		all += (double)p->cnt;
+		if (role == ROLE_T_ENTRY || role == ROLE_T_LOOP)
+			asked += (double)p->cnt;
+	}
+	return asked >= ASKED_MIN * all && asked > 0;
+}
+
+/* Of the process of those that wait, and held to account for it by no other rule. */
+static bool is_holder(const struct court *k, const struct cause *x)
+{
+	const struct model *m = k->m;
+
+	if (is_sibling(k, x->entry, x->thread))
+		return true;
+	return x->entry != NO_IDX && x->thread != NO_IDX && x->entry != x->thread &&
+	       m->threads[x->thread].tracked &&
+	       m->threads[x->thread].proc == m->threads[x->entry].proc &&
+	       k->w->threads[x->entry].role == ROLE_T_ENTRY && !is_asked(k, x->thread) &&
+	       !never_rests(&m->threads[x->thread]);
+}
+
+/*
  * What passes from one request thread to its like is a lock, too few as the waits may
  * be to tell one by their sums; the holder may compute, sleep or wait for its client.
  */
-static void weigh_siblings(struct court *k)
+static void weigh_holders(struct court *k)
 {
 	struct cand *c = &k->cand[FIND_LOCK_HELD];
 
@@ -106,9 +147,10 @@ static void weigh_siblings(struct court *k)
 		const struct cause *x = &k->w->causes[i];
 		unsigned cls = finding_of_cause(k, x);
 
-		if (!x->depth || x->lock != NO_IDX || !is_sibling(k, x->entry, x->thread) ||
+		if (!x->depth || !is_holder(k, x) ||
 		    (cls != FIND_TIMER && cls != FIND_CPU_OWN && cls != FIND_CLIENTS &&
-		     cls != FIND_HEALTHY && cls != FIND_UNKNOWN))
+		     cls != FIND_HEALTHY && cls != FIND_UNKNOWN && cls != FIND_LOCK_CONVOY &&
+		     cls != FIND_CONN_LIMIT))
 			continue;
 		k->cand[cls].ns -= (double)x->ns;
 		c->ns += (double)x->ns;
@@ -147,8 +189,9 @@ static bool is_worth_naming(const struct stall_finding *s)
 	case FIND_CLIENTS:
 		return false;
 	case FIND_CPU_OWN:
+		return s->cnt > 1 && s->median_ns >= CPU_ALONE_NS;
 	case FIND_UNKNOWN:
-		return s->cnt > 1 && s->median_ns >= CPU_MIN_NS;
+		return s->cnt >= UNSEEN_CNT && s->median_ns >= ALONE_MIN_NS;
 	case FIND_CPU_NEIGHBOUR:
 		return s->cnt > 1 ? s->median_ns >= CPU_MIN_NS : s->max_ns >= CPU_ALONE_NS;
 	default:
@@ -203,7 +246,7 @@ static void group_judge(struct court *k, const struct appfns *a, const struct wa
 	weigh_causes(&own);
 	weigh_disk(&own);
 	weigh_blocked(&own, g);
-	weigh_siblings(&own);
+	weigh_holders(&own);
 	weigh_neighbour(&own);
 	c = heaviest(&own);
 	explain(&own, &s->f, c);
@@ -224,8 +267,11 @@ static bool same_culprit(const struct finding *a, const struct finding *b)
 static bool is_named(const struct tail *t, const struct stall_finding *s)
 {
 	for (size_t i = 0; i < t->stall_cnt; i++) {
-		if (same_culprit(&t->stalls[i].f, &s->f) &&
-		    strcmp(t->stalls[i].what, s->what) == 0)
+		const struct stall_finding *o = &t->stalls[i];
+
+		if (same_culprit(&o->f, &s->f) && strcmp(o->what, s->what) == 0)
+			return true;
+		if (s->own && strcmp(o->f.culprit.comm, s->f.culprit.comm) == 0)
 			return true;
 	}
 	return false;
@@ -284,31 +330,47 @@ static void take_over(struct court *k, struct verdict *v, struct stall_finding *
 	v->candidate_cnt = 0;
 }
 
-void tail_judge(struct court *k, struct verdict *v)
+/*
+ * Requests that held up others first.  Those that took long by their own doing may be
+ * meant to, and those of who is named already are.
+ */
+static void groups_judge(struct court *k, const struct waits_tail *t, struct verdict *v, bool own)
 {
-	const struct waits_tail *t = k->w->tail;
+	struct tail *tail = v->tail;
 	const struct appfns *a = NULL;
-	struct tail *tail;
 
-	if (!t)
-		return;
 	if (t->group_cnt && k->m->stack_cnt)
 		a = appfns_make(k->m, k->arena);
-	v->tail = tail = ARENA_NEW(k->arena, struct tail);
-	*tail = (struct tail){ .requests = t->requests, .p50_ns = t->p50_ns, .p99_ns = t->p99_ns,
-			       .p999_ns = t->p999_ns, .slow_ns = t->slow_ns,
-			       .slow_cnt = t->slow_cnt };
-	tail->stalls = ARENA_ARRAY(k->arena, struct stall_finding, NAMED_MAX + 1);
-	for (size_t i = 0; i < t->group_cnt && tail->stall_cnt < NAMED_MAX; i++) {
+	for (size_t i = 0; i < t->group_cnt && i < JUDGED_MAX; i++) {
 		struct stall_finding *s = &tail->stalls[tail->stall_cnt];
 
-		*s = (struct stall_finding){ .function = "", .what = "" };
+		if (tail->stall_cnt == NAMED_MAX)
+			return;
+		if (t->groups[i].stalls[0].own != own)
+			continue;
+		*s = (struct stall_finding){ .function = "", .what = "", .own = own };
 		group_judge(k, a, t, &t->groups[i], s);
 		if (!is_worth_naming(s) || is_named(tail, s))
 			continue;
 		s->of_mean = same_culprit(&v->findings[0], &s->f);
 		tail->stall_cnt++;
 	}
+}
+
+void tail_judge(struct court *k, struct verdict *v)
+{
+	const struct waits_tail *t = k->w->tail;
+	struct tail *tail;
+
+	if (!t)
+		return;
+	v->tail = tail = ARENA_NEW(k->arena, struct tail);
+	*tail = (struct tail){ .requests = t->requests, .p50_ns = t->p50_ns, .p99_ns = t->p99_ns,
+			       .p999_ns = t->p999_ns, .slow_ns = t->slow_ns,
+			       .slow_cnt = t->slow_cnt };
+	tail->stalls = ARENA_ARRAY(k->arena, struct stall_finding, NAMED_MAX + 1);
+	groups_judge(k, t, v, false);
+	groups_judge(k, t, v, true);
 	for (size_t i = 0; i < tail->stall_cnt; i++) {
 		if (!takes_over(k, v, &tail->stalls[i]))
 			continue;

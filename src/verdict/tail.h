@@ -25,6 +25,7 @@ struct stall_finding {
 	const char *function;	/* "" not known */
 	uint32_t affects;	/* 1 << enum tail_quantile */
 	bool of_mean;		/* what the mean request is held up by as well */
+	bool own;		/* requests that their own threads held up, no others */
 	bool heads;		/* the verdict's first finding is this one */
 	const struct stall *stalls; /* cnt of them, by time; waits/tail.h */
 };

@@ -20,9 +20,9 @@
 struct place { uint32_t fns[4]; uint32_t cnt, named; uint64_t ns, times; uint8_t what; };
 
 /* The longest wait of t in the stall that has a stack; NULL if none has. */
-static const struct wait *longest_wait(const struct model *m, const struct stall *h)
+static const struct wait *longest_wait(const struct model *m, const struct stall *h, uint32_t t)
 {
-	const struct thread *th = &m->threads[h->thread];
+	const struct thread *th = &m->threads[t];
 	const struct wait *best = NULL;
 	uint64_t most = 0;
 
@@ -118,16 +118,17 @@ static bool run_place(const struct court *k, const struct appfns *a, const struc
 	return false;
 }
 
+/* Where t was, which had the request or is the end of its chain. */
 static bool place_of(const struct court *k, const struct appfns *a, const struct stall *h,
-		     struct place *ret)
+		     uint32_t t, struct place *ret)
 {
 	const struct wait *w;
 
-	if (h->thread == NO_IDX || !k->m->threads[h->thread].tracked)
+	if (t == NO_IDX || !k->m->threads[t].tracked)
 		return false;
-	if (h->kind == CAUSE_RUN)
+	if (h->kind == CAUSE_RUN && t == h->thread)
 		return run_place(k, a, h, ret);
-	w = longest_wait(k->m, h);
+	w = longest_wait(k->m, h, t);
 	if (!w || w->ustack >= k->m->stack_cnt || !a->stacks[w->ustack].cnt)
 		return false;
 	place_set(a, &a->stacks[w->ustack], 0, FNS_WAITS, ret);
@@ -164,20 +165,20 @@ static struct step *end_of_chain(struct finding *f)
 	return NULL;
 }
 
-void tail_function(struct court *k, const struct appfns *a, const struct stall_group *g,
-		   struct stall_finding *s)
+/* The place of most of the stalls, named at st, which may be NULL; its function, "" none. */
+static const char *most_name(struct court *k, const struct appfns *a, const struct stall_group *g,
+			     struct step *st, bool end)
 {
 	struct place places[STALLS_MAX], *best = NULL;
-	struct step *st = end_of_chain(&s->f);
 	size_t cnt = 0;
 	uint64_t all_ns = 0;
 
-	for (size_t i = 0; a && i < g->stall_cnt && i < STALLS_MAX; i++) {
+	for (size_t i = 0; i < g->stall_cnt && i < STALLS_MAX; i++) {
 		const struct stall *h = &g->stalls[i];
 		struct place p = { .ns = h->len_ns, .times = 1 };
 		size_t j = 0;
 
-		if (!place_of(k, a, h, &p))
+		if (!place_of(k, a, h, end ? h->thread : h->entry, &p))
 			continue;
 		all_ns += h->len_ns;
 		while (j < cnt && places[j].named != p.named)
@@ -193,9 +194,19 @@ void tail_function(struct court *k, const struct appfns *a, const struct stall_g
 		if (!best || places[j].ns > best->ns)
 			best = &places[j];
 	}
-	if (!best)
-		return;
-	s->function = a->fns[best->named].name;
-	if (st)
+	if (best && st)
 		step_name(k, a, st, best, all_ns);
+	return best ? a->fns[best->named].name : "";
+}
+
+void tail_function(struct court *k, const struct appfns *a, const struct stall_group *g,
+		   struct stall_finding *s)
+{
+	struct step *end = end_of_chain(&s->f);
+
+	if (!a)
+		return;
+	s->function = most_name(k, a, g, end, true);
+	if (end && end != s->f.chain && s->f.chain[0].thread != NO_IDX)
+		most_name(k, a, g, &s->f.chain[0], false);
 }

@@ -97,6 +97,11 @@ static const char *words_of(struct court *k, const struct cand *c, const struct 
 	case FIND_TIMER:
 		return arena_printf(k->arena, "%s sleeps on a timer%s", thread_label(k, t),
 				    in_function(k, s, " in"));
+	case FIND_STOPPED:
+		if (s->f.culprit.pid)
+			return arena_printf(k->arena, "stopped, and let go on by %s (pid %u)",
+					    s->f.culprit.comm, s->f.culprit.pid);
+		return finding_title(s->f.cls);
 	case FIND_UNKNOWN:
 		return "what they waited for was not seen";
 	default:
@@ -176,14 +181,27 @@ static bool keeps_lines(unsigned cls)
 	       cls == FIND_MEMORY || cls == FIND_CPU_NEIGHBOUR || cls == FIND_CPU_QUOTA;
 }
 
+/* The end of the chain has the lock, not who handed it on most often; or who stopped us. */
+static void culprit_tell(struct court *k, const struct cand *c, struct finding *f)
+{
+	bool end = c->top && c->top->thread != NO_IDX && c->top->kind != CAUSE_LOCK &&
+		   c->top->kind != CAUSE_CYCLE;
+
+	if (f->cls == FIND_LOCK_CONVOY && end)
+		f->cls = FIND_LOCK_HELD;
+	if (f->cls == FIND_LOCK_HELD && end && c->top->depth)
+		f->culprit = party_of(k->m, c->top->thread);
+	if (f->cls == FIND_STOPPED && stopped_waker(k) != NO_IDX)
+		f->culprit = party_of(k->m, stopped_waker(k));
+}
+
 void tail_words(struct court *k, const struct waits_tail *t, const struct cand *c,
 		struct stall_finding *s)
 {
 	const char **had = s->f.evidence;
 	size_t cnt = s->f.evidence_cnt;
 
-	if (s->f.cls == FIND_LOCK_HELD && !s->f.culprit.pid && c->top)
-		s->f.culprit = party_of(k->m, c->top->thread);
+	culprit_tell(k, c, &s->f);
 	s->what = words_of(k, c, s);
 	s->f.summary = arena_printf(k->arena, "%s of %s%s: %s; %s.",
 				    s->cnt == 1 ? "1 stall" :

@@ -62,6 +62,8 @@ void weigh_disk(struct court *k);
 void weigh_queue(struct court *k);
 void weigh_cpu(struct court *k);
 void weigh_loop(struct court *k);
+/* It runs or wants to nearly all of its life. */
+bool never_rests(const struct thread *th);
 /* Who has the CPU that others take. */
 void weigh_neighbour(struct court *k);
 /*
@@ -116,6 +118,8 @@ void hung_explain(struct court *k, struct verdict *v);
 bool stopped_add(struct court *k, struct verdict *v);
 /* The same where requests were open meanwhile, but not most of the time. */
 void stopped_explain(struct court *k, struct finding *f);
+/* Who let the targets go on most often, NO_IDX not known. */
+uint32_t stopped_waker(const struct court *k);
 
 /* tail.c: v->tail, and the first finding where the mean is healthy and the tail is not */
 void tail_judge(struct court *k, struct verdict *v);
