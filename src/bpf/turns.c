@@ -25,7 +25,8 @@
  */
 
 #define TURN_WINDOW_NS (100 * 1000 * NSEC_PER_USEC)
-#define TURNS_PER_WINDOW 100
+#define TURNS_PER_WINDOW 100 /* slow ones sent by a CPU, and as many that anyone would feel */
+#define TURN_FELT_NS (50 * 1000 * NSEC_PER_USEC)
 #define TURN_SAMPLE_NS (50 * 1000 * NSEC_PER_USEC) /* one turn of a CPU is sent each, slow or not */
 #define SAMPLE_CNT 16
 #define SAMPLE_TURN_NS (1000 * NSEC_PER_USEC) /* turns that follow closer are sampled */
@@ -34,7 +35,7 @@
 
 struct turn_window {
 	u64 begin_ns;
-	u64 cnt;
+	u32 cnt[2]; /* slow; of TURN_FELT_NS and more */
 	u64 sample_ns;
 };
 
@@ -80,13 +81,13 @@ static __always_inline u32 hist_idx(u64 ns)
 	return i < WIRE_HIST_CNT ? i : WIRE_HIST_CNT - 1;
 }
 
-static __always_inline bool turn_allowed(struct turn_window *w, u64 now)
+static __always_inline bool turn_allowed(struct turn_window *w, u64 total_ns, u64 now)
 {
 	if (now - w->begin_ns > TURN_WINDOW_NS) {
 		w->begin_ns = now;
-		w->cnt = 0;
+		w->cnt[0] = w->cnt[1] = 0;
 	}
-	return w->cnt++ < TURNS_PER_WINDOW;
+	return w->cnt[total_ns >= TURN_FELT_NS]++ < TURNS_PER_WINDOW;
 }
 
 static __always_inline u64 slow_ns(const struct sk_ent *e)
@@ -107,7 +108,7 @@ static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 n
 	if (!e || !win)
 		return 0;
 	slow = e->queue_ns + service_ns >= slow_ns(e);
-	if (slow ? !turn_allowed(win, now) : since(win->sample_ns, now) < TURN_SAMPLE_NS)
+	if (slow ? !turn_allowed(win, e->queue_ns + service_ns, now) : since(win->sample_ns, now) < TURN_SAMPLE_NS)
 		return 0;
 	win->sample_ns = now;
 	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
