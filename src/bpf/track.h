@@ -269,12 +269,6 @@ static __always_inline struct thr *thr_of(struct task_struct *task)
 	return bpf_task_storage_get(&hu_threads, task, 0, 0);
 }
 
-static __always_inline struct thr *thr_make(struct task_struct *task)
-{
-	tracked_hint[task->pid & OPEN_MASK] = 1;
-	return bpf_task_storage_get(&hu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
 static __always_inline struct runners *this_cpu(void)
 {
 	u32 zero = 0;
@@ -285,12 +279,28 @@ static __always_inline struct runners *this_cpu(void)
 /*
  * Does a thread run here whose calls are looked at?  For hooks that run in
  * every process' calls: asking this costs a tenth of looking the thread up.
+ * One that began to be tracked while it ran may not switch for long.
  */
 static __always_inline bool is_watched_here(void)
 {
 	struct runners *r = this_cpu();
+	struct thr *t;
 
-	return r && r->full;
+	if (!r)
+		return false;
+	if (r->seed_cnt != seed_cnt) {
+		t = thr_of(bpf_get_current_task_btf());
+		r->tracked = t != NULL;
+		r->full = t && !t->light;
+		r->seed_cnt = seed_cnt;
+	}
+	return r->full;
+}
+
+static __always_inline struct thr *thr_make(struct task_struct *task)
+{
+	tracked_hint[task->pid & OPEN_MASK] = 1;
+	return bpf_task_storage_get(&hu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline u64 since(u64 from, u64 to)
