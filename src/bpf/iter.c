@@ -120,6 +120,8 @@ static __always_inline void look_again(struct thr *t)
 	struct proc_ent *e = bpf_map_lookup_elem(&hu_procs, &tgid);
 
 	t->light = e && e->flags & TASKF_LIGHT;
+	if (!t->light)
+		__sync_fetch_and_add(&seed_cnt, 1);
 }
 
 SEC("iter/task")
