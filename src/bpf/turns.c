@@ -292,7 +292,8 @@ static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 tid, u64
 
 	e->rx_seq = read;
 	e->rx_bytes += read - was;
-	e->first_tid = tid;
+	if (!e->first_tid)
+		e->first_tid = tid;
 	if (e->role == ROLE_SERVER) {
 		if (e->open_ns) { /* since before it left */
 			turn_close(e, tid, now);
@@ -529,7 +530,8 @@ static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
 	}
 	if (e->open_ns || !read || tcp_has_unread(sk))
 		return 0;
-	turn_open(e, e->last_tid, now - tcp_came_ns(sk), 0);
+	/* who reads from it mostly is who did before */
+	turn_open(e, e->first_tid ? e->first_tid : e->last_tid, now - tcp_came_ns(sk), 0);
 	e->idle_add_ns = 0;
 	return 0;
 }

@@ -41,6 +41,8 @@
 #define HORIZON_NS (10 * NS_PER_SEC) /* without an end the cost is to be made up for in so long */
 /* A start that took all that the watch may cost must not blind it: this part is always left. */
 #define LEFT_MIN 0.5
+/* To time so many takes about a thousandth of a CPU. */
+#define HOT_TURNS_PER_SEC 5000ull
 #define EASE 0.5 /* less is shed once the cost is under this part of what it may be */
 
 struct level {
@@ -154,7 +156,12 @@ static void measure_end(struct live *l, uint64_t now)
 	cost_sum(c, now);
 }
 
-/* Of the CPU time in use in ns ahead, what the watch may still take; and what it does take. */
+/*
+ * What the programs may take in the time ahead, and what they would: for the
+ * watched threads, which is what shedding can change.  Our own CPU time goes on
+ * as it was.  A part is always left to the programs: where they take less than
+ * that, as on a quiet server, shedding would win next to nothing.
+ */
 static void budget(struct live *l, uint64_t now, double *ret_may, double *ret_takes)
 {
 	struct live_cost *c = l->cost;
@@ -164,7 +171,8 @@ static void budget(struct live *l, uint64_t now, double *ret_may, double *ret_ta
 	double own_rate = (own - (double)l->start_cpu_ns) / gone;
 	double ahead = l->end_ns != UINT64_MAX && l->end_ns > now ? (double)(l->end_ns - now)
 								   : (double)HORIZON_NS;
-	double left = part * use * (1 + ahead / gone) - own - c->cost_ns + c->foreign * gone;
+	double left = part * use * (1 + ahead / gone) - own - own_rate * ahead - c->cost_ns +
+		      c->foreign * gone;
 	double least = LEFT_MIN * part * use / gone * ahead;
 	unsigned every = levels[c->level].every;
 	double slices = c->rate[0] > 0 ? c->rate[0] : 0;
@@ -172,8 +180,7 @@ static void budget(struct live *l, uint64_t now, double *ret_may, double *ret_ta
 
 	*ret_may = left > least ? left : least;
 	/* a quiet target beside a busy neighbour is charged for its own events alone */
-	*ret_takes = ahead * (own_rate + slices / every + between * (every - 1) / every -
-			      c->foreign);
+	*ret_takes = ahead * (slices / every + between * (every - 1) / every - c->foreign);
 }
 
 static void level_choose(struct live *l, uint64_t now)
@@ -191,10 +198,13 @@ static void level_choose(struct live *l, uint64_t now)
 	log_debug("cost: %.2f of %.2f ms ahead, level %u", takes / 1e6, may / 1e6, c->level);
 }
 
-/* Unix sockets keep no time of arrival: where many requests come by them, hu_recv stays. */
-static uint32_t shed_possible(const struct live *l, uint32_t shed)
+/*
+ * hu_recv stays where requests are few, for that wins nothing, and where many
+ * come by unix sockets, which keep no time of arrival.
+ */
+static uint32_t shed_possible(const struct live *l, uint32_t shed, uint64_t now)
 {
-	uint64_t all = 0, other = 0;
+	uint64_t all = 0, other = 0, hot = HOT_TURNS_PER_SEC * (now - l->start_ns) / NS_PER_SEC;
 
 	if (!(shed & SHED_TIMING))
 		return shed;
@@ -202,8 +212,9 @@ static uint32_t shed_possible(const struct live *l, uint32_t shed)
 		all += e->turns.sum.turns;
 		other += e->key.uid ? e->turns.sum.turns : 0;
 	}
-	return l->bpf.recv_prog && l->bpf.sock_iter && other * 10 <= all ? shed
-									 : shed & ~SHED_TIMING;
+	if (l->bpf.recv_prog && l->bpf.sock_iter && all > hot && other * 10 <= all)
+		return shed;
+	return shed & ~SHED_TIMING;
 }
 
 static void recv_set(struct live *l, bool off)
@@ -270,7 +281,7 @@ static void phase_begin(struct live *l, uint64_t now)
 	lv = &levels[c->level];
 	if (!slice && lv->shed)
 		len = vary(c, SLICE_NS * (lv->every - 1));
-	shed_set(l, slice ? 0 : shed_possible(l, lv->shed), now);
+	shed_set(l, slice ? 0 : shed_possible(l, lv->shed, now), now);
 	c->phase_begin_ns = now;
 	c->phase_end_ns = now + len;
 	/* the watch ends with a slice */
