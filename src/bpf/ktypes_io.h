@@ -39,6 +39,7 @@ struct tcp_sock {
 	u32 write_seq;
 	u32 lsndtime;
 	u64 bytes_received;
+	u32 rcv_tstamp;
 };
 
 struct sock {

@@ -233,6 +233,9 @@ u64 jiffy_sample = 0;
 
 u32 shed = 0; /* enum shed_bits, changed while it runs */
 
+/* By port: 1 where someone was seen to listen on it, in any network namespace. */
+u8 listen_hint[65536] = {0};
+
 u64 tick_since_ns = 0; /* the iterators leave out what did nothing since */
 u32 report_turns = 0;  /* a thread's sums are reported in one tick of so many */
 u32 report_turn = 0;

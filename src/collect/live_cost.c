@@ -43,6 +43,7 @@
 #define LEFT_MIN 0.5
 /* To time so many takes about a thousandth of a CPU. */
 #define HOT_TURNS_PER_SEC 5000ull
+#define JUMP 2 /* so far over the bound three levels are taken at once */
 #define EASE 0.5 /* less is shed once the cost is under this part of what it may be */
 
 struct level {
@@ -190,7 +191,7 @@ static void level_choose(struct live *l, uint64_t now)
 
 	budget(l, now, &may, &takes);
 	if (takes > may && c->level < LEVEL_MAX)
-		c->level++;
+		c->level += takes > JUMP * may && c->level + 3 <= LEVEL_MAX ? 3 : 1;
 	else if (takes < EASE * may && c->level > 0)
 		c->level--;
 	else
@@ -202,12 +203,13 @@ static void level_choose(struct live *l, uint64_t now)
  * hu_recv stays where requests are few, for that wins nothing, and where many
  * come by unix sockets, which keep no time of arrival.
  */
-static uint32_t shed_possible(const struct live *l, uint32_t shed, uint64_t now)
+static uint32_t shed_possible(struct live *l, uint32_t shed, uint64_t now)
 {
 	uint64_t all = 0, other = 0, hot = HOT_TURNS_PER_SEC * (now - l->start_ns) / NS_PER_SEC;
 
 	if (!(shed & SHED_TIMING))
 		return shed;
+	live_ends_sum(l);
 	VEC_FOREACH(&l->ends, e) {
 		all += e->turns.sum.turns;
 		other += e->key.uid ? e->turns.sum.turns : 0;

@@ -18,6 +18,7 @@
 
 #define TCP_LISTEN_STATE 0x0a
 #define ENDS_MAX 4096
+#define ENDS_EARLY 256 /* more are summed at ticks only */
 
 struct listens {
 	struct live *l;
@@ -29,6 +30,7 @@ static void listen_note(const struct listens *at, uint32_t port)
 	struct listen_key key = {.netns = at->netns, .port = port};
 	uint32_t one = 1;
 
+	at->l->bpf.skel->bss->listen_hint[key.port & 0xffff] = 1;
 	bpf_map__update_elem(at->l->bpf.skel->maps.hu_listen, &key, sizeof(key), &one,
 			     sizeof(one), BPF_ANY);
 }
@@ -222,23 +224,68 @@ void live_ends_begin(struct live *l)
 		e->open_cnt = e->open_sum_ns = e->open_oldest_ns = 0;
 }
 
+/*
+ * How many sends on TCP server sockets there were for each that was looked at
+ * closer.  Where none was, those that were only counted wait for the next time.
+ */
+static double answers_for_each(struct live *l)
+{
+	uint64_t answers = live_bpf_runs(&l->bpf, RUN_ANSWER) - l->answer_cnt;
+	uint64_t quick = live_bpf_runs(&l->bpf, RUN_QUICK) - l->quick_cnt;
+
+	if (!answers)
+		return 1;
+	l->answer_cnt += answers;
+	l->quick_cnt += quick;
+	return 1 + (double)quick / (double)answers;
+}
+
+/* The sums of a conversation up to now; NULL: not known. */
+static const struct wire_end *end_sum(struct live *l, uint32_t i, double each,
+				      struct wire_end *per_cpu, int cpus)
+{
+	struct live_end *e = &l->ends.items[i];
+	struct wire_end raw;
+
+	if (!e->known || bpf_map_lookup_elem(bpf_map__fd(l->bpf.skel->maps.hu_ends), &i,
+					     per_cpu) < 0)
+		return NULL;
+	live_turns_join(&raw, per_cpu, cpus);
+	return live_turns_all(&e->turns, &raw,
+			      e->key.role == ROLE_SERVER && e->key.family != AF_UNIX ? each : 1);
+}
+
+void live_ends_sum(struct live *l)
+{
+	int cpus = libbpf_num_possible_cpus();
+	CLEANUP_FREE struct wire_end *per_cpu = xcalloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
+	double each;
+
+	learn_keys(l);
+	if (cpus <= 0 || l->ends.cnt > ENDS_EARLY)
+		return;
+	each = answers_for_each(l);
+	for (uint32_t i = 0; i < l->ends.cnt; i++)
+		end_sum(l, i, each, per_cpu, cpus);
+}
+
 void live_ends_tick(struct live *l, uint64_t now)
 {
-	int fd = bpf_map__fd(l->bpf.skel->maps.hu_ends), cpus = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus();
 	CLEANUP_FREE struct wire_end *per_cpu = xcalloc(cpus > 0 ? cpus : 1, sizeof(*per_cpu));
 	const struct wire_end *sum;
-	struct wire_end raw;
+	double each;
 
 	if (cpus <= 0)
 		return;
+	each = answers_for_each(l);
 	for (uint32_t i = 0; i < l->ends.cnt; i++) {
 		struct live_end *e = &l->ends.items[i];
 		struct live_proc *p;
 
-		if (!e->known || bpf_map_lookup_elem(fd, &i, per_cpu) < 0)
+		sum = end_sum(l, i, each, per_cpu, cpus);
+		if (!sum)
 			continue;
-		live_turns_join(&raw, per_cpu, cpus);
-		sum = live_turns_all(&e->turns, &raw);
 		l->bpf.skel->bss->slow_us[i] = live_turns_slow_us(&e->turns, now - l->start_ns);
 		put_end(l, e, sum, now);
 		if (!hmap_get(&l->proc_idx, e->key.tgid, NULL)) /* is no more */

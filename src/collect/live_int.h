@@ -8,8 +8,7 @@
  *	live_bpf.c   loads and attaches the programs, reads the iterators
  *	live_conv.c  wire record to event; live_res.c: names, the other ends, owners
  *	live_cost.c  what it costs, and what is shed for that
- *	live_maps.c  maps to events, once a tick
- *	live_ends.c  conversations, sockets, listening ports; live_turns.c: all turns
+ *	live_maps.c  maps to events, once a tick; live_ends.c: conversations, sockets, listening ports; live_turns.c: all turns
  *	live_peers.c counterpart processes; live_procs.c: processes seen
  *	live_stacks.c stacks and samples; live_sys.c: system calls that sleep
  *	flight*.c    all system calls, see flight_int.h
@@ -126,6 +125,7 @@ struct live {
 	uint64_t start_ns, tick_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_cpu_ns;	/* our own CPU time then */
 	uint64_t tick_begin_ns, next_tick_ns;
+	uint64_t answer_cnt, quick_cnt; /* RUN_ANSWER, RUN_QUICK at the last sum */
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
 	volatile int stopping;
 	int stage;		/* enum live_stage */
@@ -186,6 +186,8 @@ uint8_t live_role(struct live *l, const struct wire_res *w);
 void live_sock(struct live *l, const struct wire_sock *w);
 void live_ends_begin(struct live *l);
 void live_ends_tick(struct live *l, uint64_t now);
+/* Before the first tick: what is known of conversations so far, without telling it. */
+void live_ends_sum(struct live *l);
 
 /* live_peers.c */
 void live_peers(struct live *l);

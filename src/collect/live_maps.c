@@ -186,7 +186,7 @@ static void put_self(struct live *l, uint64_t now)
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
 	ev.map_bytes = live_bpf_map_bytes(&l->bpf) + live_stacks_bytes(l);
-	for (int i = 0; i < RUN_FOREIGN; i++)
+	for (int i = 0; i < RUN_ANSWER; i++)
 		ev.bpf_runs += live_bpf_runs(&l->bpf, i);
 	ev.bpf_ns = live_cost_bpf_ns(l);
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);

@@ -78,9 +78,10 @@ static void hist_grow(struct live_turns *t, const struct wire_end *now, double b
 	}
 }
 
-const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_end *now)
+const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_end *now,
+				      double each)
 {
-	double by = stands_for(t, now);
+	double by = stands_for(t, now) * each;
 	uint64_t slow = now->slow_cnt - t->raw.slow_cnt;
 	uint64_t slow_ns = now->slow_ns - t->raw.slow_ns;
 	uint64_t slow_queue_ns = now->slow_queue_ns - t->raw.slow_queue_ns;

@@ -14,8 +14,13 @@ struct live_turns {
 /* The sums of all CPUs. */
 void live_turns_join(struct wire_end *to, const struct wire_end *per_cpu, int cpu_cnt);
 
-/* The sums up to now with the turns that were not timed: good until the next call. */
-const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_end *now);
+/*
+ * The sums up to now with the turns that were not timed: good until the next
+ * call.  each: how many there were for each one that now has, slow ones left
+ * aside, beside those that it counts as untimed.
+ */
+const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_end *now,
+				      double each);
 
 /* From which length on a turn is slow; 0 not known yet. */
 uint32_t live_turns_slow_us(const struct live_turns *t, uint64_t watched_ns);

@@ -33,11 +33,11 @@ TEST(live_turns_all_timed)
 	const struct wire_end *all;
 
 	add(&e, 1000, 0);
-	all = live_turns_all(&t, &e);
+	all = live_turns_all(&t, &e, 1);
 	EQ_U(all->turns, 1000);
 	EQ_U(all->service_ns, 10000000);
 	add(&e, 500, 0);
-	all = live_turns_all(&t, &e);
+	all = live_turns_all(&t, &e, 1);
 	EQ_U(all->turns, 1500);
 	EQ_U(all->hist[6], 1500);
 }
@@ -50,7 +50,7 @@ TEST(live_turns_untimed_are_as_those_timed)
 
 	add(&e, 100, 900);
 	add_slow(&e, 3, 300); /* stand for themselves only */
-	all = live_turns_all(&t, &e);
+	all = live_turns_all(&t, &e, 1);
 	EQ_U(all->turns, 1003);
 	EQ_U(all->service_ns, 1000 * 10000 + UINT64_C(900) * NS_PER_MS);
 	EQ_U(all->queue_ns, 1000 * 1000);
@@ -65,16 +65,30 @@ TEST(live_turns_untimed_wait_for_a_timed_one)
 	const struct wire_end *all;
 
 	add(&e, 10, 0);
-	live_turns_all(&t, &e);
+	live_turns_all(&t, &e, 1);
 	add(&e, 0, 400);
-	all = live_turns_all(&t, &e);
+	all = live_turns_all(&t, &e, 1);
 	EQ_U(all->turns, 10);
 	add_slow(&e, 1, 300);
-	all = live_turns_all(&t, &e);
+	all = live_turns_all(&t, &e, 1);
 	EQ_U(all->turns, 11);
 	add(&e, 100, 0);
-	all = live_turns_all(&t, &e);
+	all = live_turns_all(&t, &e, 1);
 	EQ_U(all->turns, 10 + 1 + 500);
+}
+
+TEST(live_turns_only_counted_are_as_those_looked_at)
+{
+	struct live_turns t = {0};
+	struct wire_end e = {0};
+	const struct wire_end *all;
+
+	add(&e, 100, 0);
+	add_slow(&e, 1, 300);
+	all = live_turns_all(&t, &e, 8);
+	EQ_U(all->turns, 801);
+	EQ_U(all->hist[6], 800);
+	EQ_U(all->hist[36], 1);
 }
 
 TEST(live_turns_slow)
@@ -84,7 +98,7 @@ TEST(live_turns_slow)
 
 	EQ_U(live_turns_slow_us(&t, NS_PER_SEC), 0);
 	add(&e, 100000, 0);
-	live_turns_all(&t, &e);
+	live_turns_all(&t, &e, 1);
 	/* nothing under a millisecond is */
 	EQ_U(live_turns_slow_us(&t, 10 * NS_PER_SEC), 1000);
 	/* turns of 2 ms: 8 medians where that catches ten a minute, else p99 */
@@ -92,10 +106,10 @@ TEST(live_turns_slow)
 	memset(&e, 0, sizeof(e));
 	e.turns = e.hist[22] = 10000;
 	add_slow(&e, 20, 300);
-	live_turns_all(&t, &e);
+	live_turns_all(&t, &e, 1);
 	EQ_U(live_turns_slow_us(&t, 60 * NS_PER_SEC), 8 * 3072);
 	memset(&t, 0, sizeof(t));
 	e.hist[36] = 2;
-	live_turns_all(&t, &e);
+	live_turns_all(&t, &e, 1);
 	EQ_U(live_turns_slow_us(&t, 60 * NS_PER_SEC), 3072);
 }
