@@ -159,7 +159,7 @@ struct runners {
 	u32 seed_cnt;  /* when the present thread came */
 	u8 tracked;    /* it has an entry in hu_threads */
 	u8 full;       /* and is not light: its socket calls are looked at */
-	u16 pad;
+	u16 samples;
 	struct runner ran[RUNNER_CNT];
 };
 

@@ -391,7 +391,7 @@ void live_sample(struct live *l, const struct wire_sample *w)
 		.tgid = w->tgid,
 		.stack = live_stack_id(l, w->stack),
 		.cpu = w->cpu,
-		.cnt = 1,
+		.cnt = w->cnt,
 	};
 
 	EMIT(&l->emit, &ev, EV_SAMPLE, w->hdr.tid, w->hdr.ts_ns);

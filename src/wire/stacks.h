@@ -143,7 +143,7 @@ struct wire_sample {
 	u32 tgid;
 	u32 stack;
 	u32 cpu;
-	u32 pad;
+	u32 cnt;	/* samples that it stands for */
 };
 _Static_assert(sizeof(struct wire_sample) == 32, "wire_sample");
 
