@@ -143,9 +143,14 @@ static __always_inline bool is_coarse(const struct sk_ent *e)
 	return e->left > 1; /* the last before a timed one ends where its idle time begins */
 }
 
+static __always_inline u64 coarse_now(void)
+{
+	return bpf_jiffies64() * jiffy_ns + jiffy_off;
+}
+
 static __always_inline u64 sock_time(const struct sk_ent *e)
 {
-	return is_coarse(e) ? bpf_jiffies64() * jiffy_ns + jiffy_off : bpf_ktime_get_ns();
+	return is_coarse(e) ? coarse_now() : bpf_ktime_get_ns();
 }
 
 /* What TCP itself knows of a socket. */
@@ -474,6 +479,7 @@ int hu_send(u64 *ctx)
 	if (sk->sk_protocol == KIPPROTO_TCP && (s32)ctx[1] > 0) {
 		if (recv_off && is_quick(sk)) {
 			count_run(RUN_QUICK);
+			stall_note(tio_of(bpf_get_current_pid_tgid()), coarse_now());
 			return 0;
 		}
 		if (listen_hint[sk->__sk_common.skc_num])
