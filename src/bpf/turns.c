@@ -311,7 +311,8 @@ static __always_inline u64 unread_part(const struct tio *io, u64 before_ns, u64 
 
 	if (came < io->home_ns || came >= before_ns)
 		return 0;
-	return before_ns - came;
+	/* the coarse clock may be behind the one that before_ns was read from */
+	return before_ns - came < total_ns ? before_ns - came : total_ns;
 }
 
 /* A send on TCP while hu_recv is away.  before_ns: the last thing of its thread with sockets. */
@@ -482,7 +483,7 @@ int hu_send(u64 *ctx)
 			stall_note(tio_of(bpf_get_current_pid_tgid()), coarse_now());
 			return 0;
 		}
-		if (listen_hint[sk->__sk_common.skc_num])
+		if (!recv_off && listen_hint[sk->__sk_common.skc_num])
 			count_run(RUN_ANSWER);
 	}
 	return sock_call(sk, ctx[1], ctx[2], false);

@@ -57,8 +57,9 @@ static const struct level levels[] = {
 	{SHED_STACKS, 4},
 	{SHED_STACKS | SHED_WAKERS, 4},
 	{SHED_STACKS | SHED_WAKERS | SHED_TIMING, 4},
+	{SHED_STACKS | SHED_WAKERS | SHED_TIMING | SHED_SHORT, 4},
+	/* with less a busy loop is not seen to sleep often enough to be known as one */
 	{SHED_STACKS | SHED_WAKERS | SHED_TIMING | SHED_SHORT, 8},
-	{SHED_STACKS | SHED_WAKERS | SHED_TIMING | SHED_SHORT, 16},
 };
 #define LEVEL_MAX (sizeof(levels) / sizeof(levels[0]) - 1)
 
