@@ -103,12 +103,16 @@ static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 n
 	u32 zero = 0;
 	struct turn_window *win = bpf_map_lookup_elem(&hu_turns, &zero);
 	struct wire_turn *w;
+	u64 total_ns;
 	bool slow;
 
 	if (!e || !win)
 		return 0;
-	slow = e->queue_ns + service_ns >= slow_ns(e);
-	if (slow ? !turn_allowed(win, e->queue_ns + service_ns, now) : since(win->sample_ns, now) < TURN_SAMPLE_NS)
+	total_ns = e->queue_ns + service_ns;
+	slow = total_ns >= slow_ns(e);
+	if (slow && !turn_allowed(win, total_ns, now))
+		return 0;
+	if (!slow && since(win->sample_ns, now) < TURN_SAMPLE_NS)
 		return 0;
 	win->sample_ns = now;
 	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);

@@ -162,8 +162,7 @@ struct bpf_cost { uint64_t missed_cnt, run_cnt, run_ns; };
 void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret);
 /* Runs so far of one kind, all CPUs together. */
 uint64_t live_bpf_runs(const struct live_bpf *b, enum bpf_run what);
-/* Takes hu_recv away, puts it back.  0 or -errno. */
-int live_bpf_recv(struct live_bpf *b, bool on);
+int live_bpf_recv(struct live_bpf *b, bool on); /* hu_recv away or back; 0 or -errno */
 /* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */
 uint64_t live_bpf_map_bytes(const struct live_bpf *b);
 
@@ -186,8 +185,7 @@ uint8_t live_role(struct live *l, const struct wire_res *w);
 void live_sock(struct live *l, const struct wire_sock *w);
 void live_ends_begin(struct live *l);
 void live_ends_tick(struct live *l, uint64_t now);
-/* Before the first tick: what is known of conversations so far, without telling it. */
-void live_ends_sum(struct live *l);
+void live_ends_sum(struct live *l); /* between ticks: sums, and tells nothing */
 
 /* live_peers.c */
 void live_peers(struct live *l);
