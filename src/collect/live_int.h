@@ -7,10 +7,10 @@
  *	live.c	     the loop: drain, tick, end
  *	live_bpf.c   loads and attaches the programs, reads the iterators
  *	live_conv.c  wire record to event; live_res.c: names, the other ends, owners
- *	live_cost.c  what it costs, and what is shed for that
- *	live_maps.c  maps to events, once a tick; live_ends.c: conversations, sockets, listening ports; live_turns.c: all turns
- *	live_peers.c counterpart processes; live_procs.c: processes seen
- *	live_stacks.c stacks and samples; live_sys.c: system calls that sleep
+ *	live_cost.c  what it costs, what is shed for that; live_maps.c: maps to events
+ *	live_ends.c  conversations, sockets, listening ports; live_turns.c: all turns
+ *	live_peers.c counterpart processes; live_procs.c: processes seen; live_sys.c: calls
+ *	live_stacks.c stacks and samples
  *	flight*.c    all system calls, see flight_int.h
  */
 #include <stdbool.h>
