@@ -61,8 +61,8 @@ enum bpf_run {
 	RUN_RECV = 3,
 	RUN_BLOCK = 4,
 	RUN_MARK = 5,
-	RUN_ANSWER = 6,  /* no program: sends on watched TCP server sockets while hu_recv is there */
-	RUN_QUICK = 7,   /* ... and while it is not, where the request came just before */
+	RUN_ANSWER = 6, /* no program: sends on watched TCP server sockets with hu_recv there */
+	RUN_QUICK = 7,	/* ... and while it is away, where the request came just before */
 	RUN_FOREIGN = 8, /* of these: for a thread that is not watched, over at once */
 	RUN_CNT = 9
 };
