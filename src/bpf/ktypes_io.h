@@ -21,6 +21,7 @@ struct sock_common {
 	u16 skc_num;
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
+	unsigned int skc_hash;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
@@ -40,6 +41,7 @@ struct tcp_sock {
 	u32 lsndtime;
 	u64 bytes_received;
 	u32 rcv_tstamp;
+	u32 snd_una;
 };
 
 struct sock {

@@ -180,14 +180,36 @@ static __always_inline u64 tcp_came_ns(struct sock *sk)
 }
 
 /*
- * Was something sent since the last data came?  Then the other end has said that
- * it got that, or it lies there still.
+ * When a socket that is only counted sent last: a tag of it above the low bits
+ * of the jiffy.  Where two share a place the newer has it.
  */
-static __always_inline bool tcp_answered(struct sock *sk)
+#define SENT_BITS 24
+u32 sent_last[65536] = {0};
+
+static __always_inline u32 *sent_of(struct sock *sk)
+{
+	return &sent_last[sk->__sk_common.skc_hash & 0xffff];
+}
+
+static __always_inline u32 sent_tag(struct sock *sk, u32 jiffy)
+{
+	return (sk->__sk_common.skc_hash & ~0u << SENT_BITS) | (jiffy & ((1u << SENT_BITS) - 1));
+}
+
+/*
+ * Was something sent before the last `bytes`, since the last data came?  Then it
+ * is noted, or the other end has said since that it got it, or has not yet.
+ */
+static __always_inline bool tcp_answered(struct sock *sk, u32 bytes)
 {
 	u32 came = GET(AS(inet_connection_sock, sk), icsk_ack.lrcvtime);
+	struct tcp_sock *tp = AS(tcp_sock, sk);
+	u32 sent = *sent_of(sk), tag = sent_tag(sk, came);
 
-	return (s32)(GET(AS(tcp_sock, sk), rcv_tstamp) - came) > 0;
+	if ((s32)(GET(tp, rcv_tstamp) - came) > 0 ||
+	    (s32)(GET(tp, write_seq) - bytes - GET(tp, snd_una)) > 0)
+		return true;
+	return sent >> SENT_BITS == tag >> SENT_BITS && (s32)((sent - tag) << (32 - SENT_BITS)) > 0;
 }
 
 /* Before a send: did data come after the last one? */
@@ -320,9 +342,10 @@ static __always_inline u64 unread_part(const struct tio *io, u64 before_ns, u64 
 }
 
 /* A send on TCP while hu_recv is away.  before_ns: the last thing of its thread with sockets. */
-static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 tid, u64 before_ns, u64 now)
+static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 bytes, u64 before_ns,
+				 u64 now)
 {
-	u32 read = tcp_read_seq(sk), was = e->rx_seq;
+	u32 read = tcp_read_seq(sk), was = e->rx_seq, tid = e->last_tid;
 	u64 came_ns = tcp_came_ns(sk);
 
 	e->rx_seq = read;
@@ -332,7 +355,7 @@ static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 tid, u64
 	if (e->role == ROLE_SERVER) {
 		if (e->open_ns) { /* since before it left */
 			turn_close(e, tid, now);
-		} else if (read != was && !tcp_answered(sk)) {
+		} else if (read != was && !tcp_answered(sk, bytes)) {
 			e->queue_ns = unread_part(tio_of(tid), before_ns, came_ns, now);
 			turn_late(e, tid, came_ns - e->queue_ns, now);
 			e->idle_ns = now;
@@ -416,7 +439,7 @@ static __always_inline int on_send(struct sock *sk, u32 tid, struct sk_ent *e, s
 		e->txblock_ns = 0;
 	}
 	if (e->tcp && recv_off)
-		return turn_guess(sk, e, tid, before_ns, now);
+		return turn_guess(sk, e, bytes, before_ns, now);
 	if (e->tcp)
 		e->rx_seq = tcp_read_seq(sk);
 	if (e->role == ROLE_SERVER && e->open_ns)
@@ -484,6 +507,7 @@ int hu_send(u64 *ctx)
 	if (sk->sk_protocol == KIPPROTO_TCP && (s32)ctx[1] > 0) {
 		if (recv_off && is_quick(sk)) {
 			count_run(RUN_QUICK);
+			*sent_of(sk) = sent_tag(sk, bpf_jiffies64());
 			stall_note(tio_of(bpf_get_current_pid_tgid()), coarse_now());
 			return 0;
 		}
