@@ -10,7 +10,7 @@ enum {
 	BIN_BITS = 30, /* 1.07 s */
 	/* 34 ms, about as long as what the source records whole at a time */
 	UNIT_BITS = 25,
-	BINS_MAX = 1 << 20, /* twelve days; what is later counts as the last */
+	BINS_MAX = 1 << 20, /* twelve days; a longer window is taken as it is */
 };
 #define UNEVEN_MAX 2.0 /* to throw less away: evenness costs exactness */
 #define PART_MIN 0.125 /* ... and a second with next to nothing shall not cost all others theirs */
@@ -61,7 +61,8 @@ void even_make(struct even *e, const struct pieces *pieces, uint64_t begin_ns, u
 	if (pieces->coarse.cnt == 0 || begin_ns >= end_ns)
 		return;
 	e->cnt = (end_ns >> BIN_BITS) - e->first + 1;
-	e->cnt = e->cnt < BINS_MAX ? e->cnt : BINS_MAX;
+	if (e->cnt > BINS_MAX)
+		return;
 	bins = xcalloc(e->cnt, sizeof(*bins));
 	e->parts = xcalloc(e->cnt, sizeof(*e->parts));
 	add_up(e, bins, begin_ns, end_ns, false);
@@ -89,7 +90,7 @@ void even_release(struct even *e)
 
 static bool is_used(const struct even *e, uint64_t ns)
 {
-	double part = e->parts ? e->parts[bin_at(e, ns)] : 1;
+	double part = e->parts[bin_at(e, ns)];
 
 	return part >= 1 || (double)(hash_u64(ns >> UNIT_BITS) >> 32) < part * 4294967296.0;
 }
@@ -98,6 +99,8 @@ bool even_next(const struct even *e, uint64_t begin_ns, uint64_t end_ns, struct 
 {
 	struct stretch s;
 
+	if (!e->parts)
+		return pieces_next(e->pieces, begin_ns, end_ns, true, ret);
 	while (pieces_next(e->pieces, begin_ns, end_ns, true, &s)) {
 		while (s.begin_ns < s.end_ns && !is_used(e, s.begin_ns))
 			s.begin_ns = step_end(s.begin_ns, UNIT_BITS, s.end_ns);
