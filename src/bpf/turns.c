@@ -372,11 +372,23 @@ static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 bytes, u
 	return 0;
 }
 
+/*
+ * How long what is read now lay there.  The first request of a connection may
+ * have come while that waited to be accepted, which is another queue.
+ */
+static __always_inline u64 unread_for(struct sock *sk, const struct sk_ent *e, bool known, u64 now)
+{
+	if (e->unread_ns)
+		return since(e->unread_ns, now);
+	return e->tcp && known ? tcp_came_ns(sk) : 0;
+}
+
 /* answerable: we may still send. */
 static __always_inline int on_recv(struct sock *sk, u32 tid, struct sk_ent *e, s32 bytes, u64 now,
 				   bool answerable)
 {
 	struct tio *io = tio_of(tid);
+	bool known = e->last_rx_ns || e->last_tx_ns;
 	struct wire_end *end;
 
 	stall_note(io, now);
@@ -398,9 +410,7 @@ static __always_inline int on_recv(struct sock *sk, u32 tid, struct sk_ent *e, s
 		if (!e->open_ns) {
 			/* the rest of a request, read by a server that has said its last */
 			if (answerable)
-				turn_open(e, tid, now,
-					  e->unread_ns ? since(e->unread_ns, now) :
-					  e->tcp ? tcp_came_ns(sk) : 0);
+				turn_open(e, tid, now, unread_for(sk, e, known, now));
 		} else {
 			end = end_of(e);
 			if (end)
