@@ -24,8 +24,12 @@
 #define CPU_MIN_NS 100000000
 /* Once, or in line behind its own load: that is only worth a word where it is this long. */
 #define CPU_ALONE_NS 250000000
-/* What is not seen cannot be weighed: at least this often. */
+/*
+ * What is not seen cannot be weighed: at least this often, and of so many
+ * requests each.  One alone may be a message that asks for no answer.
+ */
 #define UNSEEN_CNT 3
+#define UNSEEN_EACH 3
 /* Three that are told alike leave little doubt; so does most of the time they took. */
 #define SURE_CNT 3
 #define SURE_SHARE 0.6
@@ -191,7 +195,8 @@ static bool is_worth_naming(const struct stall_finding *s)
 	case FIND_CPU_OWN:
 		return s->cnt > 1 && s->median_ns >= CPU_ALONE_NS;
 	case FIND_UNKNOWN:
-		return s->cnt >= UNSEEN_CNT && s->median_ns >= ALONE_MIN_NS;
+		return s->cnt >= UNSEEN_CNT && s->req_cnt >= UNSEEN_EACH * s->cnt &&
+		       s->median_ns >= ALONE_MIN_NS;
 	case FIND_CPU_NEIGHBOUR:
 		return s->cnt > 1 ? s->median_ns >= CPU_MIN_NS : s->max_ns >= CPU_ALONE_NS;
 	default:
