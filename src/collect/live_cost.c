@@ -66,7 +66,7 @@ static const struct level levels[] = {
 struct live_cost {
 	unsigned level;
 	uint32_t shed;		 /* now */
-	uint64_t phase_begin_ns, phase_end_ns, coarse_begin_ns;
+	uint64_t phase_end_ns, coarse_begin_ns;
 	int stats_fd;		 /* -1: not measuring */
 	bool measured;		 /* in this phase */
 	struct bpf_cost before;
@@ -285,7 +285,6 @@ static void phase_begin(struct live *l, uint64_t now)
 	if (!slice && lv->shed)
 		len = vary(c, SLICE_NS * (lv->every - 1));
 	shed_set(l, slice ? 0 : shed_possible(l, lv->shed, now), now);
-	c->phase_begin_ns = now;
 	c->phase_end_ns = now + len;
 	/* the watch ends with a slice */
 	if (c->shed && l->end_ns != UINT64_MAX && c->phase_end_ns + LAST_SLICE_NS > l->end_ns)
@@ -303,7 +302,7 @@ void live_cost_begin(struct live *l)
 	c->stats_fd = -1;
 	c->timing_ns = c->rate[0] = c->rate[1] = -1;
 	c->busy_ns = host_busy_ns();
-	c->told_ns = c->phase_begin_ns = l->start_ns;
+	c->told_ns = l->start_ns;
 	c->phase_end_ns = now + FIRST_SLICE_NS;
 	c->seed = now ^ (uint64_t)getpid() << 32;
 	l->start_cpu_ns = own_cpu_ns();
