@@ -18,6 +18,7 @@
 #define FUTEX_OP_LOCK_PI2 13
 #define FUTEX2_PRIVATE 128
 #define FUTEX_TID_MASK 0x3fffffff
+#define REUSE_MAX 64 /* so many waits under 1 ms can be counted for a file that is closed */
 #define MUTEX_OWNER_FLAGS 7ull
 #define DIRTY_WINDOW_NS (100 * NSEC_PER_USEC)
 #define FCNTL_SETLKW 7
@@ -441,24 +442,38 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 		t->res = t->io_res;
 }
 
+/* Is what a call waits for told by its number and its first argument? */
+static __always_inline bool is_call_on_fd(u32 nr)
+{
+	u8 kind = nr < SYS_NR_MAX ? sys_kind[MASKED(nr, SYS_NR_MAX - 1)] : SYSK_NONE;
+
+	return kind == SYSK_READ || kind == SYSK_WRITE || kind == SYSK_ACCEPT ||
+	       kind == SYSK_EPOLL || kind == SYSK_EPOLL2;
+}
+
 /*
- * Of a client only long waits are told, and most of its waits are the one call
- * again: what that waits for is then not looked up anew.  A descriptor that
- * names another file by now is found out at the next call of another kind.
+ * Where short waits are not told one by one, most are the one call again: what
+ * that waits for is then not looked up anew, but at the end of a long one.  A
+ * descriptor that names another file by now is found out at the next call of
+ * another kind, or after REUSE_MAX.
  */
 static __always_inline bool same_call(struct task_struct *task, struct thr *t, u32 state)
 {
 	struct sysregs s;
 	u64 call;
 
-	if (state & KSTATE_UNINTERRUPTIBLE || t->klock_addr || t->reclaim_begin_ns) {
+	if ((!t->light && !(shed & SHED_SHORT)) ||
+	    state & (KSTATE_UNINTERRUPTIBLE | KSTATE_STOPPED | KSTATE_TRACED | KSTATE_DEAD) ||
+	    t->klock_addr || t->reclaim_begin_ns) {
 		t->call = 0;
 		return false;
 	}
 	sysregs_read((struct pt_regs *)bpf_task_pt_regs(task), &s);
-	call = s.nr < 0 ? 0 : ((u64)s.nr << 48 ^ s.arg[0]) + 1;
-	if (call && t->call == call)
+	call = s.nr < 0 || (!t->light && !is_call_on_fd(s.nr))
+		       ? 0 : ((u64)s.nr << 48 ^ s.arg[0]) + 1;
+	if (call && t->call == call && ++t->reuses < REUSE_MAX)
 		return true;
 	t->call = call;
+	t->reuses = 0;
 	return false;
 }

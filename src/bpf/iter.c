@@ -5,7 +5,7 @@
  * sums of those that did something since the last tick (WIRE_THREAD, and the
  * wait they are in as a pending WIRE_WAIT).
  *
- * A thread may switch while it is being seeded.  Its storage is born in state
+ * A thread may switch while it is being seeded.  Its struct thr is born in state
  * THR_NEW, which the scheduler hooks overwrite; what the iterator saw is put
  * in only if that has not happened.
  */
@@ -61,7 +61,6 @@ static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 {
 	u32 state;
 
-	t->tid = p->pid;
 	t->tgid = p->tgid;
 	t->since_ns = now;
 	__sync_fetch_and_add(&seed_cnt, 1);

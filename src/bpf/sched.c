@@ -354,7 +354,8 @@ static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state
 		}
 	} else {
 		t->proc_open = proc_open[t->tgid & OPEN_MASK];
-		if (!t->light || !same_call(p, t, state))
+		t->reused = same_call(p, t, state);
+		if (!t->reused)
 			classify(p, t, state, true);
 		if (waits_for_net(t->cls))
 			tio_of(t->tid)->home_ns = now;
@@ -378,17 +379,15 @@ static __noinline int thread_gone(struct task_struct *p, struct thr *t, u64 now)
 {
 	struct wire_thread *w;
 
-	if (t->gone)
-		return 0;
-	t->gone = 1;
 	__sync_fetch_and_add(&thread_cnt, -1);
 	w = bpf_ringbuf_reserve(&hu_ring, sizeof(*w), 0);
-	if (!w) {
+	if (w) {
+		thread_fill(w, p, t, now);
+		bpf_ringbuf_submit(w, ring_flags());
+	} else {
 		count_loss(HU_LOSS_RING);
-		return 0;
 	}
-	thread_fill(w, p, t, now);
-	bpf_ringbuf_submit(w, ring_flags());
+	thr_end(t);
 	return 0;
 }
 
@@ -404,9 +403,7 @@ static __always_inline struct thr *thr_coming(struct runners *r, struct task_str
 {
 	struct thr *t = next->pid ? thr_of(next) : NULL;
 
-	r->tracked = t != NULL;
-	r->full = t && !t->light;
-	r->seed_cnt = seed_cnt;
+	runner_is(r, t);
 	return t;
 }
 
@@ -432,13 +429,24 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 		thread_gone(prev, t, now);
 }
 
+/* What was not looked at when t went to sleep; its place may be known. */
+static __noinline int turned_out_long(struct task_struct *p, struct thr *t)
+{
+	if (t->reused) {
+		classify(p, t, KSTATE_INTERRUPTIBLE, false);
+		t->reused = 0;
+	}
+	if (with_stacks && !t->stack)
+		t->stack = stack_recall(p, t);
+	return 0;
+}
+
 static __always_inline void come(struct task_struct *next, struct thr *t, u64 now, u64 at,
 				 u64 clock, struct runners *r)
 {
-	/* it turned out long: its place may be known */
-	if (with_stacks && !t->light && t->state > THR_RUN && !t->stack &&
-	    !(t->flags & WAITF_PREEMPTED) && since(t->off_ns, now) >= WAIT_LONG_NS)
-		t->stack = stack_recall(next, t);
+	if (!t->light && t->state > THR_RUN && !(t->flags & WAITF_PREEMPTED) &&
+	    since(t->off_ns, now) >= WAIT_LONG_NS)
+		turned_out_long(next, t);
 	switch_in(t, now, at, queued_ns(next, t, clock), r);
 }
 
@@ -478,6 +486,22 @@ static __noinline u32 waker_stack(void *ctx, u64 now)
 	return t && !t->light ? stack_of(ctx, cur, t, STACK_WAKER, now) : 0;
 }
 
+/*
+ * Was p on a CPU a moment ago?  Then its wait is short, and t, whose lines are
+ * in the cache of the CPU that p sleeps on, is left alone: at switch-in the
+ * scheduler's own book says how long p was runnable.
+ */
+static __always_inline bool ran_lately(struct task_struct *p, u64 now)
+{
+	struct runners *r = this_cpu();
+	u64 clock;
+
+	if (!bpf_core_field_exists(p->sched_info.last_arrival) || !r || !r->window_ns)
+		return false;
+	clock = now - (r->off < r->off_before ? r->off : r->off_before);
+	return since(p->sched_info.last_arrival, clock) < WAIT_LONG_NS;
+}
+
 /* What is shed of a short wait is who ended it. */
 static __always_inline void wake_short(struct thr *t, u64 now)
 {
@@ -497,12 +521,18 @@ int hu_waking(u64 *ctx)
 	u64 now;
 
 	count_run(RUN_WAKING);
+	if (!thr_idx[p->pid & OPEN_MASK]) {
+		count_run(RUN_FOREIGN);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (shed & SHED_WAKERS && ran_lately(p, now))
+		return 0;
 	t = thr_of(p);
 	if (!t) {
 		count_run(RUN_FOREIGN);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
 	if (shed & SHED_WAKERS && t->state == THR_WAIT && since(t->off_ns, now) < WAIT_LONG_NS) {
 		wake_short(t, now);
 		return 0;
@@ -568,6 +598,8 @@ int hu_fork(u64 *ctx)
 	struct thr *t;
 
 	calls_fork(parent, child, now);
+	if (thr_evict(child->pid))
+		__sync_fetch_and_add(&thread_cnt, -1);
 	if (!thr_of(parent))
 		return 0;
 	e = bpf_map_lookup_elem(&hu_procs, &ptgid);
@@ -589,7 +621,6 @@ int hu_fork(u64 *ctx)
 	__sync_fetch_and_add(&thread_cnt, 1);
 	tio_clear(child->pid);
 	t->light = !!(fresh.flags & TASKF_LIGHT);
-	t->tid = child->pid;
 	t->tgid = tgid;
 	t->kstack = -1;
 	t->sysnr = -1;
@@ -607,10 +638,9 @@ int hu_exec(u64 *ctx)
 
 	calls_exec(p, ctx[1], bpf_ktime_get_ns());
 	if (!t)
+		t = thr_renamed(p, ctx[1]);
+	if (!t)
 		return 0;
-	/* exec from another than the first thread gives it the id of the process */
-	t->tid = p->pid;
-	tracked_hint[p->pid & OPEN_MASK] = 1;
 	maps_forget(p->tgid);
 	send_task(p, TASK_EXEC, 0, bpf_ktime_get_ns());
 	if (with_stacks && !t->light)

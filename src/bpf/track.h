@@ -5,10 +5,8 @@
  * What is kept of a tracked thread, the maps that the subjects share and the
  * settings that user space makes before loading.
  *
- * A thread is tracked while it has an entry in hu_threads (task storage):
- * made by the iterator for the processes in hu_procs and at fork for the
- * children of tracked threads.  Never in sched_switch: allocating there is
- * not safe on all kernels.
+ * A thread is tracked while it has a struct thr (thr.h): the iterator makes it
+ * for the processes in hu_procs, fork for the children of tracked threads.
  *
  * Who writes struct thr: sched_switch on the CPU the thread leaves or enters,
  * sched_waking while it is off CPU (the scheduler's pi_lock keeps wakers
@@ -18,6 +16,7 @@
 #include "ktypes.h"
 #include "ktypes_io.h"
 #include "typed.h"
+#include "thr.h"
 #include "wire/wire.h"
 #include "wire/conf.h"
 
@@ -28,7 +27,6 @@
 #define NSEC_PER_USEC 1000ull
 #define SHORT_PREEMPT_NS (20 * NSEC_PER_USEC)
 #define STALL_MIN_NS (10 * 1000 * NSEC_PER_USEC)
-#define OPEN_MASK 0xffff
 #define CULPRIT_MIN_NS (50 * NSEC_PER_USEC)
 #define LCB_SPIN 1 /* flags of lock:contention_begin */
 #define LCB_RT 8
@@ -41,107 +39,6 @@
 #define BATCH_CNT 32  /* waits kept back per CPU, a power of two */
 #define LIGHT_MIN_NS (500 * NSEC_PER_USEC) /* shorter waits of clients are only summed */
 #define BATCH_NS (100 * 1000 * NSEC_PER_USEC)
-
-enum thr_state {
-	THR_NEW = 0, /* not seen to switch yet */
-	THR_RUN = 1,
-	THR_RUNQ = 2,
-	THR_WAIT = 3,
-};
-
-#define THR_STACKS 4
-
-/* The kernel's own counts of a thread, from its birth on. */
-struct kcounts {
-	u64 exec_ns, run_delay_ns;
-	u64 maj_flt, min_flt;
-	u64 read_bytes, write_bytes;
-	u32 nvcsw, nivcsw;
-};
-
-/* Where a thread was found, by what can be told of its stack without walking it. */
-struct thr_stacks {
-	u64 due_ns[2]; /* by STACK_WAIT and STACK_WAKER: the next stack of the same resource */
-	u64 due_res[2];
-	u64 keys[THR_STACKS];
-	u64 next_ns[2]; /* no other walk before this: for its waits, for those it wakes */
-	u32 turn;	/* which is replaced next */
-	u32 pad;
-	struct thr_stack {
-		u64 check_ns; /* walk again after this: does its key still mean id? */
-		u64 pc[2];    /* two of its return addresses, at sp + slot[] */
-		u32 slot[2];
-		u32 user;     /* hash of the user frames */
-		u32 id;
-		u32 doubt;    /* times that the key meant another stack */
-		u32 pad;
-	} known[THR_STACKS];
-};
-
-/*
- * Laid out by cache line (the kernel puts it 8 bytes after the begin of one):
- * under load these lines are cold, and each costs as much as the work on it.
- */
-struct thr {
-	/* first line: the off-CPU period in progress */
-	u64 state_ns; /* begin of the present state */
-	u64 off_ns;
-	u64 wake_ns;
-	u64 delay_ns; /* sched_info.run_delay at switch-out */
-	u32 state;    /* enum thr_state */
-	u32 ver;      /* odd while being changed */
-	u32 tid;
-	u32 tgid;
-	u16 flags;    /* enum wait_flags */
-	s16 sysnr;
-	u8 cls;
-	u8 op;
-	u8 waker_ctx;
-	u8 light;     /* TASKF_LIGHT */
-	/* second */
-	u64 res;
-	u64 run_ns;
-	u64 runq_ns;
-	u64 wait_cnt;
-	u32 waker_tid;
-	u32 waker_tgid;
-	u32 owner_tid;
-	s32 kstack;
-	u32 seq;
-	u32 proc_open;
-	u32 off_open;
-	u32 pad2;
-	/* third: asked at each switch, mostly 0 */
-	u64 trigger;  /* file that ended the poll or epoll wait in progress */
-	u64 io_res;   /* file that block I/O was begun for since the last wait */
-	u64 seen_res; /* last resource described */
-	u64 klock_addr;
-	u64 reclaim_begin_ns;
-	u64 dirty_ns; /* balance_dirty_pages announced a pause */
-	u64 early_ns; /* a waking that came before the switch-out was traced, see sched.c */
-	u64 call;     /* light: the call that cls, op and res are known for */
-	/* sums, and what is rare */
-	u64 wait_ns[32]; /* by wait_class; a power of two lets the index be masked */
-	u64 iowait_ns;
-	u64 unint_ns;
-	u64 since_ns;
-	u64 klock_begin_ns;
-	u64 klock_ns;
-	u64 klock_cnt;
-	u64 reclaim_ns;
-	u64 reclaim_cnt;
-	u32 klock_flags;
-	u32 early_tid;
-	u32 early_tgid;
-	u32 early_ctx;
-	u32 early_flags;
-	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
-	u32 pad;
-	u32 stack;	 /* of the wait in progress, 0 none */
-	u32 waker_stack;
-	u32 gone;	 /* its sums were sent for the last time */
-	struct thr_stacks stacks;
-};
 
 /* Who ran on a CPU until when, in the run queue's clock; its start is the entry before. */
 struct runner {
@@ -157,9 +54,11 @@ struct runners {
 	u64 window_ns;
 	u64 checked;   /* the run queue's clock when the two were last compared */
 	u32 seed_cnt;  /* when the present thread came */
-	u8 tracked;    /* it has an entry in hu_threads */
+	u32 tid;       /* of the present thread, if it is tracked */
+	u8 tracked;
 	u8 full;       /* and is not light: its socket calls are looked at */
 	u16 samples;
+	u32 pad;
 	struct runner ran[RUNNER_CNT];
 };
 
@@ -169,13 +68,6 @@ struct hu_runners_map {
 	__type(key, u32);
 	__type(value, struct runners);
 } hu_runners SEC(".maps");
-
-struct hu_threads_map {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thr);
-} hu_threads SEC(".maps");
 
 struct hu_procs_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -206,7 +98,6 @@ struct hu_res_seen_map {
 /* Settings, written by user space before loading. */
 const volatile u8 sys_kind[SYS_NR_MAX] = {0}; /* enum sys_kind, by system call */
 const volatile u32 self_tgid = 0;
-const volatile u32 max_threads = 16384;
 const volatile u32 ring_half = 2 << 20;
 const volatile u8 has_prev_state = 1; /* sched_switch has a fourth argument */
 const volatile u64 jiffy_ns = 4000000;
@@ -221,8 +112,6 @@ const volatile s32 preempt_off = 0; /* preempt count relative to the run queue, 
 u64 loss_cnt[32] = {0};
 u32 thread_cnt = 0;
 u32 seed_cnt = 0; /* threads that began to be tracked while they may have run */
-/* By the low bits of tid: 0 where no such thread was ever tracked.  Most threads are others'. */
-u8 tracked_hint[OPEN_MASK + 1] = {0};
 /* By the low bits of tid; and requests read and not answered, by those of tgid. */
 struct tio tios[OPEN_MASK + 1] __attribute__((aligned(64))) = {0};
 s32 proc_open[OPEN_MASK + 1] = {0};
@@ -250,10 +139,16 @@ static __always_inline void count_loss(u32 what)
 		__sync_fetch_and_add(&loss_cnt[what], 1);
 }
 
-static __always_inline void count_runs(u32 what, u32 cnt)
+static __always_inline struct run_cnts *runs_here(void)
 {
 	u32 zero = 0;
-	struct run_cnts *r = bpf_map_lookup_elem(&hu_runs, &zero);
+
+	return bpf_map_lookup_elem(&hu_runs, &zero);
+}
+
+static __always_inline void count_runs(u32 what, u32 cnt)
+{
+	struct run_cnts *r = runs_here();
 
 	if (r)
 		r->cnt[what] += cnt;
@@ -264,14 +159,6 @@ static __always_inline void count_run(u32 what)
 	count_runs(what, 1);
 }
 
-/* The look-up costs some 20 ns, the hint that spares it for others one. */
-static __always_inline struct thr *thr_of(struct task_struct *task)
-{
-	if (!tracked_hint[task->pid & OPEN_MASK])
-		return NULL;
-	return bpf_task_storage_get(&hu_threads, task, 0, 0);
-}
-
 static __always_inline struct runners *this_cpu(void)
 {
 	u32 zero = 0;
@@ -279,31 +166,32 @@ static __always_inline struct runners *this_cpu(void)
 	return bpf_map_lookup_elem(&hu_runners, &zero);
 }
 
+/* t, NULL: a thread that is not tracked, is what runs here. */
+static __always_inline void runner_is(struct runners *r, const struct thr *t)
+{
+	r->tracked = t != NULL;
+	r->full = t && !t->light;
+	r->tid = t ? t->tid : 0;
+	r->seed_cnt = seed_cnt;
+}
+
 /*
  * Does a thread run here whose calls are looked at?  For hooks that run in
- * every process' calls: asking this costs a tenth of looking the thread up.
+ * every process' calls: asking this costs less than looking the thread up.
  * One that began to be tracked while it ran may not switch for long.
  */
-static __always_inline bool is_watched_here(void)
+static __always_inline bool is_watched(struct runners *r)
 {
-	struct runners *r = this_cpu();
-	struct thr *t;
-
-	if (!r)
-		return false;
-	if (r->seed_cnt != seed_cnt) {
-		t = thr_of(bpf_get_current_task_btf());
-		r->tracked = t != NULL;
-		r->full = t && !t->light;
-		r->seed_cnt = seed_cnt;
-	}
+	if (r->seed_cnt != seed_cnt)
+		runner_is(r, thr_of(bpf_get_current_task_btf()));
 	return r->full;
 }
 
-static __always_inline struct thr *thr_make(struct task_struct *task)
+static __always_inline bool is_watched_here(void)
 {
-	tracked_hint[task->pid & OPEN_MASK] = 1;
-	return bpf_task_storage_get(&hu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct runners *r = this_cpu();
+
+	return r && is_watched(r);
 }
 
 static __always_inline u64 since(u64 from, u64 to)

@@ -506,23 +506,27 @@ SEC("tp_btf/sock_send_length")
 int hu_send(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
+	struct run_cnts *runs = runs_here();
+	struct runners *r = this_cpu();
 
-	count_run(RUN_SEND);
+	if (!r || !runs)
+		return 0;
+	runs->cnt[RUN_SEND]++;
 	if (sk->__sk_common.skc_family == KAF_UNIX && (s32)ctx[1] > 0)
 		unix_came(sk);
-	if (!is_watched_here()) {
-		count_run(RUN_FOREIGN);
+	if (!is_watched(r)) {
+		runs->cnt[RUN_FOREIGN]++;
 		return 0;
 	}
 	if (sk->sk_protocol == KIPPROTO_TCP && (s32)ctx[1] > 0) {
 		if (recv_off && is_quick(sk)) {
-			count_run(RUN_QUICK);
+			runs->cnt[RUN_QUICK]++;
 			*sent_of(sk) = sent_tag(sk, bpf_jiffies64());
-			stall_note(tio_of(bpf_get_current_pid_tgid()), coarse_now());
+			stall_note(tio_of(r->tid), coarse_now());
 			return 0;
 		}
 		if (!recv_off && listen_hint[sk->__sk_common.skc_num])
-			count_run(RUN_ANSWER);
+			runs->cnt[RUN_ANSWER]++;
 	}
 	return sock_call(sk, ctx[1], ctx[2], false);
 }

@@ -34,6 +34,7 @@
 #define ENDS_BYTES (16 << 20)
 #define REPORTS_PER_TICK 1024 /* threads; reporting 5,000 took a third of our time */
 #define ITER_BUF_BYTES (128 * 1024)
+#define THREADS_SPARE 4096
 #define VERIFIER_STATS 4 /* BPF_LOG_STATS of the kernel: time and instructions, two lines */
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -203,6 +204,20 @@ static uint64_t jiffy_ns(void)
 	return ts.tv_nsec ? (uint64_t)ts.tv_nsec : 4 * NS_PER_MS;
 }
 
+/*
+ * Room for threads: twice those that the machine has now and some thousand,
+ * max at most.  All of it is allocated at once.
+ */
+static uint32_t thread_room(uint32_t max)
+{
+	CLEANUP_FCLOSE FILE *file = fopen("/proc/loadavg", "re");
+	uint32_t cnt = 0;
+
+	if (!file || fscanf(file, "%*s %*s %*s %*u/%u", &cnt) != 1 || cnt > max / 2)
+		return max;
+	return 2 * cnt + THREADS_SPARE < max ? 2 * cnt + THREADS_SPARE : max;
+}
+
 static void settings(struct live_bpf *b, const struct kbtf *k, const struct watch_opts *opts)
 {
 	struct heldup_bpf *skel = b->skel;
@@ -210,7 +225,8 @@ static void settings(struct live_bpf *b, const struct kbtf *k, const struct watc
 
 	live_sys_fill(skel->rodata->sys_kind);
 	skel->rodata->self_tgid = getpid();
-	skel->rodata->max_threads = opts->max_threads;
+	skel->rodata->max_threads = thread_room(opts->max_threads);
+	bpf_map__set_max_entries(skel->maps.hu_thrs, skel->rodata->max_threads + 1);
 	skel->rodata->ring_half = opts->ring_bytes / 2;
 	skel->rodata->has_prev_state = kbtf_trace_args(k, "sched_switch") >= 5;
 	skel->rodata->has_data_ready = opts->arrivals;
@@ -627,8 +643,7 @@ int live_bpf_recv(struct live_bpf *b, bool on)
 
 uint64_t live_bpf_map_bytes(const struct live_bpf *b)
 {
-	const size_t per_thread = 768; /* of struct thr with its headers */
-	uint64_t bytes = b->skel->bss->thread_cnt * per_thread;
+	uint64_t bytes = 0;
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, b->skel->obj) {
