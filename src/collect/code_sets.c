@@ -31,12 +31,12 @@ static void use(struct code *c, uint32_t id)
 /* Which sets do processes still use? */
 static void sets_collect(struct code *c)
 {
-	uint32_t key, next, *pos = NULL;
+	uint32_t key, next, *pos = NULL, left = UNW_SET_MAX;
 	struct unw_proc p;
 
 	VEC_FOREACH(&c->sets, s)
 		s->used = false;
-	while (bpf_map_get_next_key(c->fds.procs, pos, &next) == 0) {
+	while (left-- && bpf_map_get_next_key(c->fds.procs, pos, &next) == 0) {
 		if (bpf_map_lookup_elem(c->fds.procs, &next, &p) == 0)
 			use(c, p.set);
 		key = next;

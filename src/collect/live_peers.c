@@ -55,11 +55,13 @@ void live_peers(struct live *l)
 {
 	int fd = bpf_map__fd(l->bpf.skel->maps.hu_peers);
 	uint32_t key, next, *pos = NULL;
+	uint32_t left = bpf_map__max_entries(l->bpf.skel->maps.hu_peers);
 	struct peer_cand c;
 
 	if (l->opts.only_target)
 		return;
-	while (bpf_map_get_next_key(fd, pos, &next) == 0) {
+	/* where the key before was evicted the kernel begins again: not for ever */
+	while (left-- && bpf_map_get_next_key(fd, pos, &next) == 0) {
 		if (bpf_map_lookup_elem(fd, &next, &c) == 0 &&
 		    (c.wait_ns >= PEER_MIN_WAIT_NS || c.cnt >= PEER_MIN_CNT))
 			live_draw_in(l, next, c.client_cnt * 2 >= c.cnt);
