@@ -34,6 +34,8 @@
 #define SURE_CNT 3
 #define SURE_SHARE 0.6
 #define DOUBT_SHARE 0.4
+/* The verdict on the mean stands against stalls of which less than this is explained. */
+#define HEADS_SHARE 0.4
 /* Groups looked at, largest first: what is behind is of few and short requests. */
 enum { NAMED_MAX = 5, JUDGED_MAX = 24 };
 
@@ -289,6 +291,8 @@ static bool is_named(const struct tail *t, const struct stall_finding *s)
 static bool takes_over(const struct court *k, const struct verdict *v,
 		       const struct stall_finding *s)
 {
+	bool told = s->cnt > 1 && s->f.share >= HEADS_SHARE;
+
 	if (s->of_mean || s->f.cls == FIND_UNKNOWN || s->f.cls == FIND_CPU_OWN)
 		return false;
 	switch (v->findings[0].cls) {
@@ -296,11 +300,11 @@ static bool takes_over(const struct court *k, const struct verdict *v,
 	case FIND_CLIENTS:
 		return true;
 	case FIND_CPU_OWN:
-		return s->f.conf > CONF_LOW;
+		return told;
 	case FIND_CPU_NEIGHBOUR:
-		return s->f.conf > CONF_LOW && v->findings[0].conf == CONF_LOW;
+		return told && v->findings[0].share < HEADS_SHARE;
 	case FIND_UNKNOWN:
-		return s->f.conf > CONF_LOW && !k->unwatched && !is_hung(k);
+		return told && !k->unwatched && !is_hung(k);
 	default:
 		return false;
 	}
