@@ -140,7 +140,7 @@ static struct finding *candidate(struct verdict *v, unsigned cls)
 {
 	struct finding *f = &v->candidates[v->candidate_cnt++];
 
-	*f = (struct finding){ .cls = cls, .conf = CONF_LOW, .summary = "", .resource = "",
+	*f = (struct finding){ .cls = cls, .summary = "", .resource = "",
 			       .res_kind = "", .culprit = { .comm = "" } };
 	return f;
 }

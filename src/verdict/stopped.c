@@ -114,7 +114,7 @@ bool stopped_add(struct court *k, struct verdict *v)
 	if (s.worst == NO_IDX || s.ns < STOPPED_MIN * s.life)
 		return false;
 	f = &v->findings[v->finding_cnt++];
-	*f = (struct finding){ .cls = FIND_STOPPED, .conf = CONF_HIGH, .share = s.ns / s.life,
+	*f = (struct finding){ .cls = FIND_STOPPED, .share = s.ns / s.life,
 			       .resource = "", .res_kind = "" };
 	f->culprit.comm = "";
 	tell(k, f, &s);

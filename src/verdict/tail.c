@@ -30,10 +30,6 @@
  */
 #define UNSEEN_CNT 3
 #define UNSEEN_EACH 3
-/* Three that are told alike leave little doubt; so does most of the time they took. */
-#define SURE_CNT 3
-#define SURE_SHARE 0.6
-#define DOUBT_SHARE 0.4
 /* The verdict on the mean stands against stalls of which less than this is explained. */
 #define HEADS_SHARE 0.4
 /* Groups looked at, largest first: what is behind is of few and short requests. */
@@ -178,16 +174,6 @@ static const struct cand *heaviest(const struct court *k)
 	return best;
 }
 
-static unsigned confidence(const struct stall_finding *s)
-{
-	unsigned conf = s->cnt >= SURE_CNT && s->f.share >= SURE_SHARE ? CONF_HIGH :
-			s->cnt > 1 ? CONF_MEDIUM : CONF_LOW;
-
-	if (s->f.cls == FIND_UNKNOWN || s->f.cls == FIND_CPU_OWN)
-		return CONF_LOW;
-	return s->f.share < DOUBT_SHARE && conf > CONF_LOW ? conf - 1 : conf;
-}
-
 static bool is_worth_naming(const struct stall_finding *s)
 {
 	switch (s->f.cls) {
@@ -258,7 +244,6 @@ static void group_judge(struct court *k, const struct appfns *a, const struct wa
 	c = heaviest(&own);
 	explain(&own, &s->f, c);
 	figures_take(k, t, g, s);
-	s->f.conf = (uint8_t)confidence(s);
 	if (is_worth_naming(s)) {
 		tail_function(&own, a, g, s);
 		tail_words(&own, t, c, s);

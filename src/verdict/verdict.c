@@ -13,6 +13,7 @@
 
 #include "base/cmp.h"
 #include "model/calls.h"
+#include "verdict/confidence.h"
 #include "verdict/shed.h"
 #include "verdict/weigh.h"
 
@@ -85,31 +86,9 @@ static bool is_hold_up(const struct cand *c)
 	return c->cls != FIND_HEALTHY && c->cls != FIND_UNKNOWN && c->cls != FIND_CLIENTS;
 }
 
-static unsigned confidence_of(const struct court *k, const struct cand *c, const struct cand *next)
+static void finding_add(struct court *k, struct verdict *v, const struct cand *c)
 {
-	double share = k->demand_ns > 0 ? c->ns / k->demand_ns : 0;
-	double second = next && k->demand_ns > 0 ? next->ns / k->demand_ns : 0;
-	uint64_t lost = k->m->loss.cnt[LOSS_RING] + k->m->loss.cnt[LOSS_SEQ];
-	unsigned conf = share >= 0.6 && second < share / 2 ? CONF_HIGH :
-			share >= 0.4 ? CONF_MEDIUM : CONF_LOW;
-
-	/* told by time alone */
-	if (c->lock != NO_IDX && k->w->locks[c->lock].presumed && conf > CONF_LOW)
-		conf--;
-	/* with more than one record in twenty lost, sums may lean either way */
-	if (lost * 20 > k->m->wait_cnt + k->m->waits_dropped_cnt + lost && conf > CONF_LOW)
-		conf--;
-	return conf;
-}
-
-static struct finding *finding_add(struct court *k, struct verdict *v, const struct cand *c,
-				   unsigned conf)
-{
-	struct finding *f = &v->findings[v->finding_cnt++];
-
-	explain(k, f, c);
-	f->conf = conf;
-	return f;
+	explain(k, &v->findings[v->finding_cnt++], c);
 }
 
 static bool deadlock_add(struct court *k, struct verdict *v)
@@ -127,7 +106,7 @@ static bool deadlock_add(struct court *k, struct verdict *v)
 	if (!best)
 		return false;
 	f = &v->findings[v->finding_cnt++];
-	*f = (struct finding){ .cls = FIND_DEADLOCK, .conf = CONF_HIGH, .share = 1, .resource = "",
+	*f = (struct finding){ .cls = FIND_DEADLOCK, .share = 1, .resource = "",
 			       .res_kind = "" };
 	f->culprit = party_of(k->m, best->thread[0]);
 	if (best->res[0] != NO_IDX) {
@@ -161,7 +140,7 @@ static bool deadlock_add(struct court *k, struct verdict *v)
 }
 
 /* Nothing to speak of: the verdict is that the server rests, or its clients are slow. */
-static bool at_ease(const struct court *k, const struct cand *top)
+bool at_ease(const struct court *k, const struct cand *top)
 {
 	double open = k->demand_ns / k->window_ns;
 	double each = k->turns > 0 ? top->ns / k->turns : 0;
@@ -308,24 +287,18 @@ static void candidates_add(struct court *k, struct verdict *v, struct cand **ord
 {
 	v->candidates = ARENA_ARRAY(k->arena, struct finding, 2);
 	for (size_t i = 0; i < cnt && v->candidate_cnt < 2; i++) {
-		struct finding *f;
-
-		if (!is_hold_up(order[i]) || order[i]->ns <= 0)
-			continue;
-		f = &v->candidates[v->candidate_cnt++];
-		explain(k, f, order[i]);
-		f->conf = CONF_LOW;
+		if (is_hold_up(order[i]) && order[i]->ns > 0)
+			explain(k, &v->candidates[v->candidate_cnt++], order[i]);
 	}
 }
 
 /* Findings beside the verdict. */
-static void mention(struct court *k, struct verdict *v, struct cand **order, size_t cnt,
-		    const struct cand *top)
+static void mention(struct court *k, struct verdict *v, struct cand **order, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (is_hold_up(order[i]) && order[i]->cls != v->findings[0].cls &&
 		    order[i]->ns >= MENTION_MIN * k->demand_ns && !at_ease(k, order[i]))
-			finding_add(k, v, order[i], confidence_of(k, order[i], top));
+			finding_add(k, v, order[i]);
 	}
 }
 
@@ -355,26 +328,26 @@ static void decide(struct court *k, struct verdict *v, struct cand **order, size
 	double share = share_of(k, top), second = share_of(k, next);
 
 	if (is_hung(k) && (!top || at_ease(k, top) || share < VERDICT_MIN)) {
-		finding_add(k, v, unknown, CONF_LOW);
+		finding_add(k, v, unknown);
 		hung_explain(k, v);
 	} else if (k->unwatched && (!top || at_ease(k, top))) {
-		finding_add(k, v, unknown, CONF_LOW);
+		finding_add(k, v, unknown);
 	} else if (!top || at_ease(k, top)) {
 		top = clients->ns > VERDICT_MIN * k->demand_ns ? clients : &k->cand[FIND_HEALTHY];
-		finding_add(k, v, top, k->demand_ns > 0 ? CONF_HIGH : CONF_MEDIUM);
+		finding_add(k, v, top);
 	} else if (clients->ns > top->ns && clients->ns > unknown->ns) {
-		finding_add(k, v, clients, confidence_of(k, clients, top));
+		finding_add(k, v, clients);
 	} else if (unknown->ns > top->ns ? share_of(k, unknown) >= VERDICT_MIN :
 					   share >= VERDICT_MIN && share < 0.5 &&
 						   share - second < TIE) {
-		finding_add(k, v, unknown, CONF_LOW);
+		finding_add(k, v, unknown);
 		candidates_add(k, v, order, cnt);
 	} else if (share >= VERDICT_MIN) {
-		finding_add(k, v, top, confidence_of(k, top, next));
+		finding_add(k, v, top);
 	} else {
-		finding_add(k, v, &k->cand[FIND_HEALTHY], CONF_MEDIUM);
+		finding_add(k, v, &k->cand[FIND_HEALTHY]);
 	}
-	mention(k, v, order, cnt, top);
+	mention(k, v, order, cnt);
 }
 
 struct verdict *verdict_make(const struct model *m, const struct waits_result *w,
@@ -407,15 +380,16 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	}
 	qsort(order, cnt, sizeof(*order), by_ns);
 	if (stopped_add(&k, v)) {
-		mention(&k, v, order, cnt, &k.cand[FIND_STOPPED]);
+		mention(&k, v, order, cnt);
 	} else if (deadlock_add(&k, v)) {
 		/* the locks of the circle are in it already */
 		k.cand[FIND_LOCK_HELD].ns = k.cand[FIND_LOCK_CONVOY].ns = 0;
-		mention(&k, v, order, cnt, &k.cand[FIND_DEADLOCK]);
+		mention(&k, v, order, cnt);
 	} else {
 		decide(&k, v, order, cnt);
 	}
 	tail_judge(&k, v);
+	confidence_judge(&k, v);
 	losses_list(&k, v);
 	calls_losses(&k, v);
 	if (base && base_waits)

@@ -84,7 +84,10 @@ struct step {			/* of the chain, from the client-facing thread on */
 
 struct finding {
 	uint8_t cls;		/* enum finding_class */
-	uint8_t conf;		/* enum confidence */
+	uint8_t conf;		/* enum confidence: confidence.h */
+	uint8_t lacks;		/* levels of it that missing evidence costs */
+	const char *lack;	/* what was not seen that its class should show; NULL nothing */
+	const char **doubts; size_t doubt_cnt; /* why it is not surer, the heaviest first */
 	uint8_t of_tail;	/* 1: of the slow requests, share is of their time */
 	double share;		/* of the demand it explains, 0..1 */
 	const char *summary;	/* one sentence */

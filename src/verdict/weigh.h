@@ -78,6 +78,9 @@ void weigh_clients(struct court *k);
  */
 double held_conns(const struct court *k, const struct end *with);
 
+/* verdict.c: nothing to speak of, top explains most beside; top NULL: nothing does */
+bool at_ease(const struct court *k, const struct cand *top);
+
 static inline double percent(double part, double of)
 {
 	return of > 0 ? 100 * part / of : 0;

@@ -269,7 +269,7 @@ TEST(verdict_stopped_by_turns)
 TEST(verdict_tells_what_is_stopped)
 {
 	struct judged j;
-	struct synth *s = synth_new(1000);
+	struct synth *s = synth_new(6000);
 
 	synth_thread(s, 31, 31, "a");
 	synth_thread(s, 32, 31, "b");

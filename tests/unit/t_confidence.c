@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How sure a finding is, from made evidence. */
+#include <stdio.h>
+
+#include "judged.h"
+#include "unit.h"
+#include "verdict/confidence.h"
+
+/* Nothing speaks against it. */
+static const struct grounds sure = { .seconds = 10, .seen = 1000, .share = 0.95, .second = 0.02 };
+
+static unsigned level(struct grounds g)
+{
+	uint8_t by[DOUBT_CNT];
+
+	return confidence_level(&g, by);
+}
+
+TEST(confidence_from_made_evidence)
+{
+#define G(t, n, s1, s2, ...) \
+	{ .seconds = (t), .seen = (n), .share = (s1), .second = (s2), __VA_ARGS__ }
+	static const struct { const char *what; unsigned level; struct grounds g; } rows[] = {
+		{ "sure", CONF_HIGH, G(10, 1000, 0.95, 0.02) },
+		{ "two seconds", CONF_MEDIUM, G(2, 1000, 0.95, 0.02) },
+		{ "two seconds and ten requests", CONF_LOW, G(2, 10, 0.95, 0.02) },
+		{ "ten requests", CONF_MEDIUM, G(10, 10, 0.95, 0.02) },
+		{ "ten requests, always open", CONF_HIGH, G(10, 10, 0.95, 0.02, .always = true) },
+		{ "one stall", CONF_LOW, G(10, 1, 0.95, 0.02, .of_tail = true) },
+		{ "two stalls", CONF_MEDIUM, G(10, 2, 0.95, 0.02, .of_tail = true) },
+		{ "three stalls", CONF_HIGH, G(10, 3, 0.95, 0.02, .of_tail = true) },
+		{ "some lost", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .lost = 0.06) },
+		{ "much lost", CONF_LOW, G(10, 1000, 0.95, 0.02, .lost = 0.3) },
+		{ "half explained", CONF_MEDIUM, G(10, 1000, 0.5, 0.02) },
+		{ "a third explained", CONF_LOW, G(10, 1000, 0.33, 0.02) },
+		{ "clients, 41 %", CONF_LOW, G(10, 1000, 0.41, 0.25) },
+		{ "a second, half", CONF_MEDIUM, G(10, 1000, 0.64, 0.33) },
+		{ "a second, equal", CONF_LOW, G(10, 1000, 0.48, 0.48) },
+		{ "less than its error more", CONF_MEDIUM, G(10, 1000, 0.65, 0.02, .error = 0.1) },
+		{ "exact", CONF_HIGH, G(10, 1000, 0.65, 0.02, .error = 0.01) },
+		{ "how exact is not known", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .error = -1) },
+		{ "a request hangs", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .open = 1) },
+		{ "evidence missing", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .lacks = 1) },
+		{ "its evidence missing", CONF_LOW, G(10, 1000, 0.95, 0.02, .lacks = 2) },
+		{ "may be its work", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .small = true) },
+		{ "unknown", CONF_LOW, G(10, 1000, 0.95, 0.02, .not_told = true) },
+	};
+#undef G
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (level(rows[i].g) != rows[i].level)
+			FAIL("%s: %u, not %u", rows[i].what, level(rows[i].g), rows[i].level);
+	}
+}
+
+/* Worse in one respect. */
+static void worsen(struct grounds *g, unsigned how, double by)
+{
+	switch (how) {
+	case 0: g->seconds *= 1 - by; break;
+	case 1: g->seen = (uint64_t)((double)g->seen * (1 - by)); break;
+	case 2: g->always = false; break;
+	case 3: g->lost += by * (1 - g->lost); break;
+	case 4: g->error = by > 0.9 ? -1 : g->error < 0 ? -1 : g->error + by; break;
+	case 5: g->share *= 1 - by; break;
+	case 6: g->second += by * (1 - g->second); break;
+	case 7: g->open += 1 + (uint64_t)(10 * by); break;
+	case 8: g->lacks += g->lacks < 2; break;
+	case 9: g->small = true; break;
+	default: g->not_told = true; break;
+	}
+}
+
+/* Whatever the rest is like, more missing never makes it surer. */
+TEST(confidence_never_rises_with_doubt)
+{
+	uint64_t seed = 7;
+
+	for (int i = 0; i < 20000; i++) {
+		struct grounds g = sure;
+		unsigned before = CONF_HIGH;
+
+		g.of_tail = i & 1;
+		g.always = i & 2;
+		for (int step = 0; step < 12; step++) {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			/* not knowing how exact a share is hides what a known error costs */
+			if (g.error > 0 && (seed >> 33) % 11 == 4)
+				continue;
+			worsen(&g, (seed >> 33) % 11, (double)(seed >> 40 & 0xff) / 256);
+			OK(level(g) <= before);
+			before = level(g);
+		}
+	}
+}
