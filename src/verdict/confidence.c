@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What could have refuted a finding, and how much each doubt costs.  First the
- * rule, which knows numbers only; then where the numbers come from.
+ * rule, which knows numbers only; then where the numbers come from; then what
+ * each class should show beside the time that speaks for it.
  */
 #include "verdict/confidence.h"
+
+#include <stdarg.h>
 
 #include "verdict/shed.h"
 #include "verdict/tail.h"
@@ -286,5 +289,238 @@ void confidence_judge(struct court *k, struct verdict *v)
 		v->findings[0].conf = s->f.conf;
 		v->findings[0].doubts = s->f.doubts;
 		v->findings[0].doubt_cnt = s->f.doubt_cnt;
+	}
+}
+
+/* ---- what each class should show ---- */
+
+/* Several may lack: the one that costs most is told. */
+static void lack(struct court *k, struct finding *f, unsigned by, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void lack(struct court *k, struct finding *f, unsigned by, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (by <= f->lacks)
+		return;
+	va_start(ap, fmt);
+	f->lacks = (uint8_t)by;
+	f->lack = arena_vprintf(k->arena, fmt, ap);
+	va_end(ap);
+}
+
+/* Less than this to spare, and the CPUs are used up. */
+#define HOST_FULL_IDLE 0.10
+/* Of the threads' time together, as one thread: less is what any thread waits for a CPU. */
+#define CPU_WAIT_MIN 0.05
+
+static void weigh_states(const struct court *k, double *ret_run, double *ret_runq)
+{
+	*ret_run = *ret_runq = 0;
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		if (!thread_is_target(k->m, t))
+			continue;
+		*ret_run += (double)k->m->threads[t].ns[ST_RUN];
+		*ret_runq += (double)k->m->threads[t].ns[ST_RUNQ];
+	}
+}
+
+/* It has the CPUs: a thread of it never rests, or there are none to spare and most are its own. */
+static void lacks_own_cpu(struct court *k, struct finding *f, const struct cand *c)
+{
+	double run, runq, busy = (double)k->m->host.cpu_busy_ns;
+
+	if (c->loop != NO_IDX && never_rests(&k->m->threads[c->loop]))
+		return;
+	weigh_states(k, &run, &runq);
+	if (k->host_idle >= HOST_FULL_IDLE)
+		lack(k, f, 1, "no thread of it runs all the time, and the CPUs are %.0f %% idle",
+		     100 * k->host_idle);
+	else if (2 * run < busy)
+		lack(k, f, 1, "only %.0f %% of what the CPUs do is its own", percent(run, busy));
+}
+
+/* Threads wait for a CPU, and who is named runs meanwhile. */
+static void lacks_neighbour(struct court *k, struct finding *f, const struct cand *c)
+{
+	double run, runq, ran = 0;
+
+	weigh_states(k, &run, &runq);
+	for (size_t i = 0; i < k->m->culprit_cnt; i++) {
+		const struct culprit *u = &k->m->culprits[i];
+		uint32_t v = model_proc_by_tgid(k->m, u->victim);
+
+		if (u->culprit == c->neighbour && v != NO_IDX && k->m->procs[v].target)
+			ran += (double)u->ns;
+	}
+	if (!c->neighbour && !c->steal)
+		lack(k, f, 2, "who has the CPUs was not seen");
+	if (runq < CPU_WAIT_MIN * k->window_ns)
+		lack(k, f, 2, "its threads wait for a CPU only %.1f %% of the time",
+		     percent(runq, k->window_ns));
+	if (!c->steal && 2 * ran < runq)
+		lack(k, f, 1, "it ran in only %.0f %% of the time that was waited for a CPU",
+		     percent(ran, runq));
+}
+
+static void lacks_quota(struct court *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->cgroup_cnt; i++)
+		if (k->m->cgroups[i].nr_throttled)
+			return;
+	lack(k, f, 2, "no cgroup was seen to be held back by a quota");
+}
+
+static void lacks_holder(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
+
+	/* few waits make no lock, but say who ended them */
+	if (!l && c->top && c->top->depth && c->top->thread != NO_IDX)
+		return;
+	if (!l || l->holder == NO_IDX)
+		lack(k, f, 2, "its holder was not seen");
+	else if (l->presumed)
+		lack(k, f, 1, "nobody let go of it: its holder is told by who stopped first");
+	else if (l->virt)
+		lack(k, f, 1, "no common lock was seen: it is told from who wakes whom");
+}
+
+static void lacks_queue(struct court *k, struct finding *f, const struct cand *c)
+{
+	double waiting = 0;
+
+	if (f->cls == FIND_WORKERS) {
+		if (c->group == NO_IDX)
+			lack(k, f, 2, "no pool was seen that is busy all the time");
+		return;
+	}
+	for (size_t i = 0; i < k->m->listen_cnt; i++) {
+		uint32_t p = model_proc_by_tgid(k->m, k->m->listens[i].e.tgid);
+
+		if (p != NO_IDX && k->m->procs[p].target)
+			waiting += k->m->listens[i].backlog_avg;
+	}
+	if (c->lock == NO_IDX && waiting < 1)
+		lack(k, f, 1, "the limit itself was not seen: nobody works on these requests");
+}
+
+static bool is_limited(const struct model *m)
+{
+	for (size_t i = 0; i < m->cgroup_cnt; i++) {
+		const struct cgroup *g = &m->cgroups[i];
+
+		if (g->io_rbps || g->io_wbps || g->io_riops || g->io_wiops)
+			return true;
+	}
+	return false;
+}
+
+/* Time that its threads slept for a disk, each by itself. */
+static double file_ns(const struct court *k)
+{
+	double ns = 0;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const uint64_t *st = k->m->threads[t].ns;
+
+		if (thread_is_target(k->m, t))
+			ns += (double)st[ST_WAIT + WAIT_FILE] + (double)st[ST_WAIT + WAIT_FSYNC];
+	}
+	return ns;
+}
+
+/*
+ * A thread that waits for a disk has a request in flight there.  Half of that may be
+ * missed: a page that several wait for is read once.
+ */
+static void lacks_disk(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct dev *d = c->dev != NO_IDX ? &k->m->devs[c->dev] : NULL;
+	double waits = file_ns(k), atmost = waits < k->window_ns ? waits : k->window_ns;
+
+	if (f->cls == FIND_DISK_LIMIT) {
+		if (!is_limited(k->m))
+			lack(k, f, 2, "no cgroup with an I/O limit was seen");
+		return;
+	}
+	if (f->cls == FIND_DISK_NEIGHBOUR && !c->neighbour)
+		lack(k, f, 2, "who keeps the disk busy was not seen");
+	if (!d)
+		lack(k, f, 2, "no disk was seen at work");
+	else if (2 * (double)d->busy_ns < atmost && 2 * (double)d->inflight_ns < waits)
+		lack(k, f, f->cls == FIND_FSYNC ? 1 : 2, "%s was busy only %.0f %% of the time",
+		     d->name, percent((double)d->busy_ns, k->window_ns));
+}
+
+static void lacks_memory(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct ev_host *h = &k->m->host;
+
+	if (!h->maj_flt && !h->swap_in && !memory_full(k) &&
+	    (!c->top || reclaim_share(k->m, c->top->thread) <= 0))
+		lack(k, f, 2, "no page was read in, and no limit of memory was met");
+}
+
+/* Who is waited for was asked something, and on this host is seen itself. */
+static void lacks_peer(struct court *k, struct finding *f, const struct cand *c)
+{
+	const struct end *n = c->end != NO_IDX ? &k->m->ends[c->end] : NULL;
+	bool seen = false;
+
+	if (!n && c->peer == NO_IDX)
+		lack(k, f, 1, "who is at the other end is not known");
+	else if (n && !n->turns && !n->open_now)
+		lack(k, f, 1, "no request to it was seen");
+	for (uint32_t t = 0; t < k->m->thread_cnt && f->cls == FIND_PEER; t++)
+		seen |= c->peer != NO_IDX && k->m->threads[t].proc == c->peer &&
+			k->m->threads[t].tracked;
+	if (f->cls == FIND_PEER && !seen)
+		lack(k, f, 1, "what it does meanwhile was not seen");
+}
+
+static void lacks_place(struct court *k, struct finding *f)
+{
+	if (!f->chain_len || !f->chain[f->chain_len - 1].fn_cnt)
+		lack(k, f, 1, "where in the program it sleeps is not known");
+}
+
+void evidence_weigh(struct court *k, struct finding *f, const struct cand *c)
+{
+	switch (f->cls) {
+	case FIND_CPU_OWN:
+		lacks_own_cpu(k, f, c);
+		break;
+	case FIND_CPU_NEIGHBOUR:
+		lacks_neighbour(k, f, c);
+		break;
+	case FIND_CPU_QUOTA:
+		lacks_quota(k, f);
+		break;
+	case FIND_LOCK_HELD:
+	case FIND_LOCK_CONVOY:
+		lacks_holder(k, f, c);
+		break;
+	case FIND_WORKERS:
+	case FIND_CONN_LIMIT:
+		lacks_queue(k, f, c);
+		break;
+	case FIND_DISK_OWN:
+	case FIND_DISK_NEIGHBOUR:
+	case FIND_DISK_LIMIT:
+	case FIND_FSYNC:
+		lacks_disk(k, f, c);
+		break;
+	case FIND_MEMORY:
+		lacks_memory(k, f, c);
+		break;
+	case FIND_EXTERNAL:
+	case FIND_PEER:
+		lacks_peer(k, f, c);
+		break;
+	case FIND_TIMER:
+		lacks_place(k, f);
+		break;
 	}
 }

@@ -6,6 +6,7 @@
  * was not given the chance to fail is not high; each doubt lowers the level, and
  * none raises it.
  *
+ *	evidence_weigh, while the finding's candidate is at hand (explain.c)
  *	confidence_judge once, when the verdict is made
  *
  * No other file sets a level.
@@ -13,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cand;
 struct court;
+struct finding;
 struct verdict;
 
 enum doubt {
@@ -47,6 +50,9 @@ struct grounds {	/* what a finding had to stand up to */
 
 /* enum confidence; by: how many levels each doubt costs, by enum doubt. */
 unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT]);
+
+/* What f's class should show and this one did not: sets f->lacks and f->lack. */
+void evidence_weigh(struct court *k, struct finding *f, const struct cand *c);
 
 /* Sets conf and doubts of all findings, candidates and stalls of v. */
 void confidence_judge(struct court *k, struct verdict *v);

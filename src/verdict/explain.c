@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "verdict/confidence.h"
 #include "verdict/weigh.h"
 
 void say(struct court *k, struct finding *f, const char *fmt, ...)
@@ -556,4 +557,5 @@ void explain(struct court *k, struct finding *f, const struct cand *c)
 		break;
 	}
 	chain_build(k, f, c);
+	evidence_weigh(k, f, c);
 }

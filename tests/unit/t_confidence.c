@@ -93,3 +93,49 @@ TEST(confidence_never_rises_with_doubt)
 		}
 	}
 }
+
+/* A thread's requests wait for a file; the disk under it is at work for busy_ms of 10 s. */
+static struct synth *file_world(double busy_ms)
+{
+	struct synth *s = synth_new(10000);
+
+	synth_thread(s, 20, 20, "srv");
+	synth_res(s, 30, RES_FILE, "data");
+	for (int i = 0; i < 100; i++)
+		synth_irq_wait(s, 20, WAIT_FILE, 30, i * 100 + 1, i * 100 + 95, i * 100 + 95,
+			       WAKER_BLOCK);
+	synth_dev(s, 8, "sda", busy_ms, busy_ms);
+	return s;
+}
+
+/* Files that lie on no disk, as a file system of the network's, are waited for as well. */
+TEST(confidence_in_a_disk_needs_a_busy_one)
+{
+	struct judged j;
+
+	judge(&j, file_world(9500));
+	EQ_S(finding_name(j.v->findings[0].cls), "disk-own");
+	EQ_U(j.v->findings[0].conf, CONF_HIGH);
+	EQ_U(j.v->findings[0].doubt_cnt, 0);
+	judged_release(&j);
+
+	judge(&j, file_world(500));
+	EQ_U(j.v->findings[0].conf, CONF_LOW);
+	EQ_S(j.v->findings[0].doubts[0], "sda was busy only 5 % of the time");
+	judged_release(&j);
+}
+
+/* One that nobody asked holds nobody up, but nothing could have shown otherwise. */
+TEST(confidence_in_health_needs_requests)
+{
+	struct judged j;
+	struct synth *s = synth_new(10000);
+
+	synth_thread(s, 20, 20, "srv");
+	synth_pending(s, 20, WAIT_EPOLL, 0, 1);
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "healthy");
+	EQ_U(j.v->findings[0].conf, CONF_MEDIUM);
+	EQ_S(j.v->findings[0].doubts[0], "no requests were seen");
+	judged_release(&j);
+}
