@@ -100,6 +100,7 @@ static void json_finding_head(struct json *j, const struct finding *f)
 	json_kstr(j, "class", finding_name(f->cls));
 	json_kstr(j, "title", finding_title(f->cls));
 	json_kstr(j, "confidence", confidence_name(f->conf));
+	json_strings(j, "confidence_reasons", f->doubts, f->doubt_cnt);
 	json_kstr(j, "summary", plain(f->summary));
 	json_kobj(j, "resource");
 	json_kstr(j, "kind", plain(f->res_kind));

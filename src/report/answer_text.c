@@ -434,6 +434,21 @@ static void put_rest(struct pen *p, const struct verdict *v, const struct text_o
 	put_list(p, "NOT SEEN", PEN_PLAIN, lines_for(p, opts, 5, cost), v->unseen, v->unseen_cnt);
 }
 
+/* "confidence medium: watched for 2.0 s only; only 14 requests were seen" */
+static void put_doubts(struct pen *p, const struct finding *f)
+{
+	CLEANUP(buf_release) struct buf line = { 0 };
+
+	if (!f->doubt_cnt)
+		return;
+	buf_printf(&line, "confidence %s: ", confidence_name(f->conf));
+	for (size_t i = 0; i < f->doubt_cnt; i++)
+		buf_printf(&line, "%s%s", i ? "; " : "", f->doubts[i]);
+	pen_to(p, LABEL_COL);
+	pen_wrap(p, PEN_DOUBT, LABEL_COL, 2, buf_str(&line));
+	pen_nl(p);
+}
+
 static void put_finding(struct pen *p, const struct answer *a, const struct text_opts *opts)
 {
 	const struct verdict *v = a->verdict;
@@ -447,6 +462,7 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 	}
 	pen_to(p, LABEL_COL);
 	put_subject(p, a);
+	put_doubts(p, f);
 	if (f->cls != FIND_HEALTHY || opts->verbose)
 		put_chain(p, a, f, opts->verbose);
 	if (f->cls == FIND_UNKNOWN)

@@ -53,6 +53,7 @@ function hero() {
 	fact('held up by', who(v.culprit));
 	fact(demand, v.share > 0 ? percent(v.share) : '');
 	fact('confidence', v.confidence);
+	const doubts = v.confidence_reasons.join('; ');
 	const r = D.window;
 	fact('watched', r.seconds.toFixed(1) + ' s');
 	if (r.requests)
@@ -60,6 +61,7 @@ function hero() {
 	page.append(el('section', 'hero ' + mood,
 		el('h1', '', v.title.charAt(0).toUpperCase() + v.title.slice(1)),
 		el('p', 'summary', v.summary),
+		doubts ? el('p', 'small break', 'Confidence is ' + v.confidence + ': ' + doubts + '.') : null,
 		el('p', 'soft small break', D.subject, D.window.host ? ' on ' + D.window.host : '',
 			D.window.begin ? ', ' + D.window.begin.replace('T', ' ').replace('Z', ' UTC') : ''),
 		facts));

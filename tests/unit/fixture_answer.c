@@ -159,6 +159,7 @@ static const char *refute[] = {
 	"the futex is a condition variable that thread 4322 signals by design once per job",
 	"requests per second stay the same when the sleep in thread 4322 is taken away",
 };
+static const char *doubts[] = { "watched for 1.0 s only", "who asked was not seen" };
 static const char *unseen[] = {
 	"12 events were lost (ring buffer full): sums are right, chains may lack a link",
 	"lock owners inside the kernel: tracepoint lock:contention_begin is not there",
@@ -226,6 +227,7 @@ static void fill_findings(struct verdict *v, struct arena *a, enum fixture_kind 
 		break;
 	case FIXTURE_HEALTHY:
 		f[0] = (struct finding){ .cls = FIND_HEALTHY, .conf = CONF_MEDIUM,
+					 .doubts = doubts, .doubt_cnt = 2,
 					 .summary = "Requests are answered as they come in.",
 					 .resource = "", .res_kind = "", .culprit = { 0, 0, "" },
 					 .evidence = evidence + 3, .evidence_cnt = 1 };
