@@ -252,16 +252,26 @@ static __always_inline u32 turn_weight(struct sk_ent *e, u64 total_ns)
 	return e->weight;
 }
 
+/*
+ * What its client waited: unread and in work.  Unread on TCP is known to a jiffy,
+ * so that one may be none; a quantile must not be made of such.
+ */
+static __always_inline u64 answer_ns(const struct sk_ent *e, u64 service_ns)
+{
+	return service_ns + (e->tcp && e->queue_ns <= jiffy_ns ? 0 : e->queue_ns);
+}
+
 __noinline int turn_sum(struct sk_ent *e, u64 service_ns, u32 weight)
 {
 	struct wire_end *end = e ? end_of(e) : NULL;
+	u64 answer = e ? answer_ns(e, service_ns) : 0;
 
 	if (!end)
 		return 0;
 	end->turns += weight;
 	end->service_ns += service_ns * weight;
 	end->idle_ns += e->idle_add_ns * weight;
-	end->hist[hist_idx(service_ns)] += weight;
+	end->hist[hist_idx(answer)] += weight;
 	if (e->queue_ns) {
 		end->queue_ns += e->queue_ns * weight;
 		end->queue_cnt += weight;
@@ -273,8 +283,8 @@ __noinline int turn_sum(struct sk_ent *e, u64 service_ns, u32 weight)
 	}
 	end->rx_bytes += e->rx_bytes;
 	end->tx_bytes += e->tx_bytes;
-	if (service_ns > end->service_max_ns)
-		end->service_max_ns = service_ns;
+	if (answer > end->answer_max_ns)
+		end->answer_max_ns = answer;
 	e->rx_bytes = e->tx_bytes = 0;
 	return 0;
 }

@@ -182,7 +182,7 @@ static void put_end(struct live *l, struct live_end *e, const struct wire_end *v
 		.uid = k->uid,
 		.turns = v->turns,
 		.service_ns = v->service_ns,
-		.service_max_ns = v->service_max_ns,
+		.answer_max_ns = v->answer_max_ns,
 		.queue_ns = v->queue_ns,
 		.queue_cnt = v->queue_cnt,
 		.idle_ns = v->idle_ns,

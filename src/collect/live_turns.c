@@ -47,8 +47,8 @@ void live_turns_join(struct wire_end *to, const struct wire_end *per_cpu, int cp
 		to->slow_cnt += v->slow_cnt;
 		to->slow_ns += v->slow_ns;
 		to->slow_queue_ns += v->slow_queue_ns;
-		if (v->service_max_ns > to->service_max_ns)
-			to->service_max_ns = v->service_max_ns;
+		if (v->answer_max_ns > to->answer_max_ns)
+			to->answer_max_ns = v->answer_max_ns;
 		for (int i = 0; i < WIRE_HIST_CNT; i++)
 			to->hist[i] += v->hist[i];
 		if (v->name[0])

@@ -154,7 +154,7 @@ struct end {		    /* conversation, over the window */
 	const char *name;   /* "127.0.0.1:6379", unix path, ... */
 	uint32_t peer_tgid;
 	const char *peer_comm;
-	uint64_t turns, service_ns, service_max_ns, queue_ns, queue_cnt, idle_ns;
+	uint64_t turns, service_ns, answer_max_ns, queue_ns, queue_cnt, idle_ns;
 	uint64_t txblock_ns, txblock_cnt, rx_bytes, tx_bytes, partial_cnt, conns;
 	uint64_t open_now, open_oldest_ns, open_sum_ns;
 	uint64_t hist[EVENT_HIST_CNT];

@@ -64,7 +64,7 @@ static void end_sums(struct end *d, const struct ev_end *f, const struct ev_end 
 	d->partial_cnt = since(l->partial_cnt, f->partial_cnt);
 	for (int i = 0; i < EVENT_HIST_CNT; i++)
 		d->hist[i] = since(l->hist[i], f->hist[i]);
-	d->service_max_ns = l->service_max_ns;
+	d->answer_max_ns = l->answer_max_ns;
 	d->conns = l->conns;
 	d->open_now = l->open_now;
 	d->open_oldest_ns = l->open_oldest_ns;

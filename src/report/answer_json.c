@@ -205,6 +205,7 @@ static void json_window(struct json *j, const struct answer *a)
 	json_ku64(j, "requests", a->waits->total.turns);
 	json_ku64(j, "p50_ns", a->waits->total.p50_ns);
 	json_ku64(j, "p99_ns", a->waits->total.p99_ns);
+	json_ku64(j, "max_ns", a->waits->total.answer_max_ns);
 	json_obj_end(j);
 }
 

@@ -108,16 +108,18 @@ static void put_verdict_line(struct pen *p, const struct answer *a, const struct
 
 static void put_subject(struct pen *p, const struct answer *a)
 {
-	const struct waits_result *w = a->waits;
+	const struct wreq *q = &a->waits->total;
+	bool open = q->open_oldest_ns > q->answer_max_ns;
 	CLEANUP(buf_release) struct buf line = { 0 };
-	char n[FMT_MAX], t[FMT_MAX], u[FMT_MAX];
+	char n[FMT_MAX], t[FMT_MAX], u[FMT_MAX], v[FMT_MAX];
 
 	buf_printf(&line, "%s, watched %.1f s (100 %%)", given(a->verdict->subject),
 		   a->verdict->seconds);
-	if (w->total.turns)
-		buf_printf(&line, ": %s requests, p50 %s, p99 %s",
-			   fmt_count(n, w->total.turns), fmt_ns(t, w->total.p50_ns),
-			   fmt_ns(u, w->total.p99_ns));
+	if (q->turns)
+		buf_printf(&line, ": %s requests, p50 %s, p99 %s, max %s%s",
+			   fmt_count(n, q->turns), fmt_ns(t, q->p50_ns), fmt_ns(u, q->p99_ns),
+			   fmt_ns(v, open ? q->open_oldest_ns : q->answer_max_ns),
+			   open ? " (still open)" : "");
 	pen_wrap(p, PEN_DIM, LABEL_COL, 2, buf_str(&line));
 	pen_nl(p);
 }

@@ -242,7 +242,7 @@ static void json_requests(struct json *j, const struct answer *a)
 		json_ku64(j, "demand_ns", r->demand_ns);
 		json_ku64(j, "queue_ns", r->queue_ns);
 		json_ku64(j, "service_ns", r->service_ns);
-		json_ku64(j, "service_max_ns", r->service_max_ns);
+		json_ku64(j, "answer_max_ns", r->answer_max_ns);
 		json_ku64(j, "p50_ns", r->p50_ns);
 		json_ku64(j, "p99_ns", r->p99_ns);
 		json_kf64_dec(j, "open_mean", r->open_avg, 3);
@@ -276,9 +276,9 @@ static void json_ends(struct json *j, const struct model *m, size_t limit, size_
 		json_ku64(j, "connections", e->conns);
 		json_ku64(j, "turns", e->turns);
 		json_ku64(j, "service_ns", e->service_ns);
-		json_ku64(j, "service_max_ns", e->service_max_ns);
-		json_ku64(j, "p50_ns", hist_quantile_ns(e->hist, 0.50, e->service_max_ns));
-		json_ku64(j, "p99_ns", hist_quantile_ns(e->hist, 0.99, e->service_max_ns));
+		json_ku64(j, "answer_max_ns", e->answer_max_ns);
+		json_ku64(j, "p50_ns", hist_quantile_ns(e->hist, 0.50, e->answer_max_ns));
+		json_ku64(j, "p99_ns", hist_quantile_ns(e->hist, 0.99, e->answer_max_ns));
 		json_ku64(j, "queue_ns", e->queue_ns);
 		json_ku64(j, "idle_ns", e->idle_ns);
 		json_ku64(j, "tx_blocked_ns", e->txblock_ns);

@@ -57,7 +57,8 @@ function hero() {
 	const r = D.window;
 	fact('watched', r.seconds.toFixed(1) + ' s');
 	if (r.requests)
-		fact('requests', count(r.requests) + ', p50 ' + ns(r.p50_ns) + ', p99 ' + ns(r.p99_ns));
+		fact('requests', count(r.requests) + ', p50 ' + ns(r.p50_ns) + ', p99 ' + ns(r.p99_ns) +
+			', max ' + ns(r.max_ns));
 	page.append(el('section', 'hero ' + mood,
 		el('h1', '', v.title.charAt(0).toUpperCase() + v.title.slice(1)),
 		el('p', 'summary', v.summary),
@@ -489,7 +490,7 @@ function tables() {
 	const cut = D.omitted;
 	table('Requests', D.requests, [['process', proc], num('answered', r => r.turns, count),
 		num('per second', r => r.per_second, v => v.toFixed(1)), num('p50', r => r.p50_ns, ns),
-		num('p99', r => r.p99_ns, ns), num('longest', r => r.service_max_ns, ns),
+		num('p99', r => r.p99_ns, ns), num('longest', r => r.answer_max_ns, ns),
 		num('unread for', r => r.queue_ns, ns), num('open, mean', r => r.open_mean, v => v.toFixed(2)),
 		num('open at end', r => r.open_at_end, count), num('oldest', r => r.open_oldest_ns, ns),
 		num('connections', r => r.connections, count)], 0);
@@ -516,7 +517,7 @@ function tables() {
 	table('Conversations', D.conversations, [['process', proc], ['side', r => r.role],
 		['with', r => r.name, r => r.name, 'wide'], ['other end', peer], num('turns', r => r.turns, count),
 		num('p50', r => r.p50_ns, ns), num('p99', r => r.p99_ns, ns),
-		num('longest', r => r.service_max_ns, ns), num('unread for', r => r.queue_ns, ns),
+		num('longest', r => r.answer_max_ns, ns), num('unread for', r => r.queue_ns, ns),
 		num('connections', r => r.connections, count), num('in', r => r.rx_bytes, bytes),
 		num('out', r => r.tx_bytes, bytes)], cut.conversations, 25);
 	const devs = new Map(D.devices.map(d => [d.dev, d.name]));

@@ -90,7 +90,7 @@ static void put_requests(struct pen *p, const struct answer *a)
 		cell_cnt(&t, r->turns);
 		cell_ns(&t, r->p50_ns);
 		cell_ns(&t, r->p99_ns);
-		cell_ns(&t, r->service_max_ns);
+		cell_ns(&t, r->answer_max_ns);
 		cell_ns(&t, r->queue_ns);
 		table_cell(&t, "%.2f", r->open_avg);
 		cell_cnt(&t, r->open_now);
@@ -226,9 +226,9 @@ static void put_ends(struct pen *p, const struct answer *a)
 		table_cell(&t, "%s %u", proc_comm(m, e->proc), proc_pid(m, e->proc));
 		table_cell(&t, "%s", sock_role_name(e->role));
 		cell_cnt(&t, e->turns);
-		cell_ns(&t, hist_quantile_ns(e->hist, 0.50, e->service_max_ns));
-		cell_ns(&t, hist_quantile_ns(e->hist, 0.99, e->service_max_ns));
-		cell_ns(&t, e->service_max_ns);
+		cell_ns(&t, hist_quantile_ns(e->hist, 0.50, e->answer_max_ns));
+		cell_ns(&t, hist_quantile_ns(e->hist, 0.99, e->answer_max_ns));
+		cell_ns(&t, e->answer_max_ns);
 		cell_ns(&t, e->queue_ns);
 		cell_cnt(&t, e->conns);
 		cell_bytes(&t, e->rx_bytes);

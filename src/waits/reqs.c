@@ -53,8 +53,8 @@ static void end_add(struct wreq *q, uint64_t *hist, const struct end *n)
 	q->idle_ns += n->idle_ns;
 	q->conns += n->conns;
 	q->open_now += n->open_now;
-	if (n->service_max_ns > q->service_max_ns)
-		q->service_max_ns = n->service_max_ns;
+	if (n->answer_max_ns > q->answer_max_ns)
+		q->answer_max_ns = n->answer_max_ns;
 	if (n->open_oldest_ns > q->open_oldest_ns)
 		q->open_oldest_ns = n->open_oldest_ns;
 	for (unsigned i = 0; i < EVENT_HIST_CNT; i++)
@@ -66,8 +66,8 @@ static void req_finish(const struct model *m, struct wreq *q, const uint64_t *hi
 	const struct proc *p = &m->procs[q->proc];
 	double window = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 1;
 
-	q->p50_ns = hist_quantile_ns(hist, 0.50, q->service_max_ns);
-	q->p99_ns = hist_quantile_ns(hist, 0.99, q->service_max_ns);
+	q->p50_ns = hist_quantile_ns(hist, 0.50, q->answer_max_ns);
+	q->p99_ns = hist_quantile_ns(hist, 0.99, q->answer_max_ns);
 	q->demand_ns = p->open_ns + p->unread_ns;
 	q->open_avg = p->open_ns / window;
 	q->out_avg = p->out_ns / window;
@@ -91,8 +91,8 @@ static void total_add(const struct model *m, struct wreq *t, const struct wreq *
 	t->open_avg += q->open_avg;
 	t->out_avg += q->out_avg;
 	t->unread_avg += q->unread_avg;
-	if (q->service_max_ns > t->service_max_ns)
-		t->service_max_ns = q->service_max_ns;
+	if (q->answer_max_ns > t->answer_max_ns)
+		t->answer_max_ns = q->answer_max_ns;
 	if (q->open_oldest_ns > t->open_oldest_ns)
 		t->open_oldest_ns = q->open_oldest_ns;
 }
@@ -110,8 +110,8 @@ static void total_sum(const struct model *m, struct waits_result *r,
 		for (unsigned j = 0; m->procs[q->proc].target && j < EVENT_HIST_CNT; j++)
 			all[j] += hist[q->proc][j];
 	}
-	r->total.p50_ns = hist_quantile_ns(all, 0.50, r->total.service_max_ns);
-	r->total.p99_ns = hist_quantile_ns(all, 0.99, r->total.service_max_ns);
+	r->total.p50_ns = hist_quantile_ns(all, 0.50, r->total.answer_max_ns);
+	r->total.p99_ns = hist_quantile_ns(all, 0.99, r->total.answer_max_ns);
 }
 
 static int by_demand(const void *pa, const void *pb)

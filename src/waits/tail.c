@@ -41,8 +41,8 @@ static void answers_sum(const struct model *m, struct waits_tail *t)
 		if (n->role != ROLE_SERVER || n->proc == NO_IDX || !m->procs[n->proc].target)
 			continue;
 		t->requests += n->turns;
-		if (n->service_max_ns > longest_ns)
-			longest_ns = n->service_max_ns;
+		if (n->answer_max_ns > longest_ns)
+			longest_ns = n->answer_max_ns;
 		for (unsigned b = 0; b < EVENT_HIST_CNT; b++)
 			t->hist[b] += n->hist[b];
 	}

@@ -130,7 +130,7 @@ struct wreq {		    /* requests of one process */
 	uint64_t turns;
 	uint64_t demand_ns; /* open requests x time, plus unread */
 	uint64_t queue_ns;  /* arrived and not yet read */
-	uint64_t service_ns, service_max_ns;
+	uint64_t service_ns, answer_max_ns;
 	uint64_t p50_ns, p99_ns;
 	double open_avg;    /* requests open, mean over the window */
 	double out_avg;	    /* requests of ours to others that were open */

@@ -165,7 +165,8 @@ _Static_assert(sizeof(struct wire_end_key) == 40, "wire_end_key");
 
 struct wire_end {
 	u64 turns;
-	u64 service_ns, service_max_ns;
+	u64 service_ns;
+	u64 answer_max_ns; /* the longest, with the time unread */
 	u64 queue_ns, queue_cnt; /* data arrived and not yet read */
 	u64 idle_ns;	   /* between a turn's end and the next arrival */
 	u64 txblock_ns, txblock_cnt; /* send found the buffer full: peer slow to read */
@@ -175,7 +176,7 @@ struct wire_end {
 	u64 untimed;	   /* turns under TURN_SLOW_NS that are in none of the sums */
 	u64 slow_cnt;	   /* of turns: over it, each counted by itself; its share of the sums: */
 	u64 slow_ns, slow_queue_ns;
-	u64 hist[WIRE_HIST_CNT]; /* of service_ns */
+	u64 hist[WIRE_HIST_CNT]; /* of answer times: service_ns and the time unread */
 	char name[WIRE_NAME_LEN]; /* unix path */
 };
 

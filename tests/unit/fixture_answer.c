@@ -142,7 +142,7 @@ static struct waits_result *fill_waits(struct arena *a, size_t threads)
 	w->demand_ns = 60 * NS_PER_SEC;
 	w->reqs = ARENA_NEW(a, struct wreq);
 	w->reqs[0] = (struct wreq){ .turns = 2940, .p50_ns = 310 * NS_PER_MS,
-				    .p99_ns = 980 * NS_PER_MS, .service_max_ns = NS_PER_SEC,
+				    .p99_ns = 980 * NS_PER_MS, .answer_max_ns = NS_PER_SEC,
 				    .open_avg = 7.4, .conns = 8, .demand_ns = 60 * NS_PER_SEC };
 	w->req_cnt = 1;
 	fill_waits_tables(w, a, threads);

@@ -317,7 +317,7 @@ struct ev_end *synth_end(struct synth *s, uint32_t tgid, unsigned role, uint16_t
 		ev->rport = port;
 	ev->turns = turns;
 	ev->service_ns = (uint64_t)(service_ms * 1e6);
-	ev->service_max_ns = turns ? ev->service_ns / turns : 0;
+	ev->answer_max_ns = turns ? ev->service_ns / turns : 0;
 	ev->conns = 1;
 	return ev;
 }

@@ -23,7 +23,7 @@ static struct ev_end *answers(struct synth *s, uint32_t tgid, uint64_t quick, ui
 		bucket++;
 	n->hist[10] = quick;
 	n->hist[bucket] += slow;
-	n->service_max_ns = (uint64_t)((slow ? slow_ms : 0.05) * 1e6);
+	n->answer_max_ns = (uint64_t)((slow ? slow_ms : 0.05) * 1e6);
 	return n;
 }
 
@@ -346,7 +346,7 @@ TEST(tail_is_measured_by_what_is_usual)
 	struct ev_end *n = synth_end(s, 20, ROLE_SERVER, 80, 200000, 200000 * 30.0);
 
 	n->hist[30] = 200000; /* 32 ms */
-	n->service_max_ns = 150000000;
+	n->answer_max_ns = 150000000;
 	judge(&j, s);
 	OK(j.v->tail->slow_ns > 200000000);
 	EQ_U(j.v->tail->stall_cnt, 0);
