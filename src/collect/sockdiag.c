@@ -157,6 +157,36 @@ static void add_u32(uint32_t *sum, uint32_t value)
 	*sum = *sum > UINT32_MAX - value ? UINT32_MAX : *sum + value;
 }
 
+/* What TCP knows of when each side last said something. */
+static void take_times(const struct sockdiag *s, struct ev_conn *ev, const struct diag_sock *sock)
+{
+	uint64_t watched_ms = (clock_mono_ns() - s->first_mono_ns) / NS_PER_MS;
+	bool came_before = sock->recv_ago_ms > watched_ms;
+	bool sent_before = sock->sent_ago_ms > watched_ms;
+	bool both = sock->state == DIAG_ESTABLISHED; /* who has closed awaits nothing */
+
+	ev->held_conns += sock->held_back;
+	ev->stale_conns += sock->rqueue > 0 && sock->received_bytes && came_before;
+	/* where nothing was sent the kernel counts from the connection's begin */
+	ev->silent_stale += both && !sock->received_bytes && !sock->sent_segs && sent_before;
+	/*
+	 * The kernel counts in ticks: equal times say nothing about the order,
+	 * but what was never sent, or never came, does.
+	 */
+	if (sock->received_bytes &&
+	    (sock->recv_ago_ms < sock->sent_ago_ms || !sock->sent_segs)) {
+		ev->owe_reply++;
+		ev->owe_stale += both && came_before;
+		ev->owe_first += both && came_before && !sock->sent_segs;
+		ev->oldest_owe_ms = max_u32(ev->oldest_owe_ms, sock->recv_ago_ms);
+	} else if (sock->sent_segs &&
+		   (sock->sent_ago_ms < sock->recv_ago_ms || !sock->received_bytes)) {
+		ev->await_reply++;
+		ev->await_stale += both && sent_before;
+		ev->oldest_await_ms = max_u32(ev->oldest_await_ms, sock->sent_ago_ms);
+	}
+}
+
 static int take_conn(void *ctx, const struct diag_sock *sock)
 {
 	struct sockdiag *s = ctx;
@@ -171,24 +201,8 @@ static int take_conn(void *ctx, const struct diag_sock *sock)
 	add_u32(&ev->unread_bytes, sock->rqueue);
 	ev->unsent_conns += sock->wqueue > 0;
 	add_u32(&ev->unsent_bytes, sock->wqueue);
-	if (!sock->has_info)
-		return 0;
-	ev->held_conns += sock->held_back;
-	ev->stale_conns += sock->rqueue > 0 && sock->received_bytes &&
-			   sock->recv_ago_ms > (clock_mono_ns() - s->first_mono_ns) / NS_PER_MS;
-	/*
-	 * The kernel counts in ticks: equal times say nothing about the order,
-	 * but what was never sent, or never came, does.
-	 */
-	if (sock->received_bytes &&
-	    (sock->recv_ago_ms < sock->sent_ago_ms || !sock->sent_segs)) {
-		ev->owe_reply++;
-		ev->oldest_owe_ms = max_u32(ev->oldest_owe_ms, sock->recv_ago_ms);
-	} else if (sock->sent_segs &&
-		   (sock->sent_ago_ms < sock->recv_ago_ms || !sock->received_bytes)) {
-		ev->await_reply++;
-		ev->oldest_await_ms = max_u32(ev->oldest_await_ms, sock->sent_ago_ms);
-	}
+	if (sock->has_info)
+		take_times(s, ev, sock);
 	return 0;
 }
 

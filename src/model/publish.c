@@ -116,13 +116,57 @@ static void unix_peers(struct model *m)
 	}
 }
 
+static bool is_of_end(const struct model *m, const struct ev_conn *c, const struct end *d)
+{
+	return d->proc != NO_IDX && m->procs[d->proc].tgid == c->tgid && d->role == c->role &&
+	       d->family == c->family && d->lport == c->lport && d->rport == c->rport &&
+	       memcmp(d->raddr, c->raddr, sizeof(d->raddr)) == 0;
+}
+
+/*
+ * Connections that had no answer when the window began and when it ended: no event
+ * tells of them, and where all of a conversation hang it has no row of its own either.
+ */
+static void publish_stale(struct model *m)
+{
+	struct model_priv *p = m->priv;
+
+	for (size_t i = 0; p->conns_first.cnt && i < p->conns_last.cnt; i++) {
+		const struct ev_conn *c = &p->conns_last.items[i];
+		struct end *d = m->ends;
+		struct ev_end e = { .tgid = c->tgid, .family = c->family, .role = c->role,
+				    .lport = c->lport, .rport = c->rport };
+
+		if (!c->owe_stale && !c->await_stale && !c->silent_stale)
+			continue;
+		while (d < m->ends + m->end_cnt && !is_of_end(m, c, d))
+			d++;
+		if (d == m->ends + m->end_cnt) {
+			memcpy(e.raddr, c->raddr, sizeof(e.raddr));
+			*d = (struct end){ .proc = model_proc_by_tgid(m, c->tgid), .role = c->role,
+					   .family = c->family, .lport = c->lport,
+					   .rport = c->rport, .name = end_name(m, &e),
+					   .peer_tgid = c->peer_tgid,
+					   .peer_comm = model_str(m, c->peer_comm),
+					   .conns = c->conns };
+			memcpy(d->raddr, c->raddr, sizeof(d->raddr));
+			m->end_cnt++;
+		}
+		d->stale_cnt = c->role == ROLE_SERVER ? c->owe_stale : c->await_stale;
+		d->stale_first_cnt = c->owe_first;
+		d->stale_silent_cnt = c->silent_stale;
+		d->stale_oldest_ns = 1000000ULL * (c->role == ROLE_SERVER ? c->oldest_owe_ms
+									: c->oldest_await_ms);
+	}
+}
+
 static void publish_ends(struct model *m)
 {
 	struct model_priv *p = m->priv;
 	static const struct ev_end none;
 
 	m->end_cnt = p->ends.rows.cnt;
-	m->ends = PUB_ARRAY(p, struct end, m->end_cnt);
+	m->ends = PUB_ARRAY(p, struct end, m->end_cnt + p->conns_last.cnt);
 	for (size_t i = 0; i < m->end_cnt; i++) {
 		const struct ev_end *f = &p->ends.rows.items[i].first;
 		const struct ev_end *l = &p->ends.rows.items[i].last;
@@ -143,6 +187,7 @@ static void publish_ends(struct model *m)
 		d->first = *f;
 		d->last = *l;
 	}
+	publish_stale(m);
 	unix_peers(m);
 	SORT(m->ends, m->end_cnt, cmp_end);
 }

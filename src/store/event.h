@@ -269,6 +269,10 @@ struct ev_conn {		/* snapshot of connections, grouped, at start and end */
 	uint32_t peer_tgid, peer_comm;
 	uint32_t stale_conns;	/* of unread_conns: nothing has come since the first snapshot */
 	uint32_t held_conns;	/* of unsent_conns: the end of what was written is kept back */
+	/* of owe_reply, await_reply: so since before the first snapshot */
+	uint32_t owe_stale, await_stale;
+	uint32_t owe_first;	/* of owe_stale: nothing was ever answered on it */
+	uint32_t silent_stale;	/* begun before the first snapshot, and neither side said a word */
 };
 
 enum event_loss {

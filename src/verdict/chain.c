@@ -381,6 +381,11 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 			   ending(k, top);
 	ending_does(s, top);
 	step_res(k, s, top->res);
+	/* of a conversation that hangs no socket was seen */
+	if (top->res == NO_IDX && top->end != NO_IDX) {
+		s->resource = k->m->ends[top->end].name;
+		s->res_kind = "socket";
+	}
 	s->cnt = top->cnt;
 	holder_step(k, f, c);
 	functions_add(k, f);

@@ -500,6 +500,8 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 		say(k, f, "%llu requests sent to %s: mean answer after %s, longest %s",
 		    (unsigned long long)n->turns, name,
 		    ns_text(k, (double)n->service_ns / n->turns), ns_text(k, n->answer_max_ns));
+	if (n)
+		unanswered_line(k, f, n);
 	if (n && held_conns(k, n) >= 1)
 		say(k, f, "on %.0f connections to it the end of what was asked lay unsent at both "
 			  "ends of the watch, kept back until what came before is acknowledged "

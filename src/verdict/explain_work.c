@@ -261,6 +261,7 @@ static void request_lines(struct court *k, struct finding *f)
 		    q->turns / (k->window_ns / 1e9), ns_text(k, q->p50_ns), ns_text(k, q->p99_ns),
 		    q->open_avg);
 	}
+	owed_line(k, f);
 }
 
 static void busiest_line(struct court *k, struct finding *f)

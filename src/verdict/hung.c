@@ -31,14 +31,59 @@ static uint32_t owed(const struct court *k)
 	return cnt;
 }
 
+/* Requests that hang through the window for what was not seen: see waits/unanswered.c. */
+static uint32_t hung_cnt(const struct court *k)
+{
+	double cnt = 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->kind == CAUSE_UNSEEN && c->thread == NO_IDX && c->entry_proc != NO_IDX &&
+		    k->m->procs[c->entry_proc].target)
+			cnt += (double)c->cnt;
+	}
+	return (uint32_t)(cnt + 0.5);
+}
+
 /*
- * Nothing was answered in the whole window though clients wait: whatever the
- * sums say, that is not health.  One client may owe us the next word; two
+ * Nothing was answered in the whole window though clients wait, or to those: whatever
+ * the sums say, that is not health.  One client may owe us the next word; two
  * hardly do at the same time.
  */
 bool is_hung(const struct court *k)
 {
-	return k->turns < 1 && owed(k) >= 2;
+	return (k->turns < 1 && owed(k) >= 2) || hung_cnt(k) >= 2;
+}
+
+bool is_owed(const struct court *k)
+{
+	const struct wreq *q = &k->w->total;
+
+	return q->owed_cnt ||
+	       (q->open_oldest_ns > q->p99_ns && q->open_oldest_ns >= WAITS_STALL_NS);
+}
+
+void owed_line(struct court *k, struct finding *f)
+{
+	const struct wreq *q = &k->w->total;
+
+	if (q->owed_cnt)
+		say(k, f, "%llu connection%s said something before the watch began and got no "
+			  "answer since, the oldest for %s: a request that hangs, or a message "
+			  "that asks for none", (unsigned long long)q->owed_cnt,
+		    q->owed_cnt == 1 ? "" : "s", ns_text(k, q->stale_oldest_ns));
+	else if (is_owed(k))
+		say(k, f, "at the end a request was open for %s already, longer than the p99",
+		    ns_text(k, q->open_oldest_ns));
+}
+
+void unanswered_line(struct court *k, struct finding *f, const struct end *n)
+{
+	if (n->stale_cnt)
+		say(k, f, "%llu connection%s to it asked before the watch began and got no answer "
+			  "since, the oldest for %s", (unsigned long long)n->stale_cnt,
+		    n->stale_cnt == 1 ? "" : "s", ns_text(k, n->stale_oldest_ns));
 }
 
 static bool is_targets(const struct court *k, uint32_t tgid)
@@ -205,8 +250,12 @@ void hung_explain(struct court *k, struct verdict *v)
 {
 	struct finding *f = &v->findings[v->finding_cnt - 1];
 
-	f->summary = arena_printf(k->arena, "It answered nothing while it was watched, and %u "
-				  "connections wait; what for was not seen.", owed(k));
+	f->summary = k->turns < 1 ?
+		arena_printf(k->arena, "It answered nothing while it was watched, and %u "
+			     "connections wait; what for was not seen.", owed(k)) :
+		arena_printf(k->arena, "%u connections never got an answer, since before the watch "
+			     "began, while others do; what for they wait was not seen.",
+			     hung_cnt(k));
 	v->candidates = ARENA_ARRAY(k->arena, struct finding, 3);
 	asked_candidate(k, v);
 	futex_candidate(k, v);

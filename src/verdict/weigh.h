@@ -113,6 +113,11 @@ void refute(struct court *k, struct finding *f, const char *fmt, ...)
 
 /* hung.c: nothing answered though clients wait; fills the candidates of the last finding */
 bool is_hung(const struct court *k);
+/* A client waits for an answer for longer than the p99: no state to be sure of health in. */
+bool is_owed(const struct court *k);
+void owed_line(struct court *k, struct finding *f);
+/* What hangs in conversation n through the whole window. */
+void unanswered_line(struct court *k, struct finding *f, const struct end *n);
 /* Moves the demand of a server that nobody asks off its own sleeps. */
 void weigh_unasked(struct court *k);
 void hung_explain(struct court *k, struct verdict *v);

@@ -156,7 +156,7 @@ static void threads_walk(struct demand *d)
 	}
 }
 
-static uint32_t res_of_end(const struct model *m, const struct end *n)
+uint32_t res_of_end(const struct model *m, const struct end *n)
 {
 	for (uint32_t i = 0; i < m->res_cnt; i++) {
 		const struct res *r = &m->res[i];
@@ -294,6 +294,7 @@ static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
 	threads_walk(&d);
 	lay_home(&d);
 	lay_unread(&d);
+	unanswered_lay(e, proc, d.loop, into);
 	causes_free(d.busy);
 	causes_free(d.work);
 }
@@ -315,6 +316,7 @@ static bool has_requests(const struct engine *e, uint32_t proc)
 	for (size_t i = 0; i < e->r->req_cnt; i++) {
 		if (e->r->reqs[i].proc == proc)
 			return e->r->reqs[i].turns || e->r->reqs[i].open_now ||
+			       e->r->reqs[i].stale_cnt ||
 			       e->r->reqs[i].unread_avg > 0;
 	}
 	return false;

@@ -57,12 +57,29 @@ static void end_add(struct wreq *q, uint64_t *hist, const struct end *n)
 		q->answer_max_ns = n->answer_max_ns;
 	if (n->open_oldest_ns > q->open_oldest_ns)
 		q->open_oldest_ns = n->open_oldest_ns;
+	q->owed_cnt += n->stale_cnt;
+	if (n->stale_oldest_ns > q->stale_oldest_ns)
+		q->stale_oldest_ns = n->stale_oldest_ns;
 	for (unsigned i = 0; i < EVENT_HIST_CNT; i++)
 		hist[i] += n->hist[i];
 }
 
-static void req_finish(const struct model *m, struct wreq *q, const uint64_t *hist)
+/* Those that hang through the window are open at its end too. */
+static void stale_add(struct wreq *q, uint64_t cnt, double window)
 {
+	if (!cnt)
+		return;
+	q->stale_cnt = cnt;
+	q->open_now += cnt;
+	q->open_avg += (double)cnt;
+	q->demand_ns += (uint64_t)((double)cnt * window);
+	if (q->stale_oldest_ns > q->open_oldest_ns)
+		q->open_oldest_ns = q->stale_oldest_ns;
+}
+
+static void req_finish(const struct engine *e, struct wreq *q, const uint64_t *hist)
+{
+	const struct model *m = e->m;
 	const struct proc *p = &m->procs[q->proc];
 	double window = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 1;
 
@@ -72,6 +89,7 @@ static void req_finish(const struct model *m, struct wreq *q, const uint64_t *hi
 	q->open_avg = p->open_ns / window;
 	q->out_avg = p->out_ns / window;
 	q->unread_avg = p->unread_ns / window;
+	stale_add(q, unanswered_cnt(e, q->proc), window);
 }
 
 /* The targets' requests as one: means add up, quantiles come from all the answers. */
@@ -91,6 +109,10 @@ static void total_add(const struct model *m, struct wreq *t, const struct wreq *
 	t->open_avg += q->open_avg;
 	t->out_avg += q->out_avg;
 	t->unread_avg += q->unread_avg;
+	t->stale_cnt += q->stale_cnt;
+	t->owed_cnt += q->owed_cnt;
+	if (q->stale_oldest_ns > t->stale_oldest_ns)
+		t->stale_oldest_ns = q->stale_oldest_ns;
 	if (q->answer_max_ns > t->answer_max_ns)
 		t->answer_max_ns = q->answer_max_ns;
 	if (q->open_oldest_ns > t->open_oldest_ns)
@@ -138,7 +160,7 @@ void reqs_sum(struct engine *e)
 			end_add(req_of(r, n->proc), hist[n->proc], n);
 	}
 	for (size_t i = 0; i < r->req_cnt; i++)
-		req_finish(m, &r->reqs[i], hist[r->reqs[i].proc]);
+		req_finish(e, &r->reqs[i], hist[r->reqs[i].proc]);
 	total_sum(m, r, hist);
 	qsort(r->reqs, r->req_cnt, sizeof(*r->reqs), by_demand);
 	free(hist);

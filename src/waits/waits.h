@@ -136,6 +136,9 @@ struct wreq {		    /* requests of one process */
 	double out_avg;	    /* requests of ours to others that were open */
 	double unread_avg;
 	uint64_t open_now, open_oldest_ns;
+	uint64_t stale_cnt; /* of open_now: open since before the window */
+	uint64_t owed_cnt;  /* connections whose client spoke last, before the window */
+	uint64_t stale_oldest_ns; /* of owed_cnt */
 	uint32_t conns;
 	uint64_t txblock_ns;/* clients slow to read */
 	uint64_t partial_cnt;
