@@ -88,7 +88,11 @@ static bool is_hold_up(const struct cand *c)
 
 static void finding_add(struct court *k, struct verdict *v, const struct cand *c)
 {
-	explain(k, &v->findings[v->finding_cnt++], c);
+	struct cand own = *c;
+
+	/* other carriers of its class are named by themselves */
+	own.ns -= own.more_ns;
+	explain(k, &v->findings[v->finding_cnt++], &own);
 }
 
 static bool deadlock_add(struct court *k, struct verdict *v)
@@ -300,6 +304,10 @@ static void mention(struct court *k, struct verdict *v, struct cand **order, siz
 		    order[i]->ns >= MENTION_MIN * k->demand_ns && !at_ease(k, order[i]))
 			finding_add(k, v, order[i]);
 	}
+	for (size_t i = 0; i < k->more_cnt; i++) {
+		if (v->findings[0].cls != FIND_DEADLOCK && !at_ease(k, &k->more[i]))
+			finding_add(k, v, &k->more[i]);
+	}
 }
 
 /* The first that holds up, computing and clients left aside; NULL when there is none. */
@@ -363,7 +371,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	if (m->stack_sum_cnt)
 		k.s = stacks_make(m, &(struct stacks_opts){.idle = true}, arena);
 	v->seconds = k.window_ns / 1e9;
-	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + 2);
+	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + CARRIERS_MAX + 2);
 	v->unseen = ARENA_ARRAY(arena, const char *, 32);
 	v->subject = subject_of(&k);
 	k.unwatched = is_unwatched(&k);
@@ -374,6 +382,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	weigh_queue(&k);
 	weigh_cpu(&k);
 	weigh_unasked(&k);
+	carriers_split(&k);
 	for (unsigned i = 0; i < FIND_CNT; i++) {
 		if (i != FIND_DEADLOCK)
 			order[cnt++] = &k.cand[i];

@@ -24,14 +24,15 @@ uint32_t end_of_res(const struct model *m, uint32_t res)
 
 		if (n->role == r->role && n->rport == r->rport && n->family == r->family &&
 		    n->proc != NO_IDX && m->procs[n->proc].tgid == r->tgid &&
-		    memcmp(n->raddr, r->raddr, sizeof(n->raddr)) == 0)
+		    memcmp(n->raddr, r->raddr, sizeof(n->raddr)) == 0 &&
+		    (n->rport || strcmp(n->name, r->name) == 0))
 			return i;
 	}
 	return NO_IDX;
 }
 
 /* The conversation that a cause ended at or came through, NO_IDX if none. */
-static uint32_t end_of_cause(const struct model *m, const struct cause *c)
+uint32_t end_of_cause(const struct model *m, const struct cause *c)
 {
 	uint32_t e = c->end != NO_IDX ? c->end : end_of_res(m, c->res);
 
@@ -106,7 +107,7 @@ static bool is_helper(const struct court *k, const struct cause *c)
 	return true;
 }
 
-static uint32_t peer_of(const struct court *k, const struct cause *c)
+uint32_t peer_of_cause(const struct court *k, const struct cause *c)
 {
 	const struct model *m = k->m;
 	uint32_t end = end_of_cause(m, c), tgid = 0;
@@ -143,7 +144,7 @@ static void cand_add(struct court *k, unsigned cls, const struct cause *c, doubl
  * any holder keeps it long.  Else many want it for a short time each.  Where
  * several have it at once it is no lock but a limit on how many may pass.
  */
-static unsigned lock_finding(const struct court *k, uint32_t lock)
+unsigned lock_finding(const struct court *k, uint32_t lock)
 {
 	const struct lock *l;
 	uint64_t mean;
@@ -235,44 +236,7 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 
 unsigned finding_of_cause(const struct court *k, const struct cause *c)
 {
-	return finding_of(k, c, peer_of(k, c));
-}
-
-static void most_of(double *best_ns, uint32_t *best, uint32_t idx, double ns)
-{
-	if (ns > *best_ns) {
-		*best_ns = ns;
-		*best = idx;
-	}
-}
-
-/* Which lock, conversation or peer carries most of a finding. */
-static void carriers_choose(struct court *k)
-{
-	const struct model *m = k->m;
-	double *lock = ARENA_ARRAY(k->arena, double, k->w->lock_cnt + 1);
-	double *end = ARENA_ARRAY(k->arena, double, m->end_cnt + 1);
-	double *proc = ARENA_ARRAY(k->arena, double, m->proc_cnt + 1);
-	double best_lock[FIND_CNT] = { 0 }, best_end[FIND_CNT] = { 0 }, best_proc[FIND_CNT] = { 0 };
-
-	for (size_t i = 0; i < k->w->cause_cnt; i++) {
-		const struct cause *c = &k->w->causes[i];
-		uint32_t peer, e;
-		unsigned cls;
-
-		if (c->entry_proc == NO_IDX || !m->procs[c->entry_proc].target)
-			continue;
-		peer = peer_of(k, c);
-		cls = finding_of(k, c, peer);
-		e = end_of_cause(m, c);
-		if (c->lock != NO_IDX)
-			most_of(&best_lock[cls], &k->cand[cls].lock, c->lock,
-				lock[c->lock] += c->ns);
-		if (e != NO_IDX)
-			most_of(&best_end[cls], &k->cand[cls].end, e, end[e] += c->ns);
-		if (peer != NO_IDX)
-			most_of(&best_proc[cls], &k->cand[cls].peer, peer, proc[peer] += c->ns);
-	}
+	return finding_of(k, c, peer_of_cause(k, c));
 }
 
 double reclaim_share(const struct model *m, uint32_t thread)
@@ -299,7 +263,7 @@ void weigh_causes(struct court *k)
 		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
 			continue;
 		/* who computes to free memory does no work of its own */
-		cls = finding_of(k, c, peer_of(k, c));
+		cls = finding_of(k, c, peer_of_cause(k, c));
 		reclaim = cls == FIND_CPU_OWN ? reclaim_share(k->m, c->thread) : 0;
 		if (reclaim > 0)
 			cand_add(k, FIND_MEMORY, c, reclaim * c->ns);
@@ -307,6 +271,13 @@ void weigh_causes(struct court *k)
 		k->demand_ns += c->ns;
 	}
 	carriers_choose(k);
+}
+
+void cand_init(struct cand *c, unsigned cls)
+{
+	*c = (struct cand){ .cls = (uint8_t)cls, .lock = NO_IDX, .end = NO_IDX, .peer = NO_IDX,
+			    .dev = NO_IDX, .group = NO_IDX, .loop = NO_IDX,
+			    .neighbour_comm = "" };
 }
 
 void court_init(struct court *k, const struct model *m, const struct waits_result *w,
@@ -319,12 +290,7 @@ void court_init(struct court *k, const struct model *m, const struct waits_resul
 	k->window_ns = m->end_ns > m->begin_ns ? m->end_ns - m->begin_ns : 1;
 	k->host_idle = all > 0 ? (h->cpu_idle_ns + h->cpu_iowait_ns) / all : 1;
 	k->host_steal = all > 0 ? h->cpu_steal_ns / all : 0;
-	for (unsigned i = 0; i < FIND_CNT; i++) {
-		struct cand *c = &k->cand[i];
-
-		c->cls = i;
-		c->lock = c->end = c->peer = c->dev = c->group = c->loop = NO_IDX;
-		c->neighbour_comm = "";
-	}
+	for (unsigned i = 0; i < FIND_CNT; i++)
+		cand_init(&k->cand[i], i);
 	k->turns = w->total.turns;
 }

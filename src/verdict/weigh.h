@@ -18,6 +18,7 @@
 struct cand {
 	uint8_t cls;
 	double ns;		/* demand that speaks for it */
+	double more_ns;		/* of it: of other carriers, which are named by themselves */
 	const struct cause *top; /* largest single cause, NULL when it has none */
 	double top_ns;
 	uint32_t lock;		/* index in locks, NO_IDX */
@@ -29,7 +30,12 @@ struct cand {
 	uint32_t group;		/* index in groups: the pool, NO_IDX */
 	uint32_t loop;		/* thread idx, NO_IDX */
 	bool steal;		/* the neighbour is outside this virtual machine */
+	bool hangs;		/* of requests that hang through the whole window */
 };
+
+/* A carrier is named beside the first of its class from this part of the demand on. */
+#define CARRIER_MIN 0.15
+#define CARRIERS_MAX 4
 
 struct court {			/* all that a verdict is made from */
 	const struct model *m;
@@ -37,6 +43,8 @@ struct court {			/* all that a verdict is made from */
 	const struct stacks_result *s; /* NULL: no stacks were taken */
 	struct arena *arena;
 	struct cand cand[FIND_CNT];
+	struct cand more[CARRIERS_MAX]; /* other carriers: see carriers.c */
+	size_t more_cnt;
 	double demand_ns;	/* of the target, with what weigh_* added */
 	double window_ns;
 	double turns;
@@ -54,8 +62,21 @@ bool thread_is_target(const struct model *m, uint32_t thread);
 uint32_t end_of_res(const struct model *m, uint32_t res);
 /* Of the time that a thread ran or wanted to, how much it was in direct reclaim: 0..1. */
 double reclaim_share(const struct model *m, uint32_t thread);
+void cand_init(struct cand *c, unsigned cls);
+/* Held too long, wanted too often, or a limit. */
+unsigned lock_finding(const struct court *k, uint32_t lock);
 /* The finding that a cause speaks for by itself. */
 unsigned finding_of_cause(const struct court *k, const struct cause *c);
+
+/* The conversation that a cause ended at or came through, NO_IDX if none. */
+uint32_t end_of_cause(const struct model *m, const struct cause *c);
+/* The process of this host that a cause ended in, not one of the targets; NO_IDX none. */
+uint32_t peer_of_cause(const struct court *k, const struct cause *c);
+
+/* carriers.c: which lock, conversation or peer carries a class, by its largest */
+void carriers_choose(struct court *k);
+/* When all is weighed: the others that are worth a word, or hang, into more. */
+void carriers_split(struct court *k);
 
 /* disk.c, queue.c, cpu.c: move demand to the finding that the rest of the evidence names */
 void weigh_disk(struct court *k);
