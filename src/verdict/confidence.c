@@ -114,6 +114,8 @@ static bool hangs(const struct court *k, const struct ev_conn *c, uint64_t ms)
 
 static void hanging(const struct court *k, struct rest *r)
 {
+	const struct wreq *q = &k->w->total;
+
 	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
 		const struct ev_conn *c = &k->m->conns_last[i];
 		bool owed = c->role == ROLE_SERVER;
@@ -124,6 +126,10 @@ static void hanging(const struct court *k, struct rest *r)
 			continue;
 		r->hang += cnt;
 		r->hang_ms = ms > r->hang_ms ? ms : r->hang_ms;
+	}
+	if (!r->hang && is_owed(k)) {
+		r->hang = q->owed_cnt ? q->owed_cnt : 1;
+		r->hang_ms = (q->owed_cnt ? q->stale_oldest_ns : q->open_oldest_ns) / 1000000;
 	}
 }
 
@@ -163,6 +169,9 @@ static struct grounds grounds_of(const struct court *k, const struct finding *f,
 	struct grounds g = { .seconds = k->window_ns / 1e9, .lost = r->lost, .error = r->error,
 			     .share = f->share, .lacks = f->lacks };
 
+	/* which of several it is may be in doubt, what it is is not */
+	if (k->cand[f->cls].more_ns > 0)
+		g.share = share_of(k, k->cand[f->cls].ns);
 	g.seen = (uint64_t)k->turns + k->w->total.open_now;
 	g.always = requests || !healthy ? k->demand_ns >= k->window_ns : false;
 	g.second = next ? share_of(k, next->ns) : 0;

@@ -104,7 +104,7 @@ TEST(unanswered_alone_is_no_finding)
 			conns(s, ROLE_SERVER, 80, 5)->owe_stale = 5;
 		judge(&j, s);
 		EQ_S(finding_name(j.v->findings[0].cls), "healthy");
-		EQ_I(j.v->findings[0].conf, owed ? CONF_MEDIUM : CONF_HIGH);
+		EQ_I(j.v->findings[0].conf, owed ? CONF_LOW : CONF_MEDIUM); /* a short watch */
 		EQ_U(j.w->total.stale_cnt, 0);
 		judged_release(&j);
 	}
