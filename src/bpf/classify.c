@@ -66,6 +66,22 @@ static __noinline int wait_on_fd(struct task_struct *task, struct thr *t, u64 fd
 	return 0;
 }
 
+/* sendfile waits for one of its two files: for the socket only while that has no room. */
+static __noinline int wait_on_sendfile(struct task_struct *task, struct thr *t, u64 out, u64 in)
+{
+	struct file_ref f;
+	struct file *file;
+	void *sock;
+
+	if (file_of_fd(task, out, &f) && f.kind == RES_SOCKET) {
+		file = AS(file, f.file);
+		sock = GET(file, private_data);
+		if (!(GET(AS(socket, sock), flags) & KSOCK_NOSPACE))
+			return wait_on_fd(task, t, in, WAIT_OP_READ);
+	}
+	return wait_on_fd(task, t, out, WAIT_OP_WRITE);
+}
+
 /* fd names a file of its own class, whatever kind it is. */
 static __noinline int wait_on_set(struct task_struct *task, struct thr *t, u64 fd, u8 kind)
 {
@@ -319,8 +335,9 @@ static __noinline int classify_call(struct task_struct *task, struct thr *t, str
 	case SYSK_SPLICE:
 		return wait_on_fd(task, t, s->arg[0], WAIT_OP_READ);
 	case SYSK_WRITE:
-	case SYSK_SENDFILE:
 		return wait_on_fd(task, t, s->arg[0], WAIT_OP_WRITE);
+	case SYSK_SENDFILE:
+		return wait_on_sendfile(task, t, s->arg[0], s->arg[1]);
 	case SYSK_ACCEPT:
 		return wait_on_fd(task, t, s->arg[0], WAIT_OP_ACCEPT);
 	case SYSK_CONNECT:

@@ -228,6 +228,7 @@ struct linux_binprm;
 
 #define KMAGIC_ANON_INODE 0x09041934
 #define KO_DIRECT 00040000
+#define KSOCK_NOSPACE (1 << 2) /* of socket.flags: someone waits for room to send */
 #define KO_DSYNC 00010000
 
 #define KVM_SHARED 8

@@ -54,6 +54,7 @@ struct sock {
 
 struct socket {
 	short type;
+	unsigned long flags;
 	struct file *file;
 	struct sock *sk;
 };
