@@ -147,6 +147,29 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 		     "like a lock");
 }
 
+/*
+ * The waits of t's process for res as they were.  A cause counts each once for every
+ * request that waited meanwhile: their mean may be over the longest.
+ */
+void waits_line(struct court *k, struct finding *f, uint32_t t, uint32_t res)
+{
+	const struct model *m = k->m;
+	uint64_t cnt = 0, ns = 0, max_ns = 0;
+
+	for (size_t i = 0; t != NO_IDX && res != NO_IDX && i < m->pair_cnt; i++) {
+		const struct pair *p = &m->pairs[i];
+
+		if (p->res != res || m->threads[p->thread].proc != m->threads[t].proc)
+			continue;
+		cnt += p->cnt;
+		ns += p->ns;
+		max_ns = p->max_ns > max_ns ? p->max_ns : max_ns;
+	}
+	if (cnt)
+		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)cnt,
+		    ns_text(k, (double)ns / cnt), ns_text(k, max_ns));
+}
+
 static void explain_disk(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct dev *d = c->dev != NO_IDX ? &k->m->devs[c->dev] : NULL;
@@ -188,9 +211,7 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 	if (r && f->cls != FIND_FSYNC)
 		say(k, f, "most of the waiting is on %s", r->name);
 	if (c->top)
-		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)c->top->cnt,
-		    ns_text(k, c->top->ns / (c->top->cnt ? c->top->cnt : 1)),
-		    ns_text(k, c->top->max_ns));
+		waits_line(k, f, c->top->thread, c->top->res);
 	full = f->cls == FIND_DISK_OWN ? memory_full(k) : NULL;
 	if (full)
 		say(k, f, "cgroup %s is at its limit of %llu MiB of memory: what it reads does not "

@@ -434,7 +434,6 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		       ns_text(k, k->window_ns));
 		break;
 	}
-	if (t && t->cnt && f->cls != FIND_HEALTHY)
-		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)t->cnt,
-		    ns_text(k, (double)t->ns / t->cnt), ns_text(k, t->max_ns));
+	if (t && f->cls != FIND_HEALTHY)
+		waits_line(k, f, t->thread, t->res);
 }

@@ -122,6 +122,7 @@ void functions_add(struct court *k, struct finding *f);
 const struct cgroup *memory_full(const struct court *k);
 /* What holders of a lock mostly did meanwhile, NULL when not known. */
 const char *holders_did(struct court *k, const struct lock *l);
+void waits_line(struct court *k, struct finding *f, uint32_t thread, uint32_t res);
 const char *thread_label(struct court *k, uint32_t thread);
 const char *ns_text(struct court *k, double ns);
 struct party party_of(const struct model *m, uint32_t thread);
