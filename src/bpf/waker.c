@@ -58,9 +58,11 @@ static __always_inline bool waits_for_net(u8 cls)
 	return cls == WAIT_SOCKET || cls == WAIT_EPOLL || cls == WAIT_POLL;
 }
 
+/* A file may be served by a process, as one of a file system in user space is. */
 static __always_inline bool waits_for_process(u8 cls)
 {
-	return waits_for_net(cls) || cls == WAIT_FUTEX || cls == WAIT_PIPE || cls == WAIT_EVENT ||
+	return waits_for_net(cls) || cls == WAIT_FILE || cls == WAIT_FSYNC || cls == WAIT_FAULT ||
+	       cls == WAIT_FUTEX || cls == WAIT_PIPE || cls == WAIT_EVENT ||
 	       cls == WAIT_SYSV || cls == WAIT_FLOCK || cls == WAIT_IOURING;
 }
 

@@ -502,8 +502,16 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 	if (p)
 		f->culprit = (struct party){ .pid = p->tgid, .comm = p->comm };
 	if (f->cls == FIND_PEER && p) {
+		bool file = !n && strcmp(f->res_kind, "file") == 0;
+
 		f->summary = arena_printf(k->arena, "It waits for %s (pid %u) on this host%s%s.",
-					  p->comm, p->tgid, n ? " at " : "", n ? name : "");
+					  p->comm, p->tgid,
+					  n ? " at " : file ? ", which serves the file " : "",
+					  n ? name : file ? f->resource : "");
+		if (file && c->top->via != NO_IDX)
+			waits_line(k, f, c->top->via, c->top->via_res);
+		else if (file)
+			waits_line(k, f, c->top->entry, c->top->res);
 		peer_lines(k, f, c->peer, n);
 		if (n)
 			untaken_line(k, f, c->peer, n);

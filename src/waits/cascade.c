@@ -147,17 +147,30 @@ static unsigned handed_cause(const struct engine *e, const struct wait *w)
 	return CAUSE_UNSEEN;
 }
 
+/*
+ * A file that a process serves, as one of a file system in user space: a disk's
+ * waits are ended by an interrupt or by a thread of the kernel's own.
+ */
+static bool served_by_task(const struct engine *e, const struct wait *w)
+{
+	w = &e->m->waits[e->look_end[w - e->m->waits]];
+	return w->waker_ctx == WAKER_TASK && w->waker != NO_IDX && w->waker != w->thread &&
+	       !(e->m->threads[w->waker].flags & TASKF_KTHREAD);
+}
+
 /* Where a wait of this class ends whoever woke it, or CAUSE_CNT to ask the waker. */
 static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 {
 	switch (w->cls) {
 	case WAIT_FILE:
+		return served_by_task(e, w) ? CAUSE_CNT : CAUSE_DISK;
 	case WAIT_DIRTY:
 	case WAIT_AIO:
 		return CAUSE_DISK;
 	case WAIT_FSYNC:
-		return CAUSE_FSYNC;
+		return served_by_task(e, w) ? CAUSE_CNT : CAUSE_FSYNC;
 	case WAIT_FAULT:
+		return served_by_task(e, w) ? CAUSE_CNT : CAUSE_MEMORY;
 	case WAIT_RECLAIM:
 		return CAUSE_MEMORY;
 	case WAIT_THROTTLE:
