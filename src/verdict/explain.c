@@ -515,6 +515,10 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 		peer_lines(k, f, c->peer, n);
 		if (n)
 			untaken_line(k, f, c->peer, n);
+	} else if (strcmp(f->res_kind, "file") == 0) {
+		f->summary = arena_printf(k->arena, "It waits for the file %s, which no disk of "
+					  "this host serves.", f->resource);
+		waits_line(k, f, c->top->thread, c->top->res);
 	} else {
 		f->summary = arena_printf(k->arena, f->cls == FIND_PEER ?
 					  "It waits for answers from %s, on this host." :

@@ -378,6 +378,17 @@ static void unwatched_words(struct court *k, struct finding *f)
 	    threads == 1 ? "" : "s", ns_text(k, calls->end_ns - calls->begin_ns));
 }
 
+static void unknown_words(struct court *k, struct finding *f, const struct cause *t)
+{
+	f->summary = "What it waits for was not seen.";
+	if (k->unwatched)
+		unwatched_words(k, f);
+	else if (t && (t->kind == CAUSE_DISK || t->kind == CAUSE_FSYNC))
+		f->summary = arena_printf(k->arena, "It waits for %s, but no disk had a request of "
+					  "it meanwhile: what for was not seen.",
+					  t->res != NO_IDX ? k->m->res[t->res].name : "a file");
+}
+
 void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct cause *t = c->top;
@@ -421,9 +432,7 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		client_lines(k, f);
 		break;
 	case FIND_UNKNOWN:
-		f->summary = "What it waits for was not seen.";
-		if (k->unwatched)
-			unwatched_words(k, f);
+		unknown_words(k, f, t);
 		break;
 	default:
 		f->summary = k->unasked ? "Nothing holds it up: nobody asked it anything."

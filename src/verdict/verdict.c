@@ -325,6 +325,13 @@ static double share_of(const struct court *k, const struct cand *c)
 	return c && k->demand_ns > 0 ? c->ns / k->demand_ns : 0;
 }
 
+/* Most of what is not known are waits for files that no disk had a request for. */
+static bool unknown_file(const struct court *k, const struct cand *unknown)
+{
+	return unknown->top && share_of(k, unknown) >= VERDICT_MIN && !at_ease(k, unknown) &&
+	       (unknown->top->kind == CAUSE_DISK || unknown->top->kind == CAUSE_FSYNC);
+}
+
 /*
  * order is sorted; decides what findings[0] is.  Computing that has room left
  * holds nobody up however large its share, so it does not compete.
@@ -338,7 +345,7 @@ static void decide(struct court *k, struct verdict *v, struct cand **order, size
 	if (is_hung(k) && (!top || at_ease(k, top) || share < VERDICT_MIN)) {
 		finding_add(k, v, unknown);
 		hung_explain(k, v);
-	} else if (k->unwatched && (!top || at_ease(k, top))) {
+	} else if ((k->unwatched || unknown_file(k, unknown)) && (!top || at_ease(k, top))) {
 		finding_add(k, v, unknown);
 	} else if (!top || at_ease(k, top)) {
 		top = clients->ns > VERDICT_MIN * k->demand_ns ? clients : &k->cand[FIND_HEALTHY];

@@ -188,34 +188,6 @@ TEST(verdict_peer_is_a_child_of_the_listener)
 	}
 }
 
-/* A thread waits for files that another process serves, as far as that is known. */
-TEST(verdict_file_of_a_file_system_in_user_space)
-{
-	for (int watched = 0; watched < 2; watched++) {
-		struct synth *s = synth_new(1000);
-		struct judged j;
-
-		synth_thread(s, 20, 20, "srv");
-		synth_task(s, 60, 60, "fsd", TASKF_PEER);
-		synth_res(s, 7, RES_FILE, "/mnt/data");
-		synth_dev(s, 8 << 20, "sda", 5, 5);
-		for (int i = 0; i < 10; i++) {
-			double b = i * 100;
-
-			synth_wait(s, 20, WAIT_FILE, 7, b + 1, b + 96, b + 96, 60);
-			if (watched)
-				synth_irq_wait(s, 60, WAIT_TIMER, 0, b + 2, b + 95, b + 95,
-					       WAKER_TIMER);
-		}
-		judge(&j, s);
-		EQ_S(finding_name(j.v->findings[0].cls), "peer");
-		EQ_S(j.v->findings[0].culprit.comm, "fsd");
-		HAS(j.v->findings[0].summary, "which serves the file /mnt/data");
-		OK(says(&j.v->findings[0], "10 waits, mean 95 ms, longest 95 ms"));
-		judged_release(&j);
-	}
-}
-
 /* Two that wake each other from epoll by turns: no lock lies between them. */
 TEST(verdict_of_a_circle_without_a_lock)
 {
