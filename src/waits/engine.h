@@ -4,7 +4,7 @@
 /*
  * What the steps of the waits engine share.  Private to waits/.
  *
- *	runq_shares, places_find, looks_find, locks_find, roles_assign, looks_find,
+ *	runq_shares, places_find, looks_find, locks_find, parks_find, roles_assign, looks_find,
  *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find,
  *	tail_find: in this order, each reads what those before wrote
  */
@@ -47,6 +47,7 @@ struct engine {
 	uint32_t *look_begin, *look_end; /* by wait idx: first and last piece, see looks.c */
 	struct runq_share *runq;/* by proc idx */
 	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
+	bool *parked; /* by wait idx: for work, whatever request the probe counts as its thread's */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
 	uint32_t *place; /* by res idx: the first res that is the same place for work */
 	uint64_t from_ns;	/* waits begin here; all times are on their clock, model/kept.h */
@@ -94,6 +95,12 @@ void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a,
 void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a, uint64_t b,
 		  double weight, const struct place *at);
 
+/* sites.c: the begin of the function that user frame i is in; the frame, if not known. */
+struct stack;
+uint64_t frame_place(const struct model *m, const struct stack *s, uint32_t i);
+/* All functions of a stack of the program as one number, 0: there are none. */
+uint64_t stack_site(const struct model *m, uint32_t stack);
+
 /* True where nobody's request depends on this wait. */
 bool wait_is_idle(const struct engine *e, const struct wait *w);
 /* How long w slept, with what of it is not kept. */
@@ -108,9 +115,10 @@ void looks_find(struct engine *e);
 void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
 void crowds_find(struct engine *e);
+void parks_find(struct engine *e);
 void locks_finish(struct engine *e);
 /*
- * Requests open in its thread at the time.  A thread that slept when the watch
+ * Requests open in its thread at the time, none where it waits for work.  A thread that slept when the watch
  * began has not been seen to read; it counts as one while its process owes
  * answers, unless it sleeps where requests come from.
  */

@@ -122,8 +122,10 @@ static void view_make(const struct engine *e, struct engine *ret_v, struct arena
 	ret_v->look_begin = ARENA_ARRAY(tmp, uint32_t, cnt);
 	ret_v->look_end = ARENA_ARRAY(tmp, uint32_t, cnt);
 	memset(ret_v->wait_lock, 0xff, cnt * sizeof(*ret_v->wait_lock));
+	ret_v->parked = ARENA_ARRAY(tmp, bool, cnt);
 	looks_find(ret_v);
 	locks_find(ret_v);
+	parks_find(ret_v);
 	gates_copy(e, ret_v);
 	virtual_locks_find(ret_v);
 	crowds_find(ret_v);

@@ -62,15 +62,6 @@ static size_t samples_after(const struct tail_work *k, uint32_t t, uint64_t a)
 			     it->thread < t || (it->thread == t && it->ts_ns < a));
 }
 
-/* The begin of the function that a frame is in; the frame itself where that is not known. */
-static uint64_t place_of(const struct model *m, const struct stack *s, uint32_t i)
-{
-	uint64_t frame = s->frames[s->kernel_cnt + i];
-	const struct fn *fn = model_fn(m, frame, s->tgid);
-
-	return fn && fn->off <= FRAME_OFF(frame) ? frame - fn->off : frame;
-}
-
 /* Adds weight to each place of a sample's stack, once however often it is in it. */
 static void places_add(const struct tail_work *k, const struct sample *x, struct hmap *cnt,
 		       uint64_t weight)
@@ -82,7 +73,7 @@ static void places_add(const struct tail_work *k, const struct sample *x, struct
 		return;
 	s = &k->m->stacks[x->stack];
 	for (uint32_t i = 0; i < s->user_cnt; i++) {
-		uint64_t place = place_of(k->m, s, i), *again = hmap_slot(&seen, place);
+		uint64_t place = frame_place(k->m, s, i), *again = hmap_slot(&seen, place);
 
 		if (!*again)
 			*hmap_slot(cnt, place) += weight;
