@@ -64,14 +64,15 @@ def redis_info(port, key):
     raise LabError('redis INFO has no ' + key)
 
 
-def nginx(lab, location, upstream='', cpu=None):
+def nginx(lab, location, upstream='', cpu=None, modules=()):
     """One worker; location is the body of `location /`.  The pid is the master's."""
     port = host.free_port()
     for sub in ('nginx', 'nginx/www'):
         os.mkdir(lab.path(sub))
     lab.write('nginx/www/file', 'x' * 10240)
     lab.write('nginx/www/small', 'hello\n')
-    conf = lab.write('nginx/nginx.conf', '''
+    loads = ''.join('load_module /usr/lib/nginx/modules/%s_module.so;\n' % m for m in modules)
+    conf = lab.write('nginx/nginx.conf', loads + '''
 worker_processes 1; pid %(d)s/pid; error_log %(d)s/error.log; user www-data;
 events { worker_connections 1024; }
 http {
