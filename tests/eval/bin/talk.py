@@ -31,7 +31,7 @@ def steps_of(texts):
     for text in texts:
         kind, rest = text[0], text[1:]
         found.append((kind, float(rest) / 1000 if kind == '~' else octets(rest)
-                      if kind == '>' else re.compile(octets(rest), re.S)))
+                      if kind == '>' else re.compile(rest.encode('latin-1'), re.S)))
     return found
 
 

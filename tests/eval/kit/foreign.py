@@ -202,6 +202,7 @@ class Answer:
                 'sound': not self.case.degraded, 'must': self.case.truth_of.label(),
                 'grade': self.grade, 'class': verdict.get('class'),
                 'confidence': verdict.get('confidence'), 'headline': headline(self.doc),
+                'said': said(self.doc, self.case),
                 'clients': words(self.seen), 'busy': round(self.busy, 2)}
 
 
@@ -211,6 +212,15 @@ def headline(doc):
     parts = [verdict.get('class'), resource.get('name'),
              '%s %s' % (culprit.get('comm'), culprit.get('pid')) if culprit.get('comm') else '']
     return ' · '.join(p for p in parts if p)
+
+
+def said(doc, case):
+    """The headline without what differs from run to run: class, and who is to blame."""
+    verdict = doc.get('verdict') or {}
+    if not case.degraded:
+        return rare.judge_sound(doc) or verdict.get('class')
+    who = (verdict.get('culprit') or {}).get('comm')
+    return '%s%s' % (verdict.get('class'), ' of ' + who if who else '')
 
 
 def once(opts, case_class, variant, start):
@@ -340,3 +350,36 @@ def certificate(lab, bits=2048):
             with open(lab.path(name)) as f:
                 out.write(f.read())
     return both
+
+
+TABLE = ('<!-- foreign -->\n', '<!-- /foreign -->\n')
+HEAD = ('case', 'problem', 'what must be named', 'first try', 'after')
+
+
+def fill(path, folder, column):
+    """Write what the grades in folder say into a column of the table in a document."""
+    with open(path) as f:
+        before, rest = f.read().split(TABLE[0])
+    old, after = rest.split(TABLE[1])
+    rows = {}
+    for text in old.splitlines()[2:]:
+        cells = [cell.strip() for cell in text.strip().strip('|').split(' | ')]
+        rows[cells[0]] = cells
+    for file in sorted(os.listdir(folder)):
+        if file.endswith('.grade.json'):
+            with open(os.path.join(folder, file)) as f:
+                doc = json.load(f)
+            row = rows.setdefault(doc['case'], [''] * 3 + ['-'] * 2)
+            row[:3] = doc['case'], doc['about'], doc['must']
+            row[HEAD.index(column)] = cell(doc)
+    order = sorted(rows.values(), key=lambda row: (row[0].startswith('sound-'), row[0]))
+    lines = [HEAD, ['---'] * len(HEAD), *order]
+    with open(path, 'w') as f:
+        f.write(before + TABLE[0] + ''.join('| %s |\n' % ' | '.join(row) for row in lines) +
+                TABLE[1] + after)
+
+
+def cell(doc):
+    """A cell of the table: the grade; what was said, where that was not right."""
+    text = '%s, %s' % (doc['grade'], doc['confidence'])
+    return text if doc['grade'] == 'right' else '%s: %s' % (text, doc['said'])
