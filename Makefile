@@ -278,6 +278,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tools/deps eval
 	$(Q)tests/eval/run
 	$(Q)tests/eval/run --label rare
+	$(Q)tests/eval/run --label foreign
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
 

@@ -30,7 +30,8 @@ class TheCase(foreign.Foreign):
     def load(self):
         for i in range(4):
             self.talk('' if not i else 'c%d' % i, 'run',
-                      'export DISTCC_DIR=%s; mkdir -p $DISTCC_DIR; DISTCC_FALLBACK=0 DISTCC_HOSTS=127.0.0.1:%d/8 '
+                      'export DISTCC_DIR=%s; mkdir -p $DISTCC_DIR; '
+                      'DISTCC_FALLBACK=0 DISTCC_HOSTS=127.0.0.1:%d/8 '
                       'distcc gcc -O2 -c %s -o %s' % (
                           self.lab.path('d%d' % i), self.server.port, self.lab.path('a.c'),
                           self.lab.path('a%d.o' % i)), conns=1)

@@ -17,7 +17,8 @@ smtp_accept_max = 100
 smtp_accept_max_nonmail = 1000000
 begin acl
 check:
-  accept set acl_m0 = ${readsocket{inet:127.0.0.1:%(asked)d}{GET / HTTP/1.0\\r\\n\\r\\n}{5s:shutdown=no}}
+  accept set acl_m0 = ${readsocket{inet:127.0.0.1:%(asked)d}\\
+    {GET / HTTP/1.0\\r\\n\\r\\n}{5s:shutdown=no}}
 begin routers
 begin transports
 '''
