@@ -73,7 +73,8 @@ __noinline int thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
 	w->since_ns = t->since_ns;
 	w->tgid = t->tgid;
 	w->state = t->state == THR_WAIT;
-	w->pad = 0;
+	w->quiet_ms = (u32)(since(io->last_io_ns > t->since_ns ? io->last_io_ns : t->since_ns,
+				  now) / (1000 * NSEC_PER_USEC));
 	return 0;
 }
 
@@ -118,6 +119,8 @@ static __always_inline void task_fill(struct wire_task *w, struct task_struct *p
 	w->tgid = p->tgid;
 	w->ppid = BPF_CORE_READ(p, real_parent, tgid);
 	w->op = op;
+	w->exit_code = op == TASK_EXIT ? p->exit_code : 0;
+	w->pad = 0;
 	w->flags = flags;
 	if (p->flags & KPF_KTHREAD)
 		w->flags |= TASKF_KTHREAD;

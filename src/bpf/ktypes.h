@@ -157,6 +157,7 @@ struct task_struct {
 	int on_cpu;
 	int on_rq;
 	int exit_state;
+	int exit_code; /* as wait() tells it */
 	struct sched_entity se;
 	bool throttled; /* 6.18: dequeued by its cgroup's CPU quota */
 	struct sched_info sched_info;

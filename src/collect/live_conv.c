@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one converter from wire records to stored events. */
+#include "base/clock.h"
 #include "collect/live_int.h"
 #include "collect/live_stacks.h"
 
@@ -122,6 +123,7 @@ static void conv_thread(struct live *l, const struct wire_thread *w)
 		.klock_cnt = w->klock_cnt,
 		.reclaim_ns = w->reclaim_ns,
 		.reclaim_cnt = w->reclaim_cnt,
+		.quiet_ns = w->quiet_ms * NS_PER_MS,
 		.stall_ns = w->stall_ns,
 		.stall_max_ns = w->stall_max_ns,
 		.maj_flt = w->maj_flt,

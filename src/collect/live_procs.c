@@ -119,6 +119,7 @@ void live_task(struct live *l, const struct wire_task *w)
 		.ppid = w->ppid,
 		.op = w->op,
 		.flags = w->flags,
+		.exit_code = w->exit_code,
 	};
 
 	memcpy(comm, w->comm, WIRE_COMM_LEN);

@@ -252,6 +252,8 @@ static bool add_meta(struct model *m, const struct event_hdr *ev)
 	return true;
 }
 
+#define EXIT_SIGNAL(code) ((code) & 0x7f)
+
 /* A tid that was given anew is another thread. */
 static uint32_t thread_of_task(struct model *m, const struct ev_task *e)
 {
@@ -289,6 +291,10 @@ static void task_to_proc(struct model *m, const struct ev_task *e)
 	proc->target |= !!(e->flags & TASKF_TARGET);
 	proc->peer |= !!(e->flags & TASKF_PEER);
 	proc->kthread |= !!(e->flags & TASKF_KTHREAD);
+	if (e->op == TASK_EXIT && EXIT_SIGNAL(e->exit_code)) { /* a thread does not die alone */
+		proc->died_of = EXIT_SIGNAL(e->exit_code);
+		proc->died_ns = e->h.ts_ns;
+	}
 }
 
 static bool add_task(struct model *m, const struct event_hdr *ev)

@@ -100,6 +100,8 @@ struct proc {
 	uint32_t open_last, out_last, unread_last;
 	uint32_t stale_conns;	   /* of unread_last: since before the window */
 	uint64_t rss_bytes, swap_bytes;
+	uint64_t died_ns;	   /* of a signal: when its last thread ended */
+	uint32_t died_of;	   /* that signal, 0: it did not */
 	struct ev_proc first, last;
 };
 

@@ -104,6 +104,8 @@ struct ev_task {
 	uint32_t cgroup;	/* string: path, 0 unknown */
 	uint32_t ns_tid;	/* in its own pid namespace, 0 the same */
 	uint32_t exe;		/* string: base name of the executable, 0 unknown */
+	uint32_t exit_code;	/* TASK_EXIT: as wait() tells it, 0 not known */
+	uint32_t pad;
 };
 
 struct ev_res {
@@ -173,6 +175,7 @@ struct ev_thread {		/* cumulative, at ts_ns */
 	uint64_t stall_ns, stall_max_ns;
 	uint64_t maj_flt, min_flt, read_bytes, write_bytes;
 	uint32_t tgid, stall_cnt, nvcsw, nivcsw;
+	uint64_t quiet_ns;	/* no socket used so long, or since tracking began; 0 not known */
 };
 
 struct ev_end {			/* a conversation's sums; cumulative */

@@ -86,8 +86,10 @@ struct wire_task {
 	u32 flags;	   /* enum task_flags */
 	char comm[WIRE_COMM_LEN];
 	u64 pc, sp, bp;	   /* of one that sleeps since before the start, with stacks; else 0 */
+	u32 exit_code;	   /* TASK_EXIT: as wait() tells it, the signal in the lowest bits */
+	u32 pad;
 };
-_Static_assert(sizeof(struct wire_task) == 88, "wire_task");
+_Static_assert(sizeof(struct wire_task) == 96, "wire_task");
 
 /* First sight of a resource. */
 struct wire_res {
@@ -146,7 +148,7 @@ struct wire_thread {
 	u32 stall_cnt;
 	u32 nvcsw, nivcsw;
 	u32 state;	   /* 0 running or runnable, 1 waiting: then a pending wire_wait follows */
-	u32 pad;
+	u32 quiet_ms;	   /* no socket used for so long, or since tracking began */
 };
 
 /* Key and value of the map of conversations, read once a tick. */
