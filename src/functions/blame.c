@@ -35,8 +35,14 @@ static void samples_index(struct blame *b, struct arena *arena)
 	b->samples = ARENA_ARRAY(arena, uint32_t, m->sample_cnt);
 	b->sample_bad = ARENA_ARRAY(arena, uint8_t, m->sample_cnt);
 	at = xcalloc(m->sample_cnt, sizeof(*at));
-	for (uint32_t i = 0; i < m->sample_cnt; i++)
-		at[i] = (struct sample_at){i, m->samples[i].thread, m->samples[i].ts_ns};
+	b->sampled_from_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < m->sample_cnt; i++) {
+		uint64_t ts_ns = m->samples[i].ts_ns;
+
+		at[i] = (struct sample_at){i, m->samples[i].thread, ts_ns};
+		b->sampled_from_ns = ts_ns < b->sampled_from_ns ? ts_ns : b->sampled_from_ns;
+		b->sampled_to_ns = ts_ns > b->sampled_to_ns ? ts_ns : b->sampled_to_ns;
+	}
 	qsort(at, m->sample_cnt, sizeof(*at), cmp_sample);
 	for (uint32_t i = 0, t = 0; i < m->sample_cnt; i++) {
 		while (t <= at[i].thread)

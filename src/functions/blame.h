@@ -38,6 +38,7 @@ struct blame {
 	struct hmap by_key;
 	VEC(struct bad_unit) bad; /* at most twice BAD_UNITS_MAX; sorted by blame_units */
 	uint32_t *samples; uint32_t *sample_first; /* idx by thread, time; thread_cnt + 1 */
+	uint64_t sampled_from_ns, sampled_to_ns; /* the first and the last one, of any thread */
 	uint8_t *sample_bad;	/* by model sample idx: it carries harm */
 	double no_stack_ns[DIMS_MAX]; /* of the present unit: harm in calls without a stack */
 	double harm_ns, usual_ns;

@@ -50,7 +50,10 @@ const char *dev_kind_name(unsigned kind)
 }
 
 static const struct { uint32_t bit; const char *name, *text; } thins[] = {
-	{THIN_NO_CALLS, "no-calls", "there are no system calls in it: record with --calls"},
+	{THIN_NO_CALLS, "no-calls", "there is no window of system calls in it: heldup functions "
+	 "-p PID, or heldup record"},
+	{THIN_SILENT, "silent", "no call ended or began in the window: samples of running "
+	 "threads are all there is"},
 	{THIN_NO_STACKS, "no-stacks", "the calls have no stacks: functions are told by "
 	 "signatures only"},
 	{THIN_NO_SIGNATURES, "no-signatures", "no stacks and no signatures: calls and threads "
@@ -291,10 +294,8 @@ static void thin_find(struct analysis *a, const struct sigs *sigs, const struct 
 
 	for (size_t i = 0; i < r->fn_cnt; i++)
 		nameless += is_nameless(r->fns[i].name);
-	if (!r->call_cnt) {
-		r->thin |= THIN_NO_CALLS;
-		return;
-	}
+	if (!r->call_cnt)
+		r->thin |= THIN_SILENT;
 	if (!a->p.fns)
 		r->thin |= sigs ? THIN_NO_STACKS : THIN_NO_SIGNATURES;
 	if (r->unit_cnt < UNITS_MIN)
@@ -400,11 +401,19 @@ static void profiles_make(struct analysis *a, const struct sigs *sigs,
 	profile_make(&a->good, o->good, &opts, a->arena);
 }
 
+/* By stacks: of calls, or where these have none and nobody knows them, of samples. */
+static bool by_stacks(const struct analysis *a, const struct sigs *sigs,
+		      const struct functions_opts *o)
+{
+	bool known = sigs && a->r->call_cnt;
+
+	return !o->calls_only && (a->r->stack_cnt || (a->r->m->sample_cnt && !known));
+}
+
 static void run(struct analysis *a, const struct sigs *sigs, const struct functions_opts *o)
 {
 	const struct model *m = a->r->m;
-	const struct appfns *fns = a->r->stack_cnt && !o->calls_only ? appfns_make(m, a->arena)
-								     : NULL;
+	const struct appfns *fns = by_stacks(a, sigs, o) ? appfns_make(m, a->arena) : NULL;
 	bool good = o->good && o->good->calls->cnt;
 
 	profiles_make(a, sigs, o, fns);
@@ -446,7 +455,8 @@ const struct functions_result *functions_analyse(const struct model *m, const st
 	a.r->m = m;
 	a.r->outside.who = "";
 	counts_fill(&a, opts ? opts : &defaults);
-	if (m->calls->cnt)
+	/* who spins makes none in all of a window */
+	if (m->calls->end_ns)
 		run(&a, sigs, opts ? opts : &defaults);
 	else
 		a.r->thin |= THIN_NO_CALLS;

@@ -13,8 +13,7 @@
  * harm.  Harm is laid on the functions that made the calls, told by stacks or
  * signatures; those that carry it but not the other work come first (rank.h).
  *
- * All is in nanoseconds of threads' time.  The order of the events decides
- * nothing.  Memory is linear in the calls: see mem_bytes.
+ * All is in nanoseconds of threads' time.  The order of the events decides nothing.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,6 +156,7 @@ enum functions_thin {		/* what could not be told, and why */
 	THIN_GUESS = 1 << 13,	    /* most of the harm is where signatures know nobody */
 	THIN_BLOCKING = 1 << 14,    /* mostly blocking calls only */
 	THIN_COARSE = 1 << 15,	    /* and of these mostly the long ones */
+	THIN_SILENT = 1 << 16,	    /* a window without calls */
 };
 
 struct functions_result {

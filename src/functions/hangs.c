@@ -265,9 +265,11 @@ static struct ran ran_since(const struct blame *b, uint32_t thread, uint64_t fro
 	return r;
 }
 
+/* One that ended has nothing more to do, unless its process was killed in it. */
 static bool is_watched(const struct model *m, const struct thread *t)
 {
-	return t->proc < m->proc_cnt && m->procs[t->proc].target && !t->exited;
+	return t->proc < m->proc_cnt && m->procs[t->proc].target &&
+	       (!t->exited || m->procs[t->proc].died_of);
 }
 
 /* How long those wait that cannot go on before this thread does. */
@@ -284,9 +286,58 @@ static double waiters_ns(const struct model *m, uint32_t thread)
 	return sum;
 }
 
+/*
+ * Was it seen running for most of the time after from_ns in which samples were
+ * taken?  Some recorders take them from the end of the calls on only.  Where
+ * others have its CPU it is seen less: its states say by how much.
+ */
+static bool ran_on(const struct blame *b, uint32_t thread, uint64_t from_ns, const struct ran *ran)
+{
+	const struct thread *t = &b->p->m->threads[thread];
+	uint64_t begin_ns = b->sampled_from_ns > from_ns ? b->sampled_from_ns : from_ns;
+	uint64_t end_ns = t->exited ? t->end_ns : b->sampled_to_ns;
+	double awake = t->tracked && t->ns[ST_RUN]
+			       ? 1 + (double)t->ns[ST_RUNQ] / (double)t->ns[ST_RUN] : 1;
+
+	return ran->cnt && (end_ns <= begin_ns ||
+			    (double)ran->ns * awake >= SPIN_RUNS * (double)(end_ns - begin_ns));
+}
+
+/* When it made its last call, or gave the last sign of life that is no call that blocks. */
+static uint64_t quiet_since(const struct model *m, uint32_t thread, const struct call *last)
+{
+	const struct ev_thread *t = &m->threads[thread].last;
+	uint64_t from_ns = last ? last->begin_ns + last->dur_ns : m->calls->begin_ns;
+	uint64_t used_ns = t->quiet_ns && t->h.ts_ns > t->quiet_ns ? t->h.ts_ns - t->quiet_ns : 0;
+
+	return used_ns > from_ns ? used_ns : from_ns;
+}
+
+/* A client of the thread's process waits for an answer, or to be read or accepted. */
+static bool clients_wait(const struct model *m, uint32_t thread)
+{
+	uint32_t tgid = m->threads[thread].tgid;
+
+	for (size_t i = 0; i < m->conn_last_cnt; i++) {
+		const struct ev_conn *c = &m->conns_last[i];
+
+		if (c->tgid == tgid && c->role == ROLE_SERVER && (c->owe_reply || c->unread_conns))
+			return true;
+	}
+	for (size_t i = 0; i < m->listen_cnt; i++)
+		if (m->listens[i].e.tgid == tgid && m->listens[i].e.backlog)
+			return true;
+	for (size_t i = 0; i < m->end_cnt; i++)
+		if (m->ends[i].proc == m->threads[thread].proc &&
+		    m->ends[i].role == ROLE_SERVER && m->ends[i].open_now)
+			return true;
+	return false;
+}
+
 static struct spin spin_of(const struct blame *b, uint32_t thread)
 {
 	const struct model *m = b->p->m;
+	const struct thread *t = &m->threads[thread];
 	const struct call_run *run = &m->calls->runs[thread];
 	const struct call *last = last_call(m, thread);
 	struct spin s = {.thread = thread, .stack = NO_IDX, .end_ns = m->calls->end_ns};
@@ -297,7 +348,9 @@ static struct spin spin_of(const struct blame *b, uint32_t thread)
 	if (last && (last->result == CALL_UNFINISHED ||
 		     (dim != DIM_NONE && b->p->dims.cls[dim] == CALL_END)))
 		return s;
-	s.begin_ns = last ? last->begin_ns + last->dur_ns : m->calls->begin_ns;
+	if (t->exited && t->end_ns < s.end_ns)
+		s.end_ns = t->end_ns;
+	s.begin_ns = quiet_since(m, thread, last);
 	s.quiet_ns = s.end_ns > s.begin_ns ? s.end_ns - s.begin_ns : 0;
 	s.quiet_ns -= calls_away_ns(m->calls, s.begin_ns, s.end_ns);
 	if (s.quiet_ns < SPIN_MIN_NS ||
@@ -306,12 +359,12 @@ static struct spin spin_of(const struct blame *b, uint32_t thread)
 	ran = ran_since(b, thread, s.begin_ns);
 	s.sampled = ran.cnt > 0;
 	s.harm_ns = (double)s.quiet_ns;
-	if (b->samples && (double)ran.ns < SPIN_RUNS * s.harm_ns)
+	if (b->samples && !ran_on(b, thread, s.begin_ns, &ran))
 		s.harm_ns = 0;
 	waited_ns = s.harm_ns > 0 ? waiters_ns(m, thread) : 0;
 	if (!b->samples)
 		s.harm_ns *= last ? WEIGHT_UNSEEN : 0;
-	else if (!last && waited_ns <= 0)
+	else if (!last && waited_ns <= 0 && !clients_wait(m, thread))
 		s.harm_ns *= WEIGHT_COMPUTES;
 	s.harm_ns += waited_ns;
 	s.stack = s.sampled ? ran.stack : last ? last->stack : NO_IDX;
