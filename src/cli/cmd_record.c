@@ -74,6 +74,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 		.duration_ns = duration_ns(o),
 		.cmdline = cmdline,
 		.stacks = !o->no_stacks,
+		.blocking = 1,
 	};
 	struct flight_opts flight;
 

@@ -56,13 +56,17 @@ static void run_release(struct run *r)
 	*r = (struct run){0};
 }
 
-/* The engine takes nothing from the rows per tick: those are for metrics and top. */
-static const struct model_opts why_model = {.no_res_ticks = 1};
+/*
+ * The engine takes nothing from the rows per tick: those are for metrics and top.  Of
+ * blocking calls the newest million, 40 MiB: functions need no more, and a long watch of
+ * a busy server has tens of millions.
+ */
+static const struct model_opts why_model = {.no_res_ticks = 1, .max_calls = 1 << 20};
 
 /* Functions are told where calls were recorded; they go by where requests spent their time. */
 static struct waits_result *waits_of(const struct model *m, struct arena *arena)
 {
-	return waits_analyse(m, &(struct waits_opts){.by_wait = m->calls->cnt > 0}, arena);
+	return waits_analyse(m, &(struct waits_opts){.by_wait = m->calls->end_ns > 0}, arena);
 }
 
 static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
@@ -116,7 +120,8 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm};
+				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm,
+				  .blocking = 1};
 	struct capture *cap;
 	struct model *m;
 	int code = watching_capture(o->capture_path, &cap, err);
@@ -176,7 +181,7 @@ static const struct functions_result *functions_of(const struct model *m,
 	struct functions_opts opts = {.good = base && base->calls->cnt ? base : NULL};
 	struct outside_report outside;
 
-	if (!m->calls->cnt)
+	if (!m->calls->end_ns)
 		return NULL;
 	verdict_outside(a->verdict, &outside);
 	opts.outside = &outside;

@@ -112,7 +112,8 @@ void flight_mark(struct live_flight *f, uint64_t now);
 bool flight_is_time(struct live *l, uint64_t now, char *reason, size_t size);
 
 /*
- * flight_keep.c.  All but the first four do nothing without opts.blocking.
+ * flight_keep.c.  All but the first four do nothing without opts.blocking; the pair of
+ * _begin and _end goes by watch_opts.blocking where nothing is recorded.
  * The sink for the live source: sink itself, or the tape until it is played.
  */
 void flight_keep_open(struct live_flight *f);
@@ -122,6 +123,8 @@ uint64_t flight_keep_play(struct live *l);
 struct event_sink *flight_sink(struct live *l, struct event_sink *out);
 /* After EV_META. */
 void flight_keep_begin(struct live *l);
+/* With the last tick: the window ends here. */
+void flight_keep_end(struct live *l, uint64_t now);
 /* Some ten times a second: ends it by l->end_ns; 0, or what attaching says. */
 int flight_turn(struct live *l, uint64_t now, struct err *err);
 /* A stop was asked for: true when it needs no more than to say so here. */

@@ -2,7 +2,8 @@
 /*
  * The recorder that is always on (flight_opts.blocking): the live source runs
  * from the beginning, and its events go to a tape of bounded size and age
- * instead of to the sink.  Its waits tell of each call that blocked.
+ * instead of to the sink.  Its waits tell of each call that blocked; those of a
+ * watch without a recorder do so too (watch_opts.blocking).
  *
  * The hooks of all calls are there
  *
@@ -54,17 +55,44 @@ struct event_sink *flight_sink(struct live *l, struct event_sink *out)
 	return &k->in;
 }
 
+static void name_put(struct live *l, unsigned nr)
+{
+	struct ev_call_name ev = {.nr = nr};
+	const char *name = flight_call_name(nr);
+
+	if (!name)
+		return;
+	ev.name = emit_str(&l->emit, name);
+	EMIT(&l->emit, &ev, EV_CALL_NAME, 0, l->start_ns);
+}
+
 void flight_keep_begin(struct live *l)
 {
 	struct live_flight *f = l->flight;
 	struct ev_calls_part part = {.begin_ns = l->start_ns};
 
-	if (!f || !f->opts.blocking)
+	if (f ? !f->opts.blocking : !l->opts.blocking)
 		return;
-	l->end_ns = UINT64_MAX;
+	if (f)
+		l->end_ns = UINT64_MAX;
 	EMIT(&l->emit, &part, EV_CALLS_PART, 0, l->start_ns);
 	for (unsigned nr = 0; nr < SYS_NR_MAX; nr++)
-		flight_name_put(l, nr, l->start_ns);
+		name_put(l, nr);
+	if (f)
+		memset(f->named, 0xff, sizeof(f->named));
+}
+
+void flight_keep_end(struct live *l, uint64_t now)
+{
+	struct ev_calls_part part = {.begin_ns = l->start_ns, .end_ns = now};
+	struct ev_window ev = {.begin_ns = l->start_ns,
+			       .flags = WINDOWF_SWITCHES | WINDOWF_KINDS | WINDOWF_BLOCKING};
+
+	if (l->flight || !l->opts.blocking)
+		return;
+	ev.flags |= l->stacks ? WINDOWF_STACKS : 0;
+	EMIT(&l->emit, &part, EV_CALLS_PART, 0, now);
+	EMIT(&l->emit, &ev, EV_WINDOW, 0, now);
 }
 
 void flight_keep_open(struct live_flight *f)

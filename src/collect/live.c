@@ -196,6 +196,8 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 				 ? "the time was up" : "the watched process ended");
 		flight_dump(l);
 	}
+	if (last)
+		flight_keep_end(l, now);
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
 }
 

@@ -17,7 +17,7 @@
 /* Published rankings have the guilty one among the first five; a screen has room for three. */
 enum { TOP = 3, COL_RANK = 3, COL_NAME = 5, COL_SHARE = 43, COL_WHY = 45 };
 
-static const char more[] = "heldup functions -i FILE";
+static const char more[] = "heldup functions -p PID, or -i FILE";
 
 static size_t top_cnt(const struct functions_result *r)
 {
@@ -70,16 +70,42 @@ static const char *none_words(const struct functions_result *r)
 	return "no function stands out";
 }
 
-/* Nobody is to blame where nothing is held up, though something may stand out. */
+/* Nothing is held up, or by somebody else: no function of the program is to blame for it. */
+static bool is_not_its_own(unsigned cls)
+{
+	switch (cls) {
+	case FIND_HEALTHY:
+	case FIND_CLIENTS:
+	case FIND_CPU_NEIGHBOUR:
+	case FIND_CPU_QUOTA:
+	case FIND_DISK_NEIGHBOUR:
+	case FIND_DISK_LIMIT:
+	case FIND_EXTERNAL:
+	case FIND_PEER:
+	case FIND_STOPPED:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static const char *title(const struct answer *a)
 {
 	const struct functions_result *r = a->functions;
-	unsigned cls = a->verdict->findings[0].cls;
 
 	if (!r->fn_cnt || r->thin & THIN_NO_HARM)
 		return "FUNCTIONS";
-	return cls == FIND_HEALTHY || cls == FIND_CLIENTS ? "FUNCTIONS THAT STAND OUT"
-							  : "FUNCTIONS TO BLAME";
+	return is_not_its_own(a->verdict->findings[0].cls) ? "FUNCTIONS THAT STAND OUT"
+							   : "FUNCTIONS TO BLAME";
+}
+
+/* Nobody asks where time goes in a server that is not held up. */
+static bool is_idle_talk(const struct answer *a)
+{
+	unsigned cls = a->verdict->findings[0].cls;
+
+	return (cls == FIND_HEALTHY || cls == FIND_CLIENTS) &&
+	       a->functions->thin & (THIN_NO_HARM | THIN_SILENT);
 }
 
 static void put_head(struct pen *p, const struct answer *a)
@@ -105,6 +131,8 @@ void answer_functions_text(struct pen *p, const struct answer *a)
 	const struct functions_result *r = a->functions;
 	CLEANUP(buf_release) struct buf line = {0};
 
+	if (is_idle_talk(a))
+		return;
 	put_head(p, a);
 	functions_outside_words(r, &line);
 	if (!r->fn_cnt && !line.len)

@@ -204,7 +204,7 @@ def test_why_shows_the_top_of_the_functions():
         for mine, whole in zip(top["top"], ranked):
             assert all(mine[key] == whole[key] for key in mine if key != "why"), (mine, whole)
         text = why(made.path)
-        assert "all: heldup functions -i FILE" in text
+        assert "all: heldup functions -p PID, or -i FILE" in text
         assert re.search(r"^FUNCTIONS TO BLAME .*\n  1  save srv  .* slower fsync: 5 in 5 units",
                          text, re.M), text
 
