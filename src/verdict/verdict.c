@@ -54,6 +54,8 @@ static const struct { const char *name, *title; } names[FIND_CNT] = {
 	[FIND_UNKNOWN] = { "unknown", "cannot be told from what was seen" },
 	[FIND_TIMER] = { "timer", "sleeps on a timer of its own" },
 	[FIND_STOPPED] = { "stopped", "stopped by a signal or a debugger" },
+	[FIND_ENDLESS] = { "endless-loop", "runs without answering" },
+	[FIND_DIED] = { "died", "died" },
 };
 
 const char *finding_name(unsigned cls)
@@ -400,6 +402,10 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	} else if (deadlock_add(&k, v)) {
 		/* the locks of the circle are in it already */
 		k.cand[FIND_LOCK_HELD].ns = k.cand[FIND_LOCK_CONVOY].ns = 0;
+		mention(&k, v, order, cnt);
+	} else if (death_add(&k, v)) {
+		; /* what it waited for before is no matter any more */
+	} else if (spin_add(&k, v)) {
 		mention(&k, v, order, cnt);
 	} else {
 		decide(&k, v, order, cnt);

@@ -41,6 +41,8 @@ enum finding_class {
 	FIND_UNKNOWN = 18,
 	FIND_TIMER = 19,	/* the application sleeps on purpose: back-off, poll interval */
 	FIND_STOPPED = 20,	/* SIGSTOP, job control, a debugger */
+	FIND_ENDLESS = 21,	/* a thread runs on and answers nobody */
+	FIND_DIED = 22,		/* a signal ended the process */
 	FIND_CNT
 };
 

@@ -133,6 +133,13 @@ void say(struct court *k, struct finding *f, const char *fmt, ...)
 void refute(struct court *k, struct finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * spin.c: finds a thread that runs on and answers nobody, or a process that died of a
+ * signal, and adds the finding.
+ */
+bool spin_add(struct court *k, struct verdict *v);
+bool death_add(struct court *k, struct verdict *v);
+
 /* hung.c: nothing answered though clients wait; fills the candidates of the last finding */
 bool is_hung(const struct court *k);
 /* A client waits for an answer for longer than the p99: no state to be sure of health in. */
