@@ -194,6 +194,8 @@ static struct grounds grounds_of(const struct court *k, const struct finding *f,
 		break;
 	case FIND_DEADLOCK:
 	case FIND_STOPPED:
+	case FIND_ENDLESS:
+	case FIND_DIED:
 		/* told from the threads themselves: no sum of time speaks against it */
 		g.second = 0;
 		g.always = true;

@@ -230,7 +230,7 @@ static struct finding *finding_new(struct verdict *v, unsigned cls)
 {
 	struct finding *f = &v->findings[v->finding_cnt++];
 
-	*f = (struct finding){ .cls = (uint8_t)cls, .conf = CONF_HIGH, .share = 1, .resource = "",
+	*f = (struct finding){ .cls = (uint8_t)cls, .share = 1, .resource = "",
 			       .res_kind = "" };
 	f->culprit.comm = "";
 	return f;
@@ -248,7 +248,10 @@ bool spin_add(struct court *k, struct verdict *v)
 	th = &k->m->threads[s.thread];
 	f = finding_new(v, FIND_ENDLESS);
 	f->share = share_of(k, &s);
-	f->conf = s.ns >= SURE_PART * k->window_ns ? CONF_HIGH : CONF_MEDIUM;
+	if (s.ns < SURE_PART * k->window_ns) {
+		f->lacks = 1;
+		f->lack = "it began late in the watch, and may be a long computation";
+	}
 	f->culprit = party_of(k->m, s.thread);
 	where = where_words(k, f, &s);
 	f->resource = arena_printf(k->arena, "for %s%s", ns_text(k, s.ns), where);
