@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/bug.h"
@@ -29,6 +30,24 @@ static bool is_lock_wait(const struct engine *e, const struct wait *w)
 	uint32_t l = e->wait_lock[w - e->m->waits];
 
 	return l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK;
+}
+
+/*
+ * A socket that takes datagrams from anybody: who waits there again has handed on
+ * or dropped what it read before, and waits for no client's rest.
+ */
+static bool takes_from_all(const struct model *m, uint32_t res)
+{
+	const struct res *r = res != NO_IDX ? &m->res[res] : NULL;
+
+	return r && r->kind == RES_SOCKET && r->role == ROLE_SERVER && r->sotype == SOCK_DGRAM &&
+	       !r->rport && (r->family == AF_INET || r->family == AF_INET6);
+}
+
+static bool is_open_to_all(const struct model *m, const struct wait *w)
+{
+	return takes_from_all(m, w->res) &&
+	       (w->cls == WAIT_POLL || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_READ));
 }
 
 static bool res_is_server(const struct model *m, uint32_t res)
@@ -365,7 +384,8 @@ static void readers_mark(struct engine *e)
 	hmap_release(&seen);
 }
 
-struct home { uint32_t thread, res; uint8_t cls; uint64_t ns; };
+/* fed: ended by a thread of its process that takes requests, who so handed one on */
+struct home { uint32_t thread, res; uint8_t cls; bool fed; uint64_t ns; };
 typedef VEC(struct home) homes;
 
 static int by_thread_res(const void *pa, const void *pb)
@@ -378,6 +398,14 @@ static int by_thread_res(const void *pa, const void *pb)
 	return 0;
 }
 
+static bool is_fed_by_reader(const struct engine *e, const struct wait *w)
+{
+	const struct thread *th = e->m->threads;
+
+	return w->waker_ctx == WAKER_TASK && w->waker != NO_IDX && w->waker != w->thread &&
+	       th[w->waker].proc == th[w->thread].proc && e->tinfo[w->waker].reads;
+}
+
 /* Candidates: where a thread with nothing open waits for something to be handed over. */
 static void homes_collect(struct engine *e, homes *h)
 {
@@ -387,8 +415,8 @@ static void homes_collect(struct engine *e, homes *h)
 		const struct wait *w = &m->waits[i];
 		bool accept = w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT;
 
-		if (wait_open(e, w) || (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) ||
-		    is_lock_wait(e, w))
+		if ((wait_open(e, w) && !is_open_to_all(m, w)) ||
+		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
 		if (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
@@ -397,9 +425,28 @@ static void homes_collect(struct engine *e, homes *h)
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;
 		vec_push(h, ((struct home){ w->thread, place_of(e, w->res), w->cls,
+					    is_fed_by_reader(e, w),
 					    (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns }));
 	}
 	vec_sort(h, by_thread_res);
+}
+
+/*
+ * Those from i on that are of one thread, class and place: the time there in *ret_ns,
+ * whether most were ended by handing a request on; returns the first of the next.
+ */
+static size_t home_sum(const homes *h, size_t i, uint64_t *ret_ns, bool *ret_fed)
+{
+	const struct home *first = &h->items[i];
+	size_t j, fed = 0;
+
+	*ret_ns = 0;
+	for (j = i; j < h->cnt && !by_thread_res(first, &h->items[j]); j++) {
+		*ret_ns += h->items[j].ns;
+		fed += h->items[j].fed;
+	}
+	*ret_fed = 2 * fed >= j - i && fed;
+	return j;
 }
 
 static void homes_choose(struct engine *e)
@@ -414,22 +461,19 @@ static void homes_choose(struct engine *e)
 	for (size_t i = 0, j; i < h.cnt; i = j) {
 		uint32_t t = h.items[i].thread;
 		uint64_t best = 0, ns;
+		bool best_fed = false, fed;
 
-		for (j = i; j < h.cnt && h.items[j].thread == t;) {
-			size_t k = j;
-
-			for (ns = 0; j < h.cnt && h.items[j].thread == t &&
-				     h.items[j].res == h.items[k].res &&
-				     h.items[j].cls == h.items[k].cls; j++)
-				ns += h.items[j].ns;
+		for (size_t k = j = i; j < h.cnt && h.items[j].thread == t; k = j) {
+			j = home_sum(&h, k, &ns, &fed);
 			/* a sleep is home only for a thread that does nothing else */
 			if (h.items[k].cls == WAIT_TIMER)
 				ns = e->tinfo[t].answers ? 0 : 1;
-			if (ns > best) {
-				best = ns;
-				e->tinfo[t].home_cls = h.items[k].cls;
-				e->r->threads[t].home_res = h.items[k].res;
-			}
+			if (fed < best_fed || (fed == best_fed && ns <= best))
+				continue;
+			best = ns;
+			best_fed = fed;
+			e->tinfo[t].home_cls = h.items[k].cls;
+			e->r->threads[t].home_res = h.items[k].res;
 		}
 	}
 	vec_release(&h);
@@ -439,6 +483,8 @@ bool wait_is_home(const struct engine *e, const struct wait *w)
 {
 	uint32_t home = e->r->threads[w->thread].home_res;
 
+	if (is_open_to_all(e->m, w))
+		return true;
 	if (w->cls != WAIT_EPOLL && w->cls != WAIT_POLL && w->cls != WAIT_IOURING)
 		return false;
 	return home == NO_IDX || place_of(e, w->res) == home;
@@ -499,6 +545,9 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 		bool many = ti->open_max > 1 ||
 			    ti->server_most_cnt < ONE_CLIENT * ti->server_read_cnt;
 
+		if (takes_from_all(e->m, e->r->threads[t].home_res) &&
+		    ti->open_home_ns > ti->open_away_ns)
+			return ROLE_T_LOOP; /* it reads for threads that answer */
 		return loops && (ti->open_max > 1 || (many && !serves_one(e, t))) ?
 			ROLE_T_LOOP : ROLE_T_ENTRY;
 	}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread that reads requests for others to answer, from a socket that is open to all. */
+#include <sys/socket.h>
+
+#include "judged.h"
+#include "unit.h"
+
+enum { READER = 20, WORKER = 21, BACKEND = 30 };
+
+/* Every 100 ms: the reader hands a request on; the worker asks the backend, which sleeps. */
+static struct synth *reader_and_worker(void)
+{
+	struct synth *s = synth_new(2000);
+
+	synth_thread(s, READER, 20, "receiver");
+	synth_thread(s, WORKER, 20, "distributor");
+	synth_task(s, BACKEND, BACKEND, "backend", TASKF_PEER);
+	synth_sock(s, 8, ROLE_SERVER, 0, 0)->sotype = SOCK_DGRAM;
+	synth_res(s, 5, RES_PIPE, "to do");
+	synth_res(s, 6, RES_PIPE, "answers");
+	synth_res(s, 7, RES_PIPE, "questions");
+	synth_res(s, 9, RES_TIMER, "timer");
+	for (int i = 0; i < 20; i++) {
+		double at = i * 100;
+		struct ev_turn *t = synth_event(s, EV_TURN, sizeof(*t), at + 85);
+		struct ev_wait *w = synth_irq_wait(s, READER, WAIT_POLL, 8, at + 2, at + 99.5,
+						   at + 99.5, WAKER_NET);
+
+		w->own_open = w->proc_open = 1;
+		w->sysnr = 7;
+		t->res = 8;
+		t->role = ROLE_SERVER;
+		t->h.tid = t->first_tid = READER;
+		synth_wait(s, WORKER, WAIT_PIPE, 5, at - 14, at + 1, at + 1, READER);
+		synth_wait(s, WORKER, WAIT_POLL, 6, at + 3, at + 84, at + 84, BACKEND);
+		synth_wait(s, BACKEND, WAIT_PIPE, 7, at - 15, at + 2.5, at + 2.5, WORKER);
+		synth_irq_wait(s, BACKEND, WAIT_TIMER, 9, at + 3, at + 83, at + 83, WAKER_TIMER);
+	}
+	synth_end(s, 20, ROLE_SERVER, 53, 20, 1700);
+	synth_proc(s, 20)->open_ns = 1700000000;
+	return s;
+}
+
+TEST(handed_on_is_not_left_to_the_client)
+{
+	struct judged j;
+
+	judge(&j, reader_and_worker());
+	EQ_S(finding_name(j.v->findings[0].cls), "peer");
+	EQ_S(j.v->findings[0].culprit.comm, "backend");
+	judged_release(&j);
+}
