@@ -102,6 +102,7 @@ static void json_finding_head(struct json *j, const struct finding *f)
 	json_kstr(j, "confidence", confidence_name(f->conf));
 	json_strings(j, "confidence_reasons", f->doubts, f->doubt_cnt);
 	json_kstr(j, "summary", plain(f->summary));
+	json_kstr(j, "next_step", plain(f->next_step));
 	json_kobj(j, "resource");
 	json_kstr(j, "kind", plain(f->res_kind));
 	json_kstr(j, "name", plain(f->resource));

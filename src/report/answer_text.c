@@ -462,6 +462,12 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 		pen_wrap(p, PEN_PLAIN, LABEL_COL, 3, f->summary);
 		pen_nl(p);
 	}
+	if (*given(f->next_step)) {
+		pen_to(p, LABEL_COL);
+		pen_text(p, PEN_KEY, "next step: ");
+		pen_wrap(p, PEN_PLAIN, LABEL_COL, 2, f->next_step);
+		pen_nl(p);
+	}
 	pen_to(p, LABEL_COL);
 	put_subject(p, a);
 	put_doubts(p, f);

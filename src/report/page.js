@@ -62,6 +62,7 @@ function hero() {
 	page.append(el('section', 'hero ' + mood,
 		el('h1', '', v.title.charAt(0).toUpperCase() + v.title.slice(1)),
 		el('p', 'summary', v.summary),
+		el('p', 'break', el('b', '', 'Next step: '), v.next_step),
 		doubts ? el('p', 'small break', 'Confidence is ' + v.confidence + ': ' + doubts + '.') : null,
 		el('p', 'soft small break', D.subject, D.window.host ? ' on ' + D.window.host : '',
 			D.window.begin ? ', ' + D.window.begin.replace('T', ' ').replace('Z', ' UTC') : ''),

@@ -371,8 +371,8 @@ static void lacks_neighbour(struct court *k, struct finding *f, const struct can
 		lack(k, f, 2, "its threads wait for a CPU only %.1f %% of the time",
 		     percent(runq, k->window_ns));
 	if (!c->steal && 2 * ran < runq)
-		lack(k, f, 1, "it ran in only %.0f %% of the time that was waited for a CPU",
-		     percent(ran, runq));
+		lack(k, f, 1, "%s ran in only %.0f %% of the time that was waited for a CPU",
+		     c->neighbour_comm, percent(ran, runq));
 }
 
 static void lacks_quota(struct court *k, struct finding *f)

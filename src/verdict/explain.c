@@ -593,4 +593,5 @@ void explain(struct court *k, struct finding *f, const struct cand *c)
 	}
 	chain_build(k, f, c);
 	evidence_weigh(k, f, c);
+	next_step(k, f, c);
 }

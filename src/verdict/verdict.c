@@ -410,6 +410,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	} else {
 		decide(&k, v, order, cnt);
 	}
+	next_steps_rest(&k, v);
 	tail_judge(&k, v);
 	confidence_judge(&k, v);
 	losses_list(&k, v);

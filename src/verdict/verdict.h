@@ -93,6 +93,7 @@ struct finding {
 	uint8_t of_tail;	/* 1: of the slow requests, share is of their time */
 	double share;		/* of the demand it explains, 0..1 */
 	const char *summary;	/* one sentence */
+	const char *next_step;	/* what to do about it, in figures of this verdict */
 	const char *resource;	/* name a person knows; "" none */
 	const char *res_kind;
 	struct party culprit;

@@ -140,6 +140,11 @@ void refute(struct court *k, struct finding *f, const char *fmt, ...)
 bool spin_add(struct court *k, struct verdict *v);
 bool death_add(struct court *k, struct verdict *v);
 
+/* next_step.c: what to do about f; c NULL: it was made of none */
+void next_step(struct court *k, struct finding *f, const struct cand *c);
+/* Those of v that have none yet, and the unknown, which its candidates tell. */
+void next_steps_rest(struct court *k, struct verdict *v);
+
 /* hung.c: nothing answered though clients wait; fills the candidates of the last finding */
 bool is_hung(const struct court *k);
 /* A client waits for an answer for longer than the p99: no state to be sure of health in. */

@@ -228,6 +228,7 @@ static void fill_findings(struct verdict *v, struct arena *a, enum fixture_kind 
 	case FIXTURE_HEALTHY:
 		f[0] = (struct finding){ .cls = FIND_HEALTHY, .conf = CONF_MEDIUM,
 					 .doubts = doubts, .doubt_cnt = 2,
+					 .next_step = "look at who asks it",
 					 .summary = "Requests are answered as they come in.",
 					 .resource = "", .res_kind = "", .culprit = { 0, 0, "" },
 					 .evidence = evidence + 3, .evidence_cnt = 1 };
