@@ -12,8 +12,11 @@
 #include "verdict/tail.h"
 #include "verdict/weigh.h"
 
-/* Housekeeping comes by the second or every few: in less there is one spell of it, or none. */
-#define WATCH_MIN 5.0
+/*
+ * Housekeeping comes by the second or every few: in less there is one spell of it, or none.
+ * Five seconds, of which the begin and the end may be cut.
+ */
+#define WATCH_MIN 4.5
 /* Where all of n did the same, up to 3/n of all may not (the rule of three): a tenth here. */
 #define REQUESTS_MIN 30
 /* Three stalls that are told alike leave little doubt; two may be chance. */
@@ -24,6 +27,8 @@
 /* Explained with room for an error; and less than what speaks for something else. */
 #define SHARE_SURE 0.6
 #define SHARE_DOUBT 0.4
+/* From the p99 on people speak of a slow server. */
+#define SLOW_MIN 0.01
 
 static uint8_t share_cost(const struct grounds *g, double error)
 {
@@ -36,6 +41,8 @@ static uint8_t second_cost(const struct grounds *g, double error)
 {
 	double share = g->share - error, second = g->second + error;
 
+	if (g->second <= 0)
+		return 0;
 	return second >= share ? 2 : 2 * second >= share;
 }
 
@@ -58,6 +65,7 @@ unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT])
 	by[DOUBT_SHARE] = share_cost(g, error);
 	by[DOUBT_SECOND] = second_cost(g, error);
 	by[DOUBT_OPEN] = g->open > 0;
+	by[DOUBT_SLOW] = g->slow >= SLOW_MIN;
 	by[DOUBT_EVIDENCE] = g->lacks;
 	by[DOUBT_SMALL] = g->small;
 	by[DOUBT_NOT_TOLD] = g->not_told ? 2 : 0;
@@ -68,9 +76,25 @@ unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT])
 
 /* ---- where the numbers come from ---- */
 
+/* Several may lack: the one that costs most is told. */
+static void lack(struct court *k, struct finding *f, unsigned by, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void lack(struct court *k, struct finding *f, unsigned by, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (by <= f->lacks)
+		return;
+	va_start(ap, fmt);
+	f->lacks = (uint8_t)by;
+	f->lack = arena_vprintf(k->arena, fmt, ap);
+	va_end(ap);
+}
+
 /* What the requests that the sums are of had beside the finding's own. */
 struct rest {
-	double error, lost;
+	double error, lost, slow;
 	uint64_t hang, hang_ms;	/* requests that hang, the oldest for */
 };
 
@@ -133,7 +157,7 @@ static void hanging(const struct court *k, struct rest *r)
 	}
 }
 
-static struct rest rest_of(struct court *k)
+static struct rest rest_of(struct court *k, const struct tail *t)
 {
 	const struct model *m = k->m;
 	double lost = (double)(m->loss.cnt[LOSS_RING] + m->loss.cnt[LOSS_SEQ]);
@@ -142,6 +166,8 @@ static struct rest rest_of(struct court *k)
 
 	if (m->kept_ns < m->end_ns - m->begin_ns)
 		r.error = shed_error(k);
+	if (t && t->requests)
+		r.slow = (double)t->slow_cnt / (double)t->requests;
 	hanging(k, &r);
 	return r;
 }
@@ -188,9 +214,11 @@ static struct grounds grounds_of(const struct court *k, const struct finding *f,
 		g.second = g.share < 1 ? g.second : 0;
 		g.seen = requests ? g.seen : 0;
 		g.open = r->hang;
+		g.slow = r->slow;
 		break;
 	case FIND_CLIENTS:
 		g.open = r->hang;
+		g.slow = r->slow;
 		break;
 	case FIND_DEADLOCK:
 	case FIND_STOPPED:
@@ -254,6 +282,9 @@ static const char *doubt_text(struct court *k, const struct finding *f, const st
 		return arena_printf(k->arena, "%llu request%s wait%s for an answer, the oldest for "
 				    "%s", (unsigned long long)g->open, g->open == 1 ? "" : "s",
 				    g->open == 1 ? "s" : "", ns_text(k, r->hang_ms * 1e6));
+	case DOUBT_SLOW:
+		return arena_printf(k->arena, "%.1f %% of the requests were slow, and why is not "
+				    "told", 100 * g->slow);
 	case DOUBT_EVIDENCE:
 		return f->lack;
 	case DOUBT_SMALL:
@@ -280,15 +311,19 @@ static void judge(struct court *k, struct finding *f, const struct grounds *g,
 
 void confidence_judge(struct court *k, struct verdict *v)
 {
-	struct rest r = rest_of(k);
+	struct rest r = rest_of(k, v->tail);
 
 	for (size_t i = 0; i < v->finding_cnt + v->candidate_cnt; i++) {
 		struct finding *f = i < v->finding_cnt ? &v->findings[i]
 						       : &v->candidates[i - v->finding_cnt];
-		struct grounds g = grounds_of(k, f, &r);
+		struct grounds g;
 
-		if (!f->of_tail)
-			judge(k, f, &g, &r);
+		if (f->of_tail)
+			continue;
+		if (f->cls == FIND_STOPPED && !f->culprit.pid)
+			lack(k, f, 1, "who stops it was not seen");
+		g = grounds_of(k, f, &r);
+		judge(k, f, &g, &r);
 	}
 	for (size_t i = 0; v->tail && i < v->tail->stall_cnt; i++) {
 		struct stall_finding *s = &v->tail->stalls[i];
@@ -305,24 +340,12 @@ void confidence_judge(struct court *k, struct verdict *v)
 
 /* ---- what each class should show ---- */
 
-/* Several may lack: the one that costs most is told. */
-static void lack(struct court *k, struct finding *f, unsigned by, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void lack(struct court *k, struct finding *f, unsigned by, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (by <= f->lacks)
-		return;
-	va_start(ap, fmt);
-	f->lacks = (uint8_t)by;
-	f->lack = arena_vprintf(k->arena, fmt, ap);
-	va_end(ap);
-}
-
 /* Less than this to spare, and the CPUs are used up. */
 #define HOST_FULL_IDLE 0.10
+/* Of the window: a thread that lives for one piece of work does not rest in it. */
+#define ROOM_LIFE_MIN 0.5
+/* Open on average: half of the time it waits for somebody, and for no request that is known. */
+#define ASKED_MIN 0.5
 /* Of the threads' time together, as one thread: less is what any thread waits for a CPU. */
 #define CPU_WAIT_MIN 0.05
 
@@ -375,12 +398,41 @@ static void lacks_neighbour(struct court *k, struct finding *f, const struct can
 		     c->neighbour_comm, percent(ran, runq));
 }
 
+/* What is not held up has room for more. */
+static void lacks_room(struct court *k, struct finding *f)
+{
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		const struct thread *th = &k->m->threads[t];
+
+		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th) ||
+		    th->end_ns - th->begin_ns < ROOM_LIFE_MIN * k->window_ns)
+			continue;
+		lack(k, f, 1, "%s never rests", thread_label(k, t));
+		return;
+	}
+	if (k->w->total.out_avg - k->w->total.open_avg >= ASKED_MIN)
+		lack(k, f, 1, "%.1f questions to others were open on average, %.1f requests to it",
+		     k->w->total.out_avg, k->w->total.open_avg);
+	if (k->turns > 0 && k->host_idle < HOST_FULL_IDLE)
+		lack(k, f, 1, "the CPUs are only %.0f %% idle", 100 * k->host_idle);
+}
+
 static void lacks_quota(struct court *k, struct finding *f)
 {
 	for (size_t i = 0; i < k->m->cgroup_cnt; i++)
 		if (k->m->cgroups[i].nr_throttled)
 			return;
 	lack(k, f, 2, "no cgroup was seen to be held back by a quota");
+}
+
+/* Who has the lock waits for another process itself: then the lock is but a link. */
+static void lacks_end(struct court *k, struct finding *f)
+{
+	const struct step *s = f->chain_len ? &f->chain[f->chain_len - 1] : NULL;
+	uint32_t p = s && s->who.pid ? model_proc_by_tgid(k->m, s->who.pid) : NO_IDX;
+
+	if (p != NO_IDX && !k->m->procs[p].target && s->who.pid != f->culprit.pid)
+		lack(k, f, 1, "its holder waits for %s (pid %u) itself", s->who.comm, s->who.pid);
 }
 
 static void lacks_holder(struct court *k, struct finding *f, const struct cand *c)
@@ -396,6 +448,7 @@ static void lacks_holder(struct court *k, struct finding *f, const struct cand *
 		lack(k, f, 1, "nobody let go of it: its holder is told by who stopped first");
 	else if (l->virt)
 		lack(k, f, 1, "no common lock was seen: it is told from who wakes whom");
+	lacks_end(k, f);
 }
 
 static void lacks_queue(struct court *k, struct finding *f, const struct cand *c)
@@ -491,6 +544,28 @@ static void lacks_peer(struct court *k, struct finding *f, const struct cand *c)
 		lack(k, f, 1, "what it does meanwhile was not seen");
 }
 
+/* Answers that clients let lie.  Requests that come in pieces may be many of a kind, too. */
+static void lacks_readers(struct court *k, struct finding *f, const struct cand *c)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role == ROLE_SERVER && n->proc != NO_IDX && k->m->procs[n->proc].target)
+			ns += (double)n->txblock_ns;
+	}
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *e = &k->m->conns_last[i];
+		uint32_t p = model_proc_by_tgid(k->m, e->tgid);
+
+		if (e->role == ROLE_SERVER && p != NO_IDX && k->m->procs[p].target)
+			ns += e->unsent_conns * k->window_ns;
+	}
+	if (2 * ns < c->ns)
+		lack(k, f, 1, "no answers lie untaken: told only from requests in pieces");
+}
+
 static void lacks_place(struct court *k, struct finding *f)
 {
 	if (!f->chain_len || !f->chain[f->chain_len - 1].fn_cnt)
@@ -500,6 +575,9 @@ static void lacks_place(struct court *k, struct finding *f)
 void evidence_weigh(struct court *k, struct finding *f, const struct cand *c)
 {
 	switch (f->cls) {
+	case FIND_HEALTHY:
+		lacks_room(k, f);
+		break;
 	case FIND_CPU_OWN:
 		lacks_own_cpu(k, f, c);
 		break;
@@ -529,6 +607,9 @@ void evidence_weigh(struct court *k, struct finding *f, const struct cand *c)
 	case FIND_EXTERNAL:
 	case FIND_PEER:
 		lacks_peer(k, f, c);
+		break;
+	case FIND_CLIENTS:
+		lacks_readers(k, f, c);
 		break;
 	case FIND_TIMER:
 		lacks_place(k, f);

@@ -27,6 +27,7 @@ enum doubt {
 	DOUBT_SHARE,	/* it leaves much of the waiting unexplained */
 	DOUBT_SECOND,	/* another finding explains nearly as much */
 	DOUBT_OPEN,	/* requests hang that it does not explain */
+	DOUBT_SLOW,	/* slow requests of which nothing is told */
 	DOUBT_EVIDENCE,	/* what its class should show was not seen */
 	DOUBT_SMALL,	/* may be the usual work: little for each request */
 	DOUBT_NOT_TOLD,	/* its class says that nothing is told */
@@ -43,6 +44,7 @@ struct grounds {	/* what a finding had to stand up to */
 	double share;	/* of the waiting that it explains, 0..1 */
 	double second;	/* ... that the next finding does */
 	uint64_t open;	/* requests that hang and that it does not explain */
+	double slow;	/* part of the requests that is slow, and nothing says why */
 	uint8_t lacks;	/* levels that missing evidence costs */
 	bool small;
 	bool not_told;

@@ -40,6 +40,9 @@ TEST(confidence_from_made_evidence)
 		{ "exact", CONF_HIGH, G(10, 1000, 0.65, 0.02, .error = 0.01) },
 		{ "how exact is not known", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .error = -1) },
 		{ "a request hangs", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .open = 1) },
+		{ "few slow ones", CONF_HIGH, G(10, 1000, 0.95, 0.02, .slow = 0.001) },
+		{ "slow ones", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .slow = 0.02) },
+		{ "no second, inexact", CONF_HIGH, G(10, 1000, 0.95, 0, .error = 0.3) },
 		{ "evidence missing", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .lacks = 1) },
 		{ "its evidence missing", CONF_LOW, G(10, 1000, 0.95, 0.02, .lacks = 2) },
 		{ "may be its work", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .small = true) },
@@ -67,6 +70,7 @@ static void worsen(struct grounds *g, unsigned how, double by)
 	case 7: g->open += 1 + (uint64_t)(10 * by); break;
 	case 8: g->lacks += g->lacks < 2; break;
 	case 9: g->small = true; break;
+	case 10: g->slow += by / 10; break;
 	default: g->not_told = true; break;
 	}
 }
@@ -85,9 +89,9 @@ TEST(confidence_never_rises_with_doubt)
 		for (int step = 0; step < 12; step++) {
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 			/* not knowing how exact a share is hides what a known error costs */
-			if (g.error > 0 && (seed >> 33) % 11 == 4)
+			if (g.error > 0 && (seed >> 33) % 12 == 4)
 				continue;
-			worsen(&g, (seed >> 33) % 11, (double)(seed >> 40 & 0xff) / 256);
+			worsen(&g, (seed >> 33) % 12, (double)(seed >> 40 & 0xff) / 256);
 			OK(level(g) <= before);
 			before = level(g);
 		}

@@ -277,7 +277,8 @@ TEST(verdict_tells_what_is_stopped)
 	synth_pending(s, 32, WAIT_STOPPED, 0, 200);
 	judge(&j, s);
 	EQ_S(finding_name(j.v->findings[0].cls), "stopped");
-	EQ_I(j.v->findings[0].conf, CONF_HIGH);
+	EQ_I(j.v->findings[0].conf, CONF_MEDIUM);
+	EQ_S(j.v->findings[0].doubts[0], "who stops it was not seen");
 	OK(j.v->findings[0].share > 0.8);
 	judged_release(&j);
 
