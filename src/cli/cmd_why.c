@@ -28,6 +28,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "store/capture.h"
+#include "verdict/confidence.h"
 #include "verdict/held.h"
 #include "verdict/outside.h"
 #include "verdict/verdict.h"
@@ -194,6 +195,7 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 	const struct why_opts *o = cli->opts;
 	CLEANUP(run_release) struct run run = {0};
 	CLEANUP(run_release) struct run base = {0};
+	struct verdict *v;
 	struct answer a;
 	int late = 0, code = 0;
 
@@ -206,12 +208,11 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 			     : run_live(cli, &run, &late, err);
 	if (code < 0)
 		return code;
-	a = (struct answer){
-		.model = run.model, .waits = run.waits,
-		.verdict = verdict_make(run.model, run.waits, base.model, base.waits,
-					&cli->arena),
-		.arena = &cli->arena};
+	v = verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena);
+	a = (struct answer){.model = run.model, .waits = run.waits, .verdict = v,
+			    .arena = &cli->arena};
 	a.functions = functions_of(run.model, base.model, &a);
+	confidence_hear(v, a.functions, &cli->arena);
 	if (run.model->stack_sum_cnt && page_file_wanted(page))
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 	if (!page->to_stdout)

@@ -8,15 +8,18 @@
  *
  *	evidence_weigh, while the finding's candidate is at hand (explain.c)
  *	confidence_judge once, when the verdict is made
+ *	confidence_hear, where functions were told as well
  *
  * No other file sets a level.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena;
 struct cand;
 struct court;
 struct finding;
+struct functions_result;
 struct verdict;
 
 enum doubt {
@@ -58,5 +61,8 @@ void evidence_weigh(struct court *k, struct finding *f, const struct cand *c);
 
 /* Sets conf and doubts of all findings, candidates and stalls of v. */
 void confidence_judge(struct court *k, struct verdict *v);
+
+/* The other engine: lowers the first finding by a level where r tells of something else. */
+void confidence_hear(struct verdict *v, const struct functions_result *r, struct arena *arena);
 
 #endif /* CONFIDENCE_H */
