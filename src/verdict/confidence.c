@@ -422,12 +422,20 @@ static void weigh_states(const struct court *k, double *ret_run, double *ret_run
 	}
 }
 
+static bool is_full(const struct court *k, uint32_t t)
+{
+	const struct thread *th = &k->m->threads[t];
+
+	return th->tracked && never_rests(th) &&
+	       (double)(th->end_ns - th->begin_ns) >= ROOM_LIFE_MIN * k->window_ns;
+}
+
 /* It has the CPUs: a thread of it never rests, or there are none to spare and most are its own. */
 static void lacks_own_cpu(struct court *k, struct finding *f, const struct cand *c)
 {
 	double run, runq, busy = (double)k->m->host.cpu_busy_ns;
 
-	if (c->loop != NO_IDX && never_rests(&k->m->threads[c->loop]))
+	if (c->loop != NO_IDX && is_full(k, c->loop))
 		return;
 	weigh_states(k, &run, &runq);
 	if (k->host_idle >= HOST_FULL_IDLE)
@@ -464,10 +472,7 @@ static void lacks_neighbour(struct court *k, struct finding *f, const struct can
 static void lacks_room(struct court *k, struct finding *f)
 {
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
-		const struct thread *th = &k->m->threads[t];
-
-		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th) ||
-		    th->end_ns - th->begin_ns < ROOM_LIFE_MIN * k->window_ns)
+		if (!thread_is_target(k->m, t) || !is_full(k, t))
 			continue;
 		lack(k, f, 1, "%s never rests", thread_label(k, t));
 		return;
