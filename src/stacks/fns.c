@@ -75,7 +75,7 @@ static const char *base_of(const struct fns *f, const struct module *mod)
 static struct stack_fn nameless(const struct fns *f, uint64_t frame, const struct module *mod,
 				uint32_t tgid)
 {
-	struct stack_fn fn = {.file = "", .module = base_of(f, mod)};
+	struct stack_fn fn = {.file = "", .module = base_of(f, mod), .nameless = 1};
 	uint32_t proc = model_proc_by_tgid(f->m, tgid);
 	unsigned long long off = FRAME_OFF(frame);
 
@@ -102,6 +102,14 @@ static unsigned kind_of(uint64_t frame, const struct module *mod)
 	return FN_USER;
 }
 
+/* A source gives a function that only its bounds are known of such a name, too. */
+static bool is_nameless(const char *name, const char *module)
+{
+	size_t len = strlen(module);
+
+	return len && strncmp(name, module, len) == 0 && strncmp(name + len, "+0x", 3) == 0;
+}
+
 /* Looks up one frame; its functions go to chains, outermost first. */
 static uint32_t chain_make(struct fns *f, uint64_t frame, uint32_t tgid)
 {
@@ -115,6 +123,7 @@ static uint32_t chain_make(struct fns *f, uint64_t frame, uint32_t tgid)
 		inner[cnt++] = fn_get(f, &(struct stack_fn){
 			.name = fn->name, .file = fn->file, .kind = (uint8_t)kind,
 			.module = kind == FN_KERNEL ? "" : base_of(f, mod),
+			.nameless = is_nameless(fn->name, base_of(f, mod)),
 			.libc = kind == FN_USER && is_libc(base_of(f, mod))});
 	if (cnt == 0) {
 		none = nameless(f, frame, mod, tgid);

@@ -45,6 +45,7 @@ struct stack_fn {
 	const char *module;	/* base name, "" none */
 	uint8_t kind;		/* enum stack_fn_kind */
 	uint8_t libc;		/* 1: of the C library or the loader */
+	uint8_t nameless;	/* 1: called after its module and offset */
 };
 
 struct stack_row {

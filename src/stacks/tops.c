@@ -80,14 +80,23 @@ static uint32_t outermost_told(const struct stacks_result *r, const struct stack
 	return i;
 }
 
+/* Callers without a name go first where there is no room for all. */
 uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, uint32_t at,
 		    uint32_t *ret_fns, uint32_t max)
 {
-	uint32_t from = outermost_told(r, p, at), cnt = 0;
+	uint32_t from = outermost_told(r, p, at), named = 0, cnt = 0, spare;
 
-	for (uint32_t i = at + 1; i-- > from && cnt < max;)
-		if (!cnt || ret_fns[cnt - 1] != p->fns[i])
-			ret_fns[cnt++] = p->fns[i];
+	for (uint32_t i = from; i <= at; i++)
+		named += i == at || !r->fns[p->fns[i]].nameless;
+	spare = max > named ? max - named : 0;
+	for (uint32_t i = at + 1; i-- > from && cnt < max;) {
+		if (cnt && ret_fns[cnt - 1] == p->fns[i])
+			continue;
+		if (i < at && r->fns[p->fns[i]].nameless && !spare)
+			continue;
+		spare -= i < at && r->fns[p->fns[i]].nameless;
+		ret_fns[cnt++] = p->fns[i];
+	}
 	return cnt;
 }
 

@@ -38,7 +38,10 @@ struct spot {
 struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct arena *arena,
 			size_t *ret_cnt);
 
-/* The path's function at that index and its callers, innermost first; how many. */
+/*
+ * The path's function at that index and its callers, innermost first; how many.  Callers
+ * without a name are left out where there are more than max.
+ */
 uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, uint32_t at,
 		    uint32_t *ret_fns, uint32_t max);
 
