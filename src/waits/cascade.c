@@ -141,6 +141,9 @@ static unsigned handed_cause(const struct engine *e, const struct wait *w)
 		return CAUSE_LOCK;
 	if (w->cls == WAIT_SOCKET || is_asking(e, w))
 		return socket_cause(e, w->res);
+	/* nobody has ended it yet, time will */
+	if (e->tinfo[w->thread].asleep && w->flags & WAITF_TIMEOUT_ARG)
+		return CAUSE_TIMER;
 	if (w->waker_ctx == WAKER_TASK && w->waker != NO_IDX)
 		return e->m->threads[w->waker].flags & TASKF_KTHREAD ? CAUSE_OTHER :
 								       CAUSE_EXTERNAL;
@@ -227,7 +230,7 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 	if (kind == CAUSE_CNT)
 		kind = handed_cause(e, w);
 	if (kind == CAUSE_UNSEEN && at->depth && wait_is_idle(e, w))
-		kind = CAUSE_IDLE;
+		kind = at->lock != NO_IDX && waits_for_client(e, w) ? CAUSE_CLIENT : CAUSE_IDLE;
 	if (kind != CAUSE_CLIENT && kind != CAUSE_IDLE)
 		lay(e, c, w, at, (b - a) * weight);
 	if (here.lock == NO_IDX && l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "waits/engine.h"
 
@@ -24,9 +25,26 @@ struct stuck {			/* a request thread that is asleep with a request open */
 	uint32_t thread, family, first, last; /* its waits, first to last */
 	uint64_t since_ns;
 	bool again;		/* looks again: waits for another, not for time to pass */
+	uint64_t site;		/* the functions it sleeps in, 0 not known */
+	bool idle;		/* has answered, and waits for its client's next word */
 };
 
 typedef VEC(struct stuck) stucks;
+
+struct crowd {			/* of one family */
+	uint32_t family, cnt;
+	bool again;		/* only those that look again */
+	uint64_t site;		/* only those that sleep there, as far as that is known; 0 any */
+	uint64_t since_ns;
+	uint32_t holder;	/* place among the stucks, NO_IDX */
+	bool known;		/* it is, or is one of those who wait for their clients */
+};
+
+static bool in_crowd(const struct engine *e, const struct crowd *c, const struct stuck *s)
+{
+	return s->family == c->family && !s->idle && e->m->waits[s->last].res != NO_IDX &&
+	       (!c->again || s->again) && (!c->site || !s->site || s->site == c->site);
+}
 
 static bool is_open_wait(const struct engine *e, const struct wait *w)
 {
@@ -45,9 +63,13 @@ static bool stuck_at_end(const struct engine *e, uint32_t t, struct stuck *s)
 	if (!th->wait_len || !e->tinfo[t].reads || th->proc == NO_IDX)
 		return false;
 	i = th->first_wait + th->wait_len - 1;
-	if (!(w[i].flags & WAITF_PENDING) || !is_open_wait(e, &w[i]))
+	if (!(w[i].flags & WAITF_PENDING))
 		return false;
-	*s = (struct stuck){ .thread = t, .last = i, .first = i };
+	*s = (struct stuck){ .thread = t, .last = i, .first = i, .since_ns = w[i].real_off_ns };
+	s->idle = !wait_open(e, &w[i]) && waits_for_client(e, &w[i]);
+	s->site = stack_inner_site(e->m, sleep_stack(e->m, &w[i]));
+	if (s->idle || !is_open_wait(e, &w[i]))
+		return s->idle;
 	while (i > th->first_wait && is_open_wait(e, &w[i - 1]) && w[i - 1].cls == w[i].cls &&
 	       w[i - 1].waker_ctx == WAKER_TIMER &&
 	       w[i].real_off_ns - w[i - 1].real_end_ns < LOOK_AGAIN_NS)
@@ -59,18 +81,18 @@ static bool stuck_at_end(const struct engine *e, uint32_t t, struct stuck *s)
 	return true;
 }
 
-static void crowd_lock(struct engine *e, const stucks *all, uint32_t family, uint32_t holder)
+static void crowd_lock(struct engine *e, const stucks *all, const struct crowd *c)
 {
 	struct lock *l = &e->r->locks[e->r->lock_cnt++];
 
 	l->cls = LOCK_LOCK;
 	l->virt = 1;
 	l->presumed = 1;
-	l->holder = all->items[holder].thread;
+	l->holder = c->holder == NO_IDX ? NO_IDX : all->items[c->holder].thread;
 	for (size_t i = 0; i < all->cnt; i++) {
 		const struct stuck *s = &all->items[i];
 
-		if (s->family != family || !s->again || i == holder)
+		if (!in_crowd(e, c, s))
 			continue;
 		l->res = e->m->waits[s->last].res;
 		for (uint32_t w = s->first; w <= s->last; w++)
@@ -78,28 +100,94 @@ static void crowd_lock(struct engine *e, const stucks *all, uint32_t family, uin
 	}
 }
 
-/* Of a family: the first of those that wait for time to pass, if it stopped before the crowd. */
-static void crowd_find(struct engine *e, const stucks *all, uint32_t family)
+/*
+ * Who has what the crowd waits for: the first of those that wait for time to pass, if it
+ * stopped before the crowd; where there is none the one session that does not let go
+ * though it has answered, as in an open transaction.
+ */
+static void crowd_holder(const struct engine *e, const stucks *all, struct crowd *c)
 {
-	uint64_t crowd_ns = UINT64_MAX, best_ns = UINT64_MAX;
-	uint32_t crowd = 0, holder = NO_IDX;
+	uint32_t idle = NO_IDX, idle_cnt = 0;
+	uint64_t best_ns = UINT64_MAX;
 
+	c->holder = NO_IDX;
 	for (uint32_t i = 0; i < all->cnt; i++) {
 		const struct stuck *s = &all->items[i];
 
-		if (s->family != family)
+		if (s->family != c->family || in_crowd(e, c, s) ||
+		    s->since_ns >= c->since_ns + ORDER_SLACK_NS)
 			continue;
-		if (s->again && e->m->waits[s->last].res != NO_IDX) {
-			crowd++;
-			if (s->since_ns < crowd_ns)
-				crowd_ns = s->since_ns;
-		} else if (!s->again && s->since_ns < best_ns) {
+		if (s->idle) {
+			idle = i;
+			idle_cnt++;
+		} else if ((c->site || !s->again) && s->since_ns < best_ns) {
 			best_ns = s->since_ns;
-			holder = i;
+			c->holder = i;
 		}
 	}
-	if (crowd >= CROWD_MIN && holder != NO_IDX && best_ns < crowd_ns + ORDER_SLACK_NS)
-		crowd_lock(e, all, family, holder);
+	c->known = c->holder != NO_IDX || idle_cnt > 0;
+	if (c->holder == NO_IDX && idle_cnt == 1)
+		c->holder = idle;
+}
+
+static void crowd_count(const struct engine *e, const stucks *all, struct crowd *c)
+{
+	c->since_ns = UINT64_MAX;
+	for (size_t i = 0; i < all->cnt; i++) {
+		const struct stuck *s = &all->items[i];
+
+		if (!in_crowd(e, c, s))
+			continue;
+		c->cnt++;
+		if (s->since_ns < c->since_ns)
+			c->since_ns = s->since_ns;
+	}
+}
+
+/* Of the places where some of the family sleep that in which most do. */
+static struct crowd crowd_at_site(const struct engine *e, const stucks *all, uint32_t family,
+				  bool again)
+{
+	struct crowd best = { .family = family };
+	struct hmap seen = { 0 };
+
+	for (size_t i = 0; i < all->cnt; i++) {
+		const struct stuck *s = &all->items[i];
+		struct crowd c = { .family = family, .again = again, .site = s->site };
+
+		if (s->family != family || !s->site || s->idle ||
+		    hmap_get(&seen, s->site, NULL))
+			continue;
+		hmap_put(&seen, s->site, 1);
+		crowd_count(e, all, &c);
+		if (c.cnt > best.cnt)
+			best = c;
+	}
+	hmap_release(&seen);
+	return best;
+}
+
+/*
+ * Who looks again, or waits without a limit, waits for another: those who do so in the
+ * same functions, or, where these are not known, all.  Then who waits in the same
+ * functions with a limit.
+ */
+static void crowd_find(struct engine *e, const stucks *all, uint32_t family)
+{
+	struct crowd tries[3] = {
+		crowd_at_site(e, all, family, true),
+		{ .family = family, .again = true },
+		crowd_at_site(e, all, family, false),
+	};
+
+	crowd_count(e, all, &tries[1]);
+	for (size_t i = 0; i < 3; i++) {
+		crowd_holder(e, all, &tries[i]);
+		if (tries[i].cnt < CROWD_MIN || !tries[i].known)
+			continue;
+		crowd_lock(e, all, &tries[i]);
+		return;
+	}
 }
 
 /*

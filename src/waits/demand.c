@@ -313,6 +313,8 @@ static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
 
 static bool has_requests(const struct engine *e, uint32_t proc)
 {
+	if (e->at_work[proc])
+		return true;
 	for (size_t i = 0; i < e->r->req_cnt; i++) {
 		if (e->r->reqs[i].proc == proc)
 			return e->r->reqs[i].turns || e->r->reqs[i].open_now ||

@@ -26,6 +26,7 @@ struct causes;
 struct tinfo {			/* index as model threads */
 	bool reads;		/* read a request in the window, or had one open */
 	bool serves;		/* had a request open, or a client's connection of its own */
+	bool asleep;		/* with a request, since before the watch: see asleep.c */
 	bool answers;		/* ended a turn, or woke a tracked thread */
 	bool on_stack;		/* being explained */
 	uint32_t server_read_cnt, server_most_cnt; /* reads, those from one socket */
@@ -46,6 +47,7 @@ struct engine {
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	uint32_t *look_begin, *look_end; /* by wait idx: first and last piece, see looks.c */
 	struct runq_share *runq;/* by proc idx */
+	bool *at_work;		/* by proc idx: a thread of it is asleep with a request */
 	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
 	bool *parked; /* by wait idx: for work, whatever request the probe counts as its thread's */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
@@ -100,6 +102,16 @@ struct stack;
 uint64_t frame_place(const struct model *m, const struct stack *s, uint32_t i);
 /* All functions of a stack of the program as one number, 0: there are none. */
 uint64_t stack_site(const struct model *m, uint32_t stack);
+/* The same of its innermost functions, the C library's way to the kernel left out. */
+uint64_t stack_inner_site(const struct model *m, uint32_t stack);
+
+/*
+ * Of a group's time by stack, and of others' time: the innermost function in which nearly
+ * all of the group's is, and hardly any of theirs.
+ */
+struct site site_find(const struct model *m, const uint64_t *mine, const uint64_t *others);
+/* Of virtual locks: where they are waited for, let go and held. */
+void lock_sites(const struct engine *e);
 
 /* True where nobody's request depends on this wait. */
 bool wait_is_idle(const struct engine *e, const struct wait *w);
@@ -116,11 +128,16 @@ void locks_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
 void crowds_find(struct engine *e);
 void parks_find(struct engine *e);
+void asleep_find(struct engine *e);
+/* The stack that t sleeps with at w, or slept with there before; NO_IDX: not known. */
+uint32_t sleep_stack(const struct model *m, const struct wait *w);
+/* On a client's socket, or on a set that has one. */
+bool waits_for_client(const struct engine *e, const struct wait *w);
 void locks_finish(struct engine *e);
 /*
- * Requests open in its thread at the time, none where it waits for work.  A thread that slept when the watch
- * began has not been seen to read; it counts as one while its process owes
- * answers, unless it sleeps where requests come from.
+ * Requests open in its thread at the time, none where it waits for work.  A thread
+ * that slept when the watch began has not been seen to read; it counts as one while
+ * its process owes answers, unless it sleeps where requests come from.
  */
 unsigned wait_open(const struct engine *e, const struct wait *w);
 /* At the place where a loop waits for whatever comes next. */

@@ -536,5 +536,6 @@ void locks_finish(struct engine *e)
 		holders_credit(e, l, &all.items[i], j - i);
 		lock_stretch(e, l);
 	}
+	lock_sites(e);
 	vec_release(&all);
 }

@@ -699,6 +699,7 @@ static void loops_doubt(struct engine *e)
 void roles_assign(struct engine *e)
 {
 	readers_mark(e);
+	asleep_find(e);
 	gates_find(e);
 	homes_choose(e);
 	open_waits_sum(e);

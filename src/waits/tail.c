@@ -142,8 +142,10 @@ void tail_find(struct engine *e)
 
 	if (e->r->demand_kind != 1)
 		return;
-	e->r->tail = t;
 	answers_sum(e->m, t);
+	if (!t->requests)
+		return;
+	e->r->tail = t;
 	view_make(e, &view, &tmp);
 	k.m = t->view = view.m;
 	t->w = view.r;

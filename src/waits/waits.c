@@ -77,6 +77,8 @@ unsigned wait_open(const struct engine *e, const struct wait *w)
 {
 	uint32_t proc = e->m->threads[w->thread].proc;
 
+	if (e->tinfo[w->thread].asleep)
+		return w->own_open ? w->own_open : 1;
 	if (e->parked[w - e->m->waits])
 		return 0;
 	if (w->own_open || !(w->flags & WAITF_BEFORE_START) || proc == NO_IDX)
@@ -119,6 +121,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.look_begin = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
 	e.look_end = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
 	e.parked = ARENA_ARRAY(&tmp, bool, m->wait_cnt + 1);
+	e.at_work = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.owes = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.family = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);
 	e.place = ARENA_ARRAY(&tmp, uint32_t, m->res_cnt + 1);

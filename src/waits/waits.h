@@ -91,6 +91,8 @@ struct wedge {		    /* waiter -> waker on a resource, in demand time; by ns */
 
 enum lock_class { LOCK_NONE = 0, LOCK_HANDOFF = 1, LOCK_LOCK = 2, LOCK_RESULT = 3 };
 
+struct site { uint32_t stack, frame; }; /* model stack, NO_IDX unknown; of its user frames */
+
 struct lock {		    /* a resource, or several that behave as one */
 	uint32_t res;	    /* the busiest of them */
 	uint32_t res_cnt;
@@ -108,6 +110,7 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint64_t holder_st[32]; /* what the holders did meanwhile, by ST_* */
 	double holders_avg; /* that have it at one time: 1 a lock, more a counted limit */
 	uint32_t pending_cnt; /* still waiting at the end */
+	struct site site, release, held_in; /* virtual: waited for, let go; presumed: held */
 };
 
 struct wthread {	    /* index as model threads */

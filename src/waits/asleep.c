@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads that slept with a request for as long as the watch went on.
+ *
+ * Nothing was read nor answered meanwhile, so the probe counts no request of theirs.
+ * The place tells: of a process with a thread for each connection, one that sleeps on
+ * something in which no client's socket is has been asked and has not answered yet;
+ * one that sleeps on its client's socket has nothing to do.  Which threads those are
+ * is told by count: as many as there are connections lie in one function.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bug.h"
+#include "base/hash.h"
+#include "model/stack.h"
+#include "waits/engine.h"
+
+/* Connections come and go between the snapshot and the last wait: so many may differ. */
+#define CONNS_SLACK 0.1
+
+bool waits_for_client(const struct engine *e, const struct wait *w)
+{
+	const struct model *m = e->m;
+
+	if (w->res == NO_IDX)
+		return false;
+	if (m->res[w->res].kind == RES_SOCKET)
+		return m->res[w->res].role != ROLE_CLIENT;
+	for (size_t i = 0; i < m->member_cnt; i++) {
+		const struct member *x = &m->members[i];
+
+		if (x->set != w->res)
+			continue;
+		if (x->file == NO_IDX ? strncmp(x->name, "socket:", 7) == 0 :
+		    m->res[x->file].kind == RES_SOCKET && m->res[x->file].role != ROLE_CLIENT)
+			return true;
+	}
+	return false;
+}
+
+/* Its last wait, which went on when the watch ended; NULL if it did not sleep then. */
+static const struct wait *last_wait(const struct model *m, uint32_t t)
+{
+	const struct thread *th = &m->threads[t];
+	const struct wait *w;
+
+	if (!th->tracked || !th->wait_len)
+		return NULL;
+	w = &m->waits[th->first_wait + th->wait_len - 1];
+	return w->flags & WAITF_PENDING && !(w->flags & WAITF_PREEMPTED) ? w : NULL;
+}
+
+/* Connections with clients that process p had when the watch began and when it ended. */
+static uint32_t conns_kept(const struct model *m, uint32_t tgid)
+{
+	uint32_t first = 0, last = 0;
+
+	for (size_t i = 0; i < m->conn_first_cnt; i++)
+		if (m->conns_first[i].tgid == tgid && m->conns_first[i].role == ROLE_SERVER)
+			first += m->conns_first[i].conns;
+	for (size_t i = 0; i < m->conn_last_cnt; i++)
+		if (m->conns_last[i].tgid == tgid && m->conns_last[i].role == ROLE_SERVER)
+			last += m->conns_last[i].conns;
+	return first < last ? first : last;
+}
+
+struct crew {			/* the threads of a process */
+	const struct model *m;
+	uint32_t proc, thread_cnt, conns;
+	uint32_t reader_cnt;	/* of the threads: seen to read a request */
+	uint32_t unknown_cnt;	/* of the threads: asleep, and no stack tells where */
+	struct hmap places;	/* function: threads that sleep in it */
+};
+
+static bool in_crew(const struct crew *c, uint32_t t)
+{
+	return c->m->threads[t].proc == c->proc && c->m->threads[t].tracked;
+}
+
+uint32_t sleep_stack(const struct model *m, const struct wait *w)
+{
+	const struct thread *th = &m->threads[w->thread];
+
+	if (w->ustack != NO_IDX && m->stacks[w->ustack].user_cnt)
+		return w->ustack;
+	for (uint32_t i = th->first_long + th->long_len; i-- > th->first_long;) {
+		const struct wait *x = &m->long_waits[i];
+
+		if (x->ustack != NO_IDX && x->res == w->res && x->cls == w->cls &&
+		    m->stacks[x->ustack].user_cnt)
+			return x->ustack;
+	}
+	return NO_IDX;
+}
+
+static const struct stack *stack_of(const struct model *m, const struct wait *w)
+{
+	uint32_t at = w ? sleep_stack(m, w) : NO_IDX;
+
+	return at == NO_IDX ? NULL : &m->stacks[at];
+}
+
+static void crew_count(const struct engine *e, struct crew *c)
+{
+	for (uint32_t t = 0; t < c->m->thread_cnt; t++) {
+		const struct stack *s = stack_of(c->m, last_wait(c->m, t));
+		struct hmap seen = { 0 };
+
+		if (!in_crew(c, t))
+			continue;
+		c->thread_cnt++;
+		c->reader_cnt += e->tinfo[t].reads;
+		c->unknown_cnt += last_wait(c->m, t) && !s;
+		for (uint32_t i = 0; s && i < s->user_cnt; i++) {
+			uint64_t place = frame_place(c->m, s, i), *again = hmap_slot(&seen, place);
+
+			if (!*again)
+				++*hmap_slot(&c->places, place);
+			*again = 1;
+		}
+		hmap_release(&seen);
+	}
+}
+
+/* Does t lie in a function with all that serve a connection, and nobody else? */
+static bool serves_conn(const struct crew *c, uint32_t t)
+{
+	const struct stack *s = stack_of(c->m, last_wait(c->m, t));
+	uint64_t cnt;
+
+	if (c->thread_cnt == 1)
+		return c->conns == 1;
+	if (c->unknown_cnt > CONNS_SLACK * c->conns)
+		return false;
+	for (uint32_t i = 0; s && i < s->user_cnt; i++) {
+		if (hmap_get(&c->places, frame_place(c->m, s, i), &cnt) &&
+		    (double)cnt <= (1 + CONNS_SLACK) * c->conns &&
+		    (double)cnt >= (1 - CONNS_SLACK) * c->conns)
+			return true;
+	}
+	return false;
+}
+
+static void crew_mark(struct engine *e, const struct crew *c)
+{
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++) {
+		struct tinfo *ti = &e->tinfo[t];
+		const struct wait *w = in_crew(c, t) ? last_wait(e->m, t) : NULL;
+
+		if (!w || ti->reads || !serves_conn(c, t))
+			continue;
+		ti->reads = ti->serves = true;
+		ti->asleep = !waits_for_client(e, w);
+		e->at_work[c->proc] |= ti->asleep;
+	}
+}
+
+void asleep_find(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	for (uint32_t p = 0; p < m->proc_cnt; p++) {
+		struct crew c = { .m = m, .proc = p };
+
+		if (!m->procs[p].target && !m->procs[p].peer)
+			continue;
+		c.conns = conns_kept(m, m->procs[p].tgid);
+		if (!c.conns)
+			continue;
+		crew_count(e, &c);
+		if (c.conns > c.reader_cnt) /* else each has its thread */
+			crew_mark(e, &c);
+		hmap_release(&c.places);
+	}
+}
