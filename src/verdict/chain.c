@@ -43,6 +43,18 @@ static void step_res(const struct court *k, struct step *s, uint32_t res)
 	s->res_kind = res_kind_name(k->m->res[res].kind);
 }
 
+/* A wait for lock l, which a function may name better than what the thread sleeps on. */
+static void step_lock(struct court *k, struct step *s, uint32_t res, uint32_t l)
+{
+	const char *name = l == NO_IDX ? "" : lock_name(k, &k->w->locks[l]);
+
+	step_res(k, s, res);
+	if (!*name)
+		return;
+	s->resource = name;
+	s->doing = arena_printf(k->arena, "waits for a %s", name);
+}
+
 /* A crowd that waits one behind the other is one step, not many. */
 bool chain_alike(const struct court *k, uint32_t a, uint32_t b)
 {
@@ -99,6 +111,38 @@ static uint32_t entry_of(const struct court *k, uint32_t proc)
 		}
 	}
 	return best;
+}
+
+/* The one process at the other ends of p's connections with clients, 0: several, or not known. */
+static uint32_t only_client(const struct court *k, const struct proc *p, const char **ret_comm)
+{
+	uint32_t pid = 0;
+
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *n = &k->m->conns_last[i];
+
+		if (n->tgid != p->tgid || n->role != ROLE_SERVER || n->peer_tgid == pid)
+			continue;
+		if (pid || !n->peer_tgid)
+			return 0;
+		pid = n->peer_tgid;
+		*ret_comm = model_str(k->m, n->peer_comm);
+	}
+	return pid;
+}
+
+/* The client it waits for: what it sleeps on is its own end, called after its own port. */
+static void step_client(struct court *k, struct step *s, const struct cause *c)
+{
+	const struct res *r = c->res != NO_IDX ? &k->m->res[c->res] : NULL;
+	uint32_t p = c->thread != NO_IDX ? k->m->threads[c->thread].proc : NO_IDX;
+	uint32_t pid = r && r->kind == RES_SOCKET ? r->peer_tgid : 0;
+	const char *comm = pid ? r->peer_comm : "";
+
+	if (!pid && p != NO_IDX)
+		pid = only_client(k, &k->m->procs[p], &comm);
+	s->res_kind = pid ? "process" : "";
+	s->resource = pid ? arena_printf(k->arena, "%s (pid %u)", comm, pid) : "";
 }
 
 /* What a thread does at the end of the chain. */
@@ -334,12 +378,12 @@ static void passing_steps(struct court *k, struct finding *f, const struct cause
 		s->who = party_of(k->m, s->thread);
 		s->doing = passing(k, k->w->locks[top->lock].res, true);
 		s->does = STEP_WAITS;
-		step_res(k, s, k->w->locks[top->lock].res);
+		step_lock(k, s, k->w->locks[top->lock].res, top->lock);
 		s = step_thread(k, f, top->via, f->share);
 	}
 	s->doing = passing(k, top->via_res, top->lock != NO_IDX && !behind);
 	s->does = STEP_WAITS;
-	step_res(k, s, top->via_res);
+	step_lock(k, s, top->via_res, behind ? NO_IDX : top->lock);
 }
 
 void chain_build(struct court *k, struct finding *f, const struct cand *c)
@@ -380,7 +424,12 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 			   "computes to free memory before it gets some (direct reclaim)" :
 			   ending(k, top);
 	ending_does(s, top);
-	step_res(k, s, top->res);
+	if (top->kind == CAUSE_LOCK)
+		step_lock(k, s, top->res, top->lock);
+	else
+		step_res(k, s, top->res);
+	if (top->kind == CAUSE_CLIENT)
+		step_client(k, s, top);
 	/* of a conversation that hangs no socket was seen */
 	if (top->res == NO_IDX && top->end != NO_IDX) {
 		s->resource = k->m->ends[top->end].name;

@@ -104,34 +104,81 @@ const char *holders_did(struct court *k, const struct lock *l)
 			    words[top] ? words[top] : state_name(top), percent(best, all));
 }
 
+uint32_t end_of_line(const struct court *k, const struct cand *c)
+{
+	bool in_line = !c->top || c->top->kind == CAUSE_LOCK || c->top->kind == CAUSE_CYCLE;
+
+	if (in_line && c->lock != NO_IDX && k->w->locks[c->lock].holder != NO_IDX)
+		return k->w->locks[c->lock].holder;
+	return c->top ? c->top->thread : NO_IDX;
+}
+
+/* What each waits on is its own: the function in which all do names the lock. */
+const char *lock_name(struct court *k, const struct lock *l)
+{
+	const char *site = l->virt ? site_text(k, &l->site, 2) : "";
+	uint32_t proc = l->holder != NO_IDX ? k->m->threads[l->holder].proc : NO_IDX;
+
+	if (!*site || proc == NO_IDX)
+		return *site ? arena_printf(k->arena, "lock in %s", site) : "";
+	return arena_printf(k->arena, "lock in %s of %s", site, k->m->procs[proc].comm);
+}
+
+/* ", let go in unlock", and what is known of a holder that did not let go. */
+static const char *held_words(struct court *k, const struct cand *c, const struct lock *l)
+{
+	const char *at = site_text(k, &l->release, 1), *in = site_text(k, &l->held_in, 1);
+
+	if (!l->presumed)
+		return *at ? arena_printf(k->arena, ", let go in %s,", at) : "";
+	if (c->top && c->top->kind == CAUSE_CLIENT)
+		return " and waits for its client,";
+	if (*in)
+		return arena_printf(k->arena, " and %s in %s,", c->top &&
+				    c->top->kind == CAUSE_TIMER ? "sleeps" : "waits", in);
+	return "";
+}
+
 static void explain_lock(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
-	const char *did;
+	const char *did, *name;
 
 	if (!l) {
 		f->summary = "Threads wait for a lock; its holder was not seen.";
 		return;
 	}
+	name = site_text(k, &l->site, 1);
+	name = *name ? arena_printf(k->arena, "a lock in %s", name) : "a lock";
 	name_res(k, f, l->res);
-	f->culprit = party_of(k->m, l->holder != NO_IDX ? l->holder : c->top->thread);
-	f->summary =
-		f->cls == FIND_LOCK_HELD
-			? arena_printf(
-				  k->arena,
-				  "%s holds a lock up to %s at a time; %u threads wait for it.",
-				  thread_label(k, l->holder), ns_text(k, l->hold_ns), l->waiter_cnt)
-			: arena_printf(k->arena,
-				       "%u threads queue for one lock, held only %s at a time "
-				       "but wanted all the time.",
-				       l->waiter_cnt, ns_text(k, l->hold_ns));
+	if (*lock_name(k, l))
+		f->resource = lock_name(k, l);
+	if (l->holder == NO_IDX) {
+		f->summary = arena_printf(k->arena, "%u threads wait for %s; who holds it was not "
+					  "seen.", l->waiter_cnt, name);
+	} else {
+		f->culprit = party_of(k->m, end_of_line(k, c));
+		f->summary = f->cls == FIND_LOCK_HELD ?
+			arena_printf(k->arena, "%s holds %s%s up to %s at a time; %u threads wait "
+				     "for it.", thread_label(k, end_of_line(k, c)), name,
+				     held_words(k, c, l), ns_text(k, l->hold_ns), l->waiter_cnt) :
+			arena_printf(k->arena, "%u threads queue for %s, held only %s at a time "
+				     "but wanted all the time.", l->waiter_cnt, name,
+				     ns_text(k, l->hold_ns));
+	}
 	say(k, f,
 	    "%llu waits, %s in all, longest %s; %.1f threads waiting on average while anyone did",
 	    (unsigned long long)l->wait_cnt, ns_text(k, l->wait_ns), ns_text(k, l->max_ns),
 	    l->avg_waiters);
-	if (l->presumed) {
-		say(k, f, "nobody let go while it was watched: the holder is the one that stopped "
-			  "first, before the others");
+	if (l->presumed && l->holder == NO_IDX) {
+		say(k, f, "nobody let go while it was watched, and several sessions wait for their "
+			  "clients: one of them may have it, in an open transaction");
+	} else if (l->presumed) {
+		say(k, f, c->top && c->top->kind == CAUSE_CLIENT ?
+		    "nobody let go while it was watched: the holder is the only session that "
+		    "waits for its client" :
+		    "nobody let go while it was watched: the holder is the one that stopped "
+		    "first, before the others");
 		refute(k, f, "the others go on while this one still sleeps: watch for longer (-d)");
 	} else if (l->virt)
 		say(k, f, "each waiter sleeps on something of its own (%u of them): told from who "

@@ -174,7 +174,7 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 					  "At most %.0f at a time may pass %s; %u threads "
 					  "wait for their turn.",
 					  l->holders_avg + 0.5, f->resource, l->waiter_cnt);
-		f->culprit = party_of(k->m, l->holder);
+		f->culprit = party_of(k->m, end_of_line(k, c));
 		say(k, f, "%llu waits, mean %s, longest %s; %.1f passed at a time on average",
 		    (unsigned long long)l->wait_cnt, ns_text(k, (double)l->wait_ns / l->wait_cnt),
 		    ns_text(k, l->max_ns), l->holders_avg);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "model/stack.h"
 #include "stacks/tops.h"
 #include "verdict/weigh.h"
 
@@ -18,6 +19,7 @@ static const double SECOND_MIN = 0.15; /* a second running function is worth a l
 struct wanted {
 	const struct court *k;
 	const struct step *step;
+	bool user;		/* only where the program's functions are known */
 	bool by_res;		/* on the step's resource only, else in its states */
 	uint32_t waker;		/* thread idx: ended by it or its like only; NO_IDX any */
 };
@@ -29,6 +31,8 @@ static bool keep_row(const struct stack_row *row, void *ctx)
 	if ((row->stack == NO_IDX && row->mode != STACKS_WAKER) ||
 	    (row->thread != w->step->thread &&
 	     !chain_alike(w->k, row->thread, w->step->thread)))
+		return false;
+	if (w->user && row->stack != NO_IDX && !w->k->s->paths[row->stack].user_cnt)
 		return false;
 	if (row->mode == STACKS_ON)
 		return w->step->does == STEP_RUNS;
@@ -61,6 +65,36 @@ static void fns_name(const struct stacks_result *r, struct step_fns *f, const ui
 		f->names[i] = r->fns[fns[i]].name;
 		f->modules[i] = r->fns[fns[i]].kind == FN_KERNEL ? "kernel" : r->fns[fns[i]].module;
 	}
+}
+
+/* In the path the site's frame, by its name: a path has inlined functions as well. */
+static uint32_t site_at(const struct court *k, const struct site *site)
+{
+	const struct stack *s = &k->m->stacks[site->stack];
+	const struct stack_path *p = &k->s->paths[site->stack];
+	const struct fn *fn = model_fn(k->m, s->frames[s->kernel_cnt + site->frame], s->tgid);
+
+	for (uint32_t i = p->user_cnt; fn && i-- > 0;) {
+		if (strcmp(k->s->fns[p->fns[i]].name, fn->name) == 0)
+			return i;
+	}
+	return stacks_site(k->s, p);
+}
+
+const char *site_text(struct court *k, const struct site *site, uint32_t max)
+{
+	uint32_t fns[3], cnt, from;
+
+	if (!k->s || site->stack == NO_IDX || !k->s->paths[site->stack].cnt)
+		return "";
+	cnt = callers_of(k->s, &k->s->paths[site->stack], site_at(k, site), fns, 3);
+	if (!cnt)
+		return "";
+	from = k->s->fns[fns[0]].nameless && cnt > 1 && !k->s->fns[fns[1]].nameless;
+	if (from + 1 >= cnt || max < 2)
+		return k->s->fns[fns[from]].name;
+	return arena_printf(k->arena, "%s ← %s", k->s->fns[fns[from]].name,
+			    k->s->fns[fns[from + 1]].name);
 }
 
 static uint64_t rows_ns(const struct stacks_result *r, unsigned mode)
@@ -127,8 +161,13 @@ static void spot_add(struct court *k, struct step *s, const struct stacks_result
 
 static struct stacks_result rows_of(struct court *k, struct wanted *w)
 {
-	struct stacks_result r = stacks_filter(k->s, keep_row, w, k->arena);
+	struct stacks_result r;
 
+	w->user = true;
+	r = stacks_filter(k->s, keep_row, w, k->arena);
+	w->user = false; /* of a stack that was cut the kernel's part is left */
+	if (!r.row_cnt)
+		r = stacks_filter(k->s, keep_row, w, k->arena);
 	if (r.row_cnt || !w->by_res)
 		return r;
 	w->by_res = false; /* the resource stands for others: by the kind of wait */

@@ -116,6 +116,12 @@ void explain(struct court *k, struct finding *f, const struct cand *c);
 void chain_build(struct court *k, struct finding *f, const struct cand *c);
 /* Threads that one step of a chain stands for. */
 bool chain_alike(const struct court *k, uint32_t a, uint32_t b);
+/* The thread at which a lock's chain ends; who held it longest where it ends in line. */
+uint32_t end_of_line(const struct court *k, const struct cand *c);
+/* functions.c: a lock's function, and its caller where max is 2; "" not known */
+const char *site_text(struct court *k, const struct site *site, uint32_t max);
+/* explain.c: "lock in wait ← acquire of server"; "" where an address names it better */
+const char *lock_name(struct court *k, const struct lock *l);
 /* functions.c: what the stacks tell of the chain's steps */
 void functions_add(struct court *k, struct finding *f);
 /* A cgroup that is at its limit of memory, NULL if none is. */

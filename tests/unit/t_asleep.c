@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions that sleep for as long as they are watched: who waits for whom, told by functions. */
+#include <string.h>
+#include <sys/socket.h>
+
+#include "judged.h"
+#include "unit.h"
+
+static void conn_at(struct synth *s, uint32_t tgid, double at_ms)
+{
+	struct ev_conn *c = synth_event(s, EV_CONN, sizeof(*c), at_ms);
+
+	c->tgid = tgid;
+	c->role = ROLE_SERVER;
+	c->family = AF_INET;
+	c->lport = 5432;
+	c->conns = 1;
+}
+
+/*
+ * A process for each connection, all asleep in epoll since before the watch: four in
+ * a lock's function, and who has the lock waits for its client or sleeps; another
+ * has nothing to do with clients.
+ */
+static struct synth *asleep_world(bool sleeps, bool more_idle)
+{
+	static const char *const stacks[] = {
+		"epoll_wait@libc.so.6;latch;sleep_in_sql;execute;serve;main",
+		"epoll_wait@libc.so.6;latch;read_word;serve;main",
+		"epoll_wait@libc.so.6;latch;lock_sleep;acquire;update;execute;serve;main",
+		"epoll_wait@libc.so.6;latch;lock_sleep;acquire;delete;execute;serve;main",
+		"epoll_wait@libc.so.6;latch;write_log;main",
+	};
+	struct synth *s = synth_new(1000);
+
+	for (uint32_t t = 90; t < 97; t++) {
+		bool idle = t == 90 ? !sleeps : t == 96 && more_idle;
+		struct ev_wait *w;
+
+		synth_thread(s, t, t, "db");
+		synth_res(s, t, RES_EPOLL, NULL);
+		w = synth_pending(s, t, WAIT_EPOLL, t, 0.1);
+		w->flags |= WAITF_BEFORE_START;
+		w->flags |= t == 90 && sleeps ? WAITF_TIMEOUT_ARG : 0;
+		w->ustack = synth_stack(s, t, stacks[idle ? 1 : t == 90 ? 0 : t == 91 ? 3 :
+						     t < 95 ? 2 : 4]);
+		if (idle) {
+			struct ev_member *m = synth_event(s, EV_MEMBER, sizeof(*m), 1);
+
+			m->set_res = t;
+			m->tgid = t;
+			m->name = synth_str(s, "socket:[4711]");
+		}
+		for (int i = 0; i < 2 && (t < 95 || idle); i++)
+			conn_at(s, t, i ? 999 : 0);
+	}
+	return s;
+}
+
+TEST(verdict_names_a_lock_by_its_function)
+{
+	for (int sleeps = 0; sleeps < 2; sleeps++) {
+		struct judged j;
+		const struct finding *f;
+
+		judge(&j, asleep_world(sleeps, false));
+		f = &j.v->findings[0];
+		EQ_S(finding_name(f->cls), "lock-held");
+		EQ_S(f->resource, "lock in lock_sleep \u2190 acquire of db");
+		EQ_U(f->culprit.pid, 90);
+		OK(f->conf < CONF_HIGH);
+		OK(strstr(f->summary, sleeps ? "sleeps in sleep_in_sql" : "waits for its client"));
+		EQ_U(f->chain[f->chain_len - 1].thread, 0);
+		judged_release(&j);
+	}
+}
+
+/* Which of two that wait for their clients has an open transaction is not known. */
+TEST(verdict_names_no_holder_of_two)
+{
+	struct judged j;
+
+	judge(&j, asleep_world(false, true));
+	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	EQ_U(j.v->findings[0].culprit.pid, 0);
+	judged_release(&j);
+}
+
+/* Threads of a pool sleep in one function too, but no connection is theirs. */
+TEST(waits_asleep_without_connection_is_idle)
+{
+	struct judged j;
+
+	judge(&j, asleep_world(true, false));
+	for (uint32_t t = 0; t < j.m->thread_cnt; t++)
+		if (j.m->threads[t].tid > 94)
+			EQ_U(j.w->threads[t].demand_ns, 0);
+	judged_release(&j);
+}
