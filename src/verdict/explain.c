@@ -104,12 +104,20 @@ const char *holders_did(struct court *k, const struct lock *l)
 			    words[top] ? words[top] : state_name(top), percent(best, all));
 }
 
+/* Who has the lock is the last but one of the chain, and waits for the last by other means. */
+static bool holder_waits(const struct court *k, const struct cause *top, const struct lock *l)
+{
+	return top->via == l->holder && top->thread != l->holder && top->via_res != NO_IDX &&
+	       k->m->res[top->via_res].kind != k->m->res[l->res].kind;
+}
+
 uint32_t end_of_line(const struct court *k, const struct cand *c)
 {
+	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
 	bool in_line = !c->top || c->top->kind == CAUSE_LOCK || c->top->kind == CAUSE_CYCLE;
 
-	if (in_line && c->lock != NO_IDX && k->w->locks[c->lock].holder != NO_IDX)
-		return k->w->locks[c->lock].holder;
+	if (l && l->holder != NO_IDX && (in_line || holder_waits(k, c->top, l)))
+		return l->holder;
 	return c->top ? c->top->thread : NO_IDX;
 }
 
@@ -129,6 +137,9 @@ static const char *held_words(struct court *k, const struct cand *c, const struc
 {
 	const char *at = site_text(k, &l->release, 1), *in = site_text(k, &l->held_in, 1);
 
+	if (c->top && holder_waits(k, c->top, l))
+		return arena_printf(k->arena, " and waits for %s,",
+				    thread_label(k, c->top->thread));
 	if (!l->presumed)
 		return *at ? arena_printf(k->arena, ", let go in %s,", at) : "";
 	if (c->top && c->top->kind == CAUSE_CLIENT)

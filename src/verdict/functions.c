@@ -73,12 +73,14 @@ static uint32_t site_at(const struct court *k, const struct site *site)
 	const struct stack *s = &k->m->stacks[site->stack];
 	const struct stack_path *p = &k->s->paths[site->stack];
 	const struct fn *fn = model_fn(k->m, s->frames[s->kernel_cnt + site->frame], s->tgid);
+	uint32_t in_program = stacks_site(k->s, p);
 
-	for (uint32_t i = p->user_cnt; fn && i-- > 0;) {
+	/* no further in than the program's own: the C library's say less */
+	for (uint32_t i = in_program + 1; fn && i-- > 0;) {
 		if (strcmp(k->s->fns[p->fns[i]].name, fn->name) == 0)
 			return i;
 	}
-	return stacks_site(k->s, p);
+	return in_program;
 }
 
 const char *site_text(struct court *k, const struct site *site, uint32_t max)

@@ -116,7 +116,10 @@ void explain(struct court *k, struct finding *f, const struct cand *c);
 void chain_build(struct court *k, struct finding *f, const struct cand *c);
 /* Threads that one step of a chain stands for. */
 bool chain_alike(const struct court *k, uint32_t a, uint32_t b);
-/* The thread at which a lock's chain ends; who held it longest where it ends in line. */
+/*
+ * The thread at which a lock's chain ends, or who has the lock and waits for that one; who
+ * held it longest where the chain ends in line.
+ */
 uint32_t end_of_line(const struct court *k, const struct cand *c);
 /* functions.c: a lock's function, and its caller where max is 2; "" not known */
 const char *site_text(struct court *k, const struct site *site, uint32_t max);

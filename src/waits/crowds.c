@@ -70,12 +70,17 @@ static bool stuck_at_end(const struct engine *e, uint32_t t, struct stuck *s)
 	s->site = stack_inner_site(e->m, sleep_stack(e->m, &w[i]));
 	if (s->idle || !is_open_wait(e, &w[i]))
 		return s->idle;
-	while (i > th->first_wait && is_open_wait(e, &w[i - 1]) && w[i - 1].cls == w[i].cls &&
-	       w[i - 1].waker_ctx == WAKER_TIMER &&
-	       w[i].real_off_ns - w[i - 1].real_end_ns < LOOK_AGAIN_NS)
-		s->first = --i;
+	while (i-- > th->first_wait) {
+		if (w[i].flags & WAITF_PREEMPTED) /* on its way from one piece to the next */
+			continue;
+		if (!is_open_wait(e, &w[i]) || w[i].cls != w[s->first].cls ||
+		    w[i].waker_ctx != WAKER_TIMER ||
+		    w[s->first].real_off_ns - w[i].real_end_ns >= LOOK_AGAIN_NS)
+			break;
+		s->first = i;
+	}
 	s->since_ns = w[s->first].real_off_ns;
-	s->again = s->first != s->last || !(w[i].flags & WAITF_TIMEOUT_ARG);
+	s->again = s->first != s->last || !(w[s->first].flags & WAITF_TIMEOUT_ARG);
 	if (w[s->last].cls == WAIT_TIMER)
 		s->again = false;
 	return true;
@@ -96,7 +101,8 @@ static void crowd_lock(struct engine *e, const stucks *all, const struct crowd *
 			continue;
 		l->res = e->m->waits[s->last].res;
 		for (uint32_t w = s->first; w <= s->last; w++)
-			e->wait_lock[w] = e->r->lock_cnt - 1;
+			if (!(e->m->waits[w].flags & WAITF_PREEMPTED))
+				e->wait_lock[w] = e->r->lock_cnt - 1;
 	}
 }
 

@@ -127,7 +127,9 @@ static struct site site_among(const struct engine *e, uint32_t l, uint32_t t, bo
 			family = e->family[m->threads[m->waits[i].thread].proc];
 	for (size_t i = 0; i < m->wait_cnt; i++) {
 		const struct wait *w = &m->waits[i];
-		uint32_t proc = m->threads[w->thread].proc, at = waker ? w->waker_stack : w->ustack;
+		uint32_t proc = m->threads[w->thread].proc;
+		uint32_t at = waker ? w->waker_stack : w->flags & WAITF_PENDING ?
+			sleep_stack(m, w) : w->ustack;
 		bool mine = l == NO_IDX ? w->thread == t && w->flags & WAITF_PENDING :
 					  e->wait_lock[i] == l;
 
