@@ -146,7 +146,8 @@ void weigh_cpu(struct court *k)
 {
 	struct cand *own = &k->cand[FIND_CPU_OWN];
 	uint32_t full = full_thread(k);
-	double runq = 0, per_request = k->turns > 0 ? own->ns / k->turns : 0;
+	double laid = own->ns - k->cpu_queue_ns; /* what lies unread is no work yet */
+	double runq = 0, per_request = k->turns > 0 ? laid / k->turns : 0;
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		if (k->w->causes[i].kind == CAUSE_RUNQ_SELF && k->w->causes[i].lock == NO_IDX)
@@ -158,7 +159,7 @@ void weigh_cpu(struct court *k)
 	}
 	weigh_neighbour(k);
 	if (target_run(k) >= OWN_MIN &&
-	    (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * own->ns) ||
+	    (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * laid) ||
 	     per_request >= LONG_RUN_NS))
 		return;
 	/* room left: what is spent computing holds nobody up */

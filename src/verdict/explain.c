@@ -585,6 +585,7 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 		if (p)
 			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);
 	}
+	pool_line(k, f);
 	if (c->top)
 		blocking_line(k, f, c->top);
 	if (n && n->turns)

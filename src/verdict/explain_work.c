@@ -93,6 +93,20 @@ static const char *pool_text(struct court *k, const struct wgroup *g)
 			    role, g->comm);
 }
 
+void pool_line(struct court *k, struct finding *f)
+{
+	const struct cand *p = &k->pool;
+	uint32_t busy, cnt;
+
+	if (p->ns <= 0 || p->kept_by != f->cls)
+		return;
+	cnt = alike_cnt(k, &k->w->groups[p->group], &busy);
+	say(k, f, "%.1f of %.1f requests on average wait for %s%u worker%s (%s) that this keeps "
+		  "busy: those that need nothing of it wait too", p->ns / k->window_ns,
+	    k->demand_ns / k->window_ns, cnt == 1 ? "the " : "one of the ", cnt,
+	    cnt == 1 ? "" : "s", k->w->groups[p->group].comm);
+}
+
 /* The one that rests least. */
 static uint32_t busiest_of(const struct court *k, uint32_t group)
 {
@@ -164,6 +178,9 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 			  "%.0f %%", g->comm, percent(g->idle_ns, g->life_ns),
 		    percent(g->run_ns, g->life_ns), percent(g->runq_ns, g->life_ns),
 		    percent(g->blocked_ns, g->life_ns));
+		if (c->kept_by)
+			say(k, f, "what fills it is told above: with a quicker answer there, or "
+				  "with more workers, fewer requests wait");
 		refute(k, f, "more workers do not raise the rate");
 	} else if (c->lock != NO_IDX) {
 		const struct lock *l = &k->w->locks[c->lock];

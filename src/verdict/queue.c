@@ -78,6 +78,26 @@ static struct pool busy_part(const struct court *k, uint32_t group)
 	return p;
 }
 
+/* A loop with more than one request open at a time is no worker, whatever keeps it. */
+#define ONE_AT_A_TIME 1.1
+
+static double open_avg(const struct court *k, uint32_t proc)
+{
+	for (size_t i = 0; i < k->w->req_cnt; i++) {
+		if (k->w->reqs[i].proc == proc)
+			return k->w->reqs[i].open_avg;
+	}
+	return 0;
+}
+
+static bool takes_requests(const struct court *k, const struct wgroup *g)
+{
+	if (g->role == ROLE_T_LOOP)
+		return 2 * g->blocked_ns >= g->life_ns &&
+		       open_avg(k, g->proc) <= ONE_AT_A_TIME * g->thread_cnt;
+	return g->role == ROLE_T_WORKER || g->role == ROLE_T_ENTRY || g->role == ROLE_T_HELPER;
+}
+
 /* The pool that has no thread to spare, NO_IDX when there is none. */
 static struct pool used_up_pool(const struct court *k)
 {
@@ -89,7 +109,7 @@ static struct pool used_up_pool(const struct court *k)
 
 		if (g->proc == NO_IDX || !k->m->procs[g->proc].target)
 			continue;
-		if (g->role != ROLE_T_WORKER && g->role != ROLE_T_ENTRY && g->role != ROLE_T_HELPER)
+		if (!takes_requests(k, g))
 			continue;
 		p = pool_of(k, i);
 		if (p.life < POOL_LIFE_MIN * p.threads * k->window_ns)
@@ -139,26 +159,78 @@ static void pool_top(const struct court *k, struct cand *c)
 	}
 }
 
-/*
- * How much longer the pool's own use of the CPUs makes its work, sleeps and all;
- * others' use is no fault of it.
- */
-static double cpu_slowdown(const struct court *k, uint32_t group)
+static void give(struct court *k, unsigned cls, double ns)
 {
-	double all = 0, wait = 0;
+	k->cand[FIND_CONN_LIMIT].ns -= ns;
+	k->cand[cls].ns += ns;
+}
+
+/* No CPU to spare: more threads would get no more done. */
+#define HOST_FULL_IDLE 0.10
+
+struct use { double run, self, other, quota, asleep; };
+
+/* What threads of a pool do while requests wait; all that clients meet, where there is none. */
+static struct use use_of(const struct court *k, uint32_t group)
+{
+	struct use u = { 0 };
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
+		double *to = c->kind == CAUSE_RUN ? &u.run :
+			     c->kind == CAUSE_RUNQ_SELF ? &u.self :
+			     c->kind == CAUSE_RUNQ_OTHER ? &u.other :
+			     c->kind == CAUSE_RUNQ_QUOTA ? &u.quota : &u.asleep;
 
-		if (c->entry == NO_IDX || c->kind == CAUSE_QUEUE ||
-		    !k->m->threads[c->entry].tracked ||
-		    !same_pool(k, &k->w->groups[group],
-			       &k->w->groups[k->w->threads[c->entry].group]))
+		if (c->kind == CAUSE_QUEUE || c->kind == CAUSE_IDLE || c->kind == CAUSE_CLIENT ||
+		    c->entry == NO_IDX || !thread_is_target(k->m, c->entry) ||
+		    !k->m->threads[c->entry].tracked)
 			continue;
-		all += c->ns;
-		wait += c->kind == CAUSE_RUNQ_SELF ? c->ns : 0;
+		if (group != NO_IDX && !same_pool(k, &k->w->groups[group],
+						  &k->w->groups[k->w->threads[c->entry].group]))
+			continue;
+		*to += c->ns;
 	}
-	return all > wait ? all / (all - wait) : 1;
+	return u;
+}
+
+/*
+ * Of the time one of its threads or another runs or wants to: else at times none does
+ * while requests wait, and it is not a CPU that they wait for.
+ */
+#define CPU_WANTED 0.85
+
+static bool always_wants_cpu(const struct court *k)
+{
+	double ns = 0;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		if (thread_is_target(k->m, t))
+			ns += (double)(k->m->threads[t].ns[ST_RUN] + k->m->threads[t].ns[ST_RUNQ]);
+	}
+	return ns >= CPU_WANTED * k->window_ns;
+}
+
+/*
+ * A line before threads that want nothing but CPUs, which are all taken, is a line for
+ * the CPU: who waits for his turn at it, lets requests lie.  Clients that ask again at
+ * once keep any server so.  It is no limit, which shows by threads that wait for
+ * something else, or rest, while requests wait.
+ */
+static bool give_cpu(struct court *k, uint32_t group, double queue)
+{
+	struct use u = use_of(k, group);
+	double cpu = u.run + u.self + u.other + u.quota, wait = u.self + u.other + u.quota;
+
+	if (k->host_idle >= HOST_FULL_IDLE || cpu <= u.asleep || !always_wants_cpu(k))
+		return false;
+	k->cpu_queue_ns = wait > 0 ? queue * u.self / wait : queue;
+	give(k, FIND_CPU_OWN, k->cpu_queue_ns);
+	if (wait > 0) {
+		give(k, FIND_CPU_NEIGHBOUR, queue * u.other / wait);
+		give(k, FIND_CPU_QUOTA, queue * u.quota / wait);
+	}
+	return true;
 }
 
 /* The hold-up that keeps most of the pool; FIND_WORKERS when it is the pool's own work. */
@@ -244,10 +316,46 @@ static double queued_ns(const struct court *k)
 	return ns;
 }
 
-static void give(struct court *k, unsigned cls, double ns)
+/*
+ * Ends that any number of workers would wait for in the same way: they have it one by one,
+ * or there is no more of it.  One who answers late may answer more at a time.
+ */
+static bool is_shared(const struct court *k, uint32_t group, unsigned kept)
 {
-	k->cand[FIND_CONN_LIMIT].ns -= ns;
-	k->cand[cls].ns += ns;
+	double shared = 0, all = 0;
+
+	if (kept != FIND_EXTERNAL && kept != FIND_PEER)
+		return true;
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->entry == NO_IDX || !k->m->threads[c->entry].tracked ||
+		    finding_of_cause(k, c) != kept ||
+		    !same_pool(k, &k->w->groups[group],
+			       &k->w->groups[k->w->threads[c->entry].group]))
+			continue;
+		all += c->ns;
+		if (c->lock != NO_IDX || c->kind == CAUSE_LOCK || c->kind == CAUSE_KLOCK ||
+		    c->kind == CAUSE_CYCLE || c->kind == CAUSE_DISK || c->kind == CAUSE_FSYNC ||
+		    c->kind == CAUSE_MEMORY || c->kind == CAUSE_QUEUE ||
+		    c->kind == CAUSE_RUNQ_SELF || c->kind == CAUSE_RUNQ_OTHER ||
+		    c->kind == CAUSE_RUNQ_QUOTA ||
+		    (c->kind == CAUSE_RUN && never_rests(&k->m->threads[c->thread])))
+			shared += c->ns;
+	}
+	return 2 * shared > all;
+}
+
+/* The pool is named beside what fills it; its share is part of that. */
+static void pool_note(struct court *k, uint32_t group, unsigned kept, double queue)
+{
+	struct cand *d = &k->pool;
+
+	cand_init(d, FIND_WORKERS);
+	d->ns = queue;
+	d->group = group;
+	d->kept_by = (uint8_t)kept;
+	pool_top(k, d);
 }
 
 void weigh_queue(struct court *k)
@@ -255,7 +363,7 @@ void weigh_queue(struct court *k)
 	struct cand *limit = &k->cand[FIND_CONN_LIMIT], *workers = &k->cand[FIND_WORKERS];
 	struct pool p = used_up_pool(k);
 	double queue = queued_ns(k), backlog = backlog_ns(k, p.group != NO_IDX);
-	double served, slow_cpu, slow_queue, own;
+	double own;
 	unsigned kept;
 
 	limit->ns += backlog;
@@ -266,25 +374,20 @@ void weigh_queue(struct court *k)
 		give(k, FIND_HEALTHY, queue);
 		return;
 	}
-	if (p.group == NO_IDX)
+	if (p.group == NO_IDX) {
+		give_cpu(k, NO_IDX, queue);
 		return;
+	}
 	kept = pool_kept_by(k, p.group, &own);
 	if (kept != FIND_WORKERS) {
-		/* any number of threads would wait for the same: the queue is its doing */
+		/* what fills the pool is told first; with that mended, or more workers, it ends */
 		give(k, kept, queue);
+		if (!is_shared(k, p.group, kept))
+			pool_note(k, p.group, kept, queue);
 		return;
 	}
-	/*
-	 * A pool that computes on CPUs that are all taken: what makes a request
-	 * longer, the line before the pool or the line before the CPU?
-	 */
-	served = k->demand_ns - queue;
-	slow_queue = served > 0 ? k->demand_ns / served : k->demand_ns;
-	slow_cpu = cpu_slowdown(k, p.group);
-	if (k->host_idle < 0.10 && slow_cpu > slow_queue) {
-		give(k, FIND_CPU_OWN, queue);
+	if (give_cpu(k, p.group, queue))
 		return;
-	}
 	give(k, FIND_WORKERS, queue);
 	workers->group = p.group;
 	pool_top(k, workers);

@@ -306,6 +306,8 @@ static void mention(struct court *k, struct verdict *v, struct cand **order, siz
 		    order[i]->ns >= MENTION_MIN * k->demand_ns && !at_ease(k, order[i]))
 			finding_add(k, v, order[i]);
 	}
+	if (k->pool.ns > 0 && v->findings[0].cls == k->pool.kept_by)
+		finding_add(k, v, &k->pool);
 	for (size_t i = 0; i < k->more_cnt; i++) {
 		if (v->findings[0].cls != FIND_DEADLOCK && !at_ease(k, &k->more[i]))
 			finding_add(k, v, &k->more[i]);
@@ -380,7 +382,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	if (m->stack_sum_cnt)
 		k.s = stacks_make(m, &(struct stacks_opts){.idle = true}, arena);
 	v->seconds = k.window_ns / 1e9;
-	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + CARRIERS_MAX + 2);
+	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + CARRIERS_MAX + 3);
 	v->unseen = ARENA_ARRAY(arena, const char *, 32);
 	v->subject = subject_of(&k);
 	k.unwatched = is_unwatched(&k);

@@ -30,6 +30,7 @@ struct cand {
 	uint32_t group;		/* index in groups: the pool, NO_IDX */
 	uint32_t loop;		/* thread idx, NO_IDX */
 	bool steal;		/* the neighbour is outside this virtual machine */
+	uint8_t kept_by;	/* of a pool: the finding that fills it, 0 none */
 	bool hangs;		/* of requests that hang through the whole window */
 };
 
@@ -45,6 +46,8 @@ struct court {			/* all that a verdict is made from */
 	struct cand cand[FIND_CNT];
 	struct cand more[CARRIERS_MAX]; /* other carriers: see carriers.c */
 	size_t more_cnt;
+	struct cand pool;	/* that another finding fills; ns 0: none */
+	double cpu_queue_ns;	/* of cpu-own: requests that lie unread for want of a CPU */
 	double demand_ns;	/* of the target, with what weigh_* added */
 	double window_ns;
 	double turns;
@@ -81,6 +84,8 @@ void carriers_split(struct court *k);
 /* disk.c, queue.c, cpu.c: move demand to the finding that the rest of the evidence names */
 void weigh_disk(struct court *k);
 void weigh_queue(struct court *k);
+/* Of who fills a pool: what waits for the pool. */
+void pool_line(struct court *k, struct finding *f);
 void weigh_cpu(struct court *k);
 void weigh_loop(struct court *k);
 /* It runs or wants to nearly all of its life. */

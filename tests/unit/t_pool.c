@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that wait before threads: for the threads, for what fills them, or for a CPU. */
+#include <string.h>
+#include <sys/socket.h>
+
+#include "judged.h"
+#include "unit.h"
+
+enum { SRV = 20, THREADS = 2 };
+
+static const struct finding *of_class(const struct verdict *v, unsigned cls)
+{
+	for (size_t i = 0; i < v->finding_cnt; i++) {
+		if (v->findings[i].cls == cls)
+			return &v->findings[i];
+	}
+	return NULL;
+}
+
+static bool says(const struct finding *f, const char *text)
+{
+	for (size_t i = 0; i < f->evidence_cnt; i++) {
+		if (strstr(f->evidence[i], text))
+			return true;
+	}
+	return false;
+}
+
+/* Two threads that answer ten requests each; connections lie in the backlog. */
+static struct synth *pool(double service_ms, uint32_t backlog)
+{
+	struct synth *s = synth_new(1000);
+
+	for (uint32_t t = SRV; t < SRV + THREADS; t++) {
+		synth_thread(s, t, SRV, "srv");
+		synth_sock(s, 100 + t, ROLE_SERVER, 0x7f000001, 80);
+		for (int i = 0; i < 10; i++) {
+			struct ev_turn *turn = synth_event(s, EV_TURN, sizeof(*turn), i * 100 + 99);
+
+			turn->res = 100 + t;
+			turn->role = ROLE_SERVER;
+			turn->h.tid = turn->first_tid = t;
+		}
+	}
+	for (int at = 0; at < 1000 && backlog; at += 300) {
+		struct ev_listen *l = synth_event(s, EV_LISTEN, sizeof(*l), at);
+
+		l->tgid = SRV;
+		l->lport = 80;
+		l->backlog = backlog;
+		l->backlog_max = 128;
+	}
+	synth_end(s, SRV, ROLE_SERVER, 80, 20, service_ms);
+	synth_proc(s, SRV)->open_ns = (uint64_t)(service_ms * 1e6);
+	return s;
+}
+
+/* A backend whose threads sleep, or wait for one that has their lock: then no more get through. */
+static struct synth *asks_backend(bool locked)
+{
+	struct synth *s = pool(1900, 8);
+
+	synth_sock(s, 5, ROLE_CLIENT, 0x7f000001, 9000)->tgid = SRV;
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	for (uint32_t b = 60; b < 63; b++)
+		synth_task(s, b, 60, "backend", TASKF_PEER);
+	for (int i = 0; i < 10; i++) {
+		for (uint32_t t = SRV; t < SRV + THREADS; t++)
+			synth_wait(s, t, WAIT_SOCKET, 5, i * 100 + 1, i * 100 + 97, i * 100 + 97,
+				   t + 40)->own_open = 1;
+		for (uint32_t b = 60; b < 63; b++) {
+			if (locked && b < 62)
+				synth_wait(s, b, WAIT_FUTEX, 7, i * 100 + 1, i * 100 + 95.5,
+					   i * 100 + 95.5, 62)->owner_tid = 62;
+			else
+				synth_irq_wait(s, b, WAIT_TIMER, 0, i * 100 + 1, i * 100 + 95,
+					       i * 100 + 95, WAKER_TIMER);
+		}
+	}
+	synth_end(s, SRV, ROLE_CLIENT, 9000, 20, 1900)->peer_tgid = 60;
+	return s;
+}
+
+TEST(pool_is_named_beside_what_fills_it)
+{
+	const struct finding *workers;
+	struct judged j;
+
+	judge(&j, asks_backend(false));
+	EQ_S(finding_name(j.v->findings[0].cls), "peer");
+	OK(says(&j.v->findings[0], "8.0 of 10.0 requests on average wait for one of the 2"));
+	workers = of_class(j.v, FIND_WORKERS);
+	OK(workers && workers->share > 0.75 && workers->share < 0.85);
+	OK(j.v->findings[0].share > 0.9); /* part of that */
+	judged_release(&j);
+	judge(&j, asks_backend(true));
+	OK(!of_class(j.v, FIND_WORKERS));
+	judged_release(&j);
+}
+
+/*
+ * Requests lie unread while all threads only want a CPU, or while CPUs are to be had,
+ * or others have them all but the threads rest.
+ */
+enum { WANTED, TO_BE_HAD, RESTING };
+
+static struct synth *unread(int what)
+{
+	struct synth *s = pool(400, 0);
+	struct ev_host *h = synth_host(s);
+
+	for (uint32_t t = SRV; t < SRV + THREADS; t++) {
+		for (int i = 0; i < 10; i++) {
+			if (what == WANTED)
+				synth_preempted(s, t, i * 100 + 20, i * 100 + 80);
+			synth_irq_wait(s, t, WAIT_SOCKET, 100 + t,
+				       i * 100 + (what == WANTED ? 85 : 5), i * 100 + 99,
+				       i * 100 + 99, WAKER_NET);
+		}
+	}
+	synth_proc(s, SRV)->unread_ns = 13000000000ULL;
+	synth_culprit(s, SRV, SRV, "srv", 1000);
+	synth_end(s, SRV, ROLE_SERVER, 80, 20, 400)->conns = 32;
+	h->cpu_busy_ns = what != TO_BE_HAD ? 1980000000 : 200000000;
+	h->cpu_idle_ns = what != TO_BE_HAD ? 20000000 : 1800000000;
+	return s;
+}
+
+TEST(pool_of_saturated_cpus_is_no_limit)
+{
+	for (int what = WANTED; what <= RESTING; what++) {
+		struct judged j;
+
+		judge(&j, unread(what));
+		ROW(what);
+		EQ_S(finding_name(j.v->findings[0].cls), what == WANTED ? "cpu-own" : "conn-limit");
+		OK(what != WANTED || !of_class(j.v, FIND_CONN_LIMIT));
+		judged_release(&j);
+	}
+}
