@@ -195,6 +195,7 @@ static void put_end(struct live *l, struct live_end *e, const struct wire_end *v
 		.open_now = e->open_cnt,
 		.open_oldest_ns = e->open_oldest_ns,
 		.open_sum_ns = e->open_sum_ns,
+		.open_tick_ns = e->open_tick_ns,
 	};
 	char name[WIRE_NAME_LEN + 1] = {0};
 
@@ -286,6 +287,7 @@ void live_ends_tick(struct live *l, uint64_t now)
 		sum = end_sum(l, i, each, per_cpu, cpus);
 		if (!sum)
 			continue;
+		e->open_tick_ns += e->open_cnt * (now - l->tick_begin_ns);
 		l->bpf.skel->bss->slow_us[i] = live_turns_slow_us(&e->turns, now - l->start_ns);
 		put_end(l, e, sum, now);
 		if (!hmap_get(&l->proc_idx, e->key.tgid, NULL)) /* is no more */

@@ -93,7 +93,7 @@ struct live_end {
 	struct wire_end_key key;
 	bool known;
 	struct live_turns turns;
-	uint64_t open_cnt, open_sum_ns, open_oldest_ns; /* in this tick */
+	uint64_t open_cnt, open_sum_ns, open_oldest_ns, open_tick_ns; /* in this tick; of all */
 };
 
 struct live {

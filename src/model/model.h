@@ -159,6 +159,7 @@ struct end {		    /* conversation, over the window */
 	uint64_t turns, service_ns, answer_max_ns, queue_ns, queue_cnt, idle_ns;
 	uint64_t txblock_ns, txblock_cnt, rx_bytes, tx_bytes, partial_cnt, conns;
 	uint64_t open_now, open_oldest_ns, open_sum_ns;
+	uint64_t open_tick_ns;	/* as in struct ev_end */
 	/* TCP connections without an answer since before the window: see struct ev_conn */
 	uint64_t stale_cnt, stale_first_cnt, stale_silent_cnt, stale_oldest_ns;
 	uint64_t hist[EVENT_HIST_CNT];

@@ -69,6 +69,7 @@ static void end_sums(struct end *d, const struct ev_end *f, const struct ev_end 
 	d->open_now = l->open_now;
 	d->open_oldest_ns = l->open_oldest_ns;
 	d->open_sum_ns = l->open_sum_ns;
+	d->open_tick_ns = since(l->open_tick_ns, f->open_tick_ns);
 }
 
 static bool is_kin(const struct proc *a, const struct proc *b)

@@ -193,6 +193,11 @@ struct ev_end {			/* a conversation's sums; cumulative */
 	uint64_t open_now, open_oldest_ns; /* requests open at ts_ns, age of the oldest */
 	uint64_t open_sum_ns;	/* ages of the open ones, summed */
 	uint64_t hist[EVENT_HIST_CNT]; /* as answer_max_ns: of service and time unread */
+	/*
+	 * Requests open at the end of each tick times its length: what was given up
+	 * without an answer is in no other sum.
+	 */
+	uint64_t open_tick_ns;
 };
 
 struct ev_proc {		/* cumulative */

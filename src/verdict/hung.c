@@ -80,6 +80,10 @@ void owed_line(struct court *k, struct finding *f)
 
 void unanswered_line(struct court *k, struct finding *f, const struct end *n)
 {
+	if (n->conns > n->turns + n->open_now && n->open_tick_ns > n->service_ns)
+		say(k, f, "of %llu sockets that asked there %llu got an answer; %.1f questions "
+			  "were open at a time", (unsigned long long)n->conns,
+		    (unsigned long long)n->turns, (double)n->open_tick_ns / k->window_ns);
 	if (n->stale_cnt)
 		say(k, f, "%llu connection%s to it asked before the watch began and got no answer "
 			  "since, the oldest for %s", (unsigned long long)n->stale_cnt,

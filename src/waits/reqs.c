@@ -65,14 +65,14 @@ static void end_add(struct wreq *q, uint64_t *hist, const struct end *n)
 }
 
 /* Those that hang through the window are open at its end too. */
-static void stale_add(struct wreq *q, uint64_t cnt, double window)
+static void stale_add(struct wreq *q, double cnt, double window)
 {
-	if (!cnt)
+	if (cnt <= 0)
 		return;
-	q->stale_cnt = cnt;
-	q->open_now += cnt;
-	q->open_avg += (double)cnt;
-	q->demand_ns += (uint64_t)((double)cnt * window);
+	q->stale_cnt = (uint64_t)(cnt + 0.5);
+	q->open_now += q->stale_cnt;
+	q->open_avg += cnt;
+	q->demand_ns += (uint64_t)(cnt * window);
 	if (q->stale_oldest_ns > q->open_oldest_ns)
 		q->open_oldest_ns = q->stale_oldest_ns;
 }

@@ -138,3 +138,33 @@ TEST(unanswered_waits_to_be_greeted)
 	EQ_U(j.w->total.stale_cnt, 2);
 	judged_release(&j);
 }
+
+/* Asked in datagrams; its own questions are given up, each socket closed without an answer. */
+TEST(unanswered_questions_are_given_up)
+{
+	enum { GIVEN_UP, ANSWERED, TOLD };
+
+	for (int what = GIVEN_UP; what <= TOLD; what++) {
+		struct synth *s = quick_loop();
+		struct ev_res *in = synth_sock(s, 10, ROLE_SERVER, 0, 0);
+		struct ev_res *out = synth_sock(s, 11, ROLE_CLIENT, 0x0a000001, 53);
+		struct ev_end *e;
+		struct judged j;
+
+		in->sotype = out->sotype = SOCK_DGRAM;
+		in->tgid = out->tgid = SRV;
+		in->lport = 53;
+		in->rport = 0;
+		synth_end(s, SRV, ROLE_SERVER, 53, 200, 20)->partial_cnt = 4;
+		e = synth_end(s, SRV, ROLE_CLIENT, 53, what == ANSWERED ? 20 : 0, 0);
+		e->raddr[0] = 10;
+		e->raddr[3] = 1;
+		e->conns = what == TOLD ? 1 : 20; /* who only tells keeps his socket */
+		e->open_now = what == TOLD;
+		e->open_tick_ns = 4000000000;
+		judge(&j, s);
+		ROW(what);
+		EQ_S(finding_name(j.v->findings[0].cls), what == GIVEN_UP ? "external" : "healthy");
+		judged_release(&j);
+	}
+}
