@@ -2,6 +2,7 @@
 #include "collect/frame_names.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -73,9 +74,15 @@ void frame_names_add(struct frame_names *n, const uint64_t *frames, uint32_t ker
 
 static void put_kernel(struct frame_names *n, struct emit *e, uint64_t frame, uint64_t now)
 {
-	struct ev_frame ev = {.frame = frame,
-			      .fn = emit_str(e, ksyms_name(n->ksyms, frame - 1))};
+	const char *name = ksyms_name(n->ksyms, frame - 1), *own = ksyms_own_program(name);
+	struct ev_frame ev = {.frame = frame};
+	char text[64];
 
+	if (own) {
+		snprintf(text, sizeof(text), "heldup:%s", own);
+		name = text;
+	}
+	ev.fn = emit_str(e, name);
 	if (ev.fn)
 		EMIT(e, &ev, EV_FRAME, 0, now);
 }

@@ -163,6 +163,18 @@ int ksyms_usable(struct ksyms *ks)
 	return ks->syms.cnt > 0;
 }
 
+const char *ksyms_own_program(const char *name)
+{
+	static const char prefix[] = "bpf_prog_";
+	const char *tag = name + sizeof(prefix) - 1;
+	size_t len;
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	len = strspn(tag, "0123456789abcdef");
+	return strncmp(tag + len, "_hu_", 4) == 0 ? tag + len + 1 : NULL;
+}
+
 static int has_prefix_of(const char *name, const char *const *list, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {

@@ -24,6 +24,9 @@ void ksyms_free(struct ksyms *ks);
 typedef bool (*ksyms_ask_fn)(void *ctx, uint64_t addr, char *ret_name, size_t size);
 void ksyms_ask(struct ksyms *ks, ksyms_ask_fn ask, void *ctx);
 
+/* "hu_switch" of "bpf_prog_0123456789abcdef_hu_switch"; NULL for what is no program of heldup. */
+const char *ksyms_own_program(const char *name);
+
 /* Name of the function that holds addr, "" when unknown.  Borrowed until ksyms_free. */
 const char *ksyms_name(struct ksyms *ks, uint64_t addr);
 

@@ -96,6 +96,13 @@ static struct ksyms *ksyms_of_text(void)
 	return ks;
 }
 
+TEST(ksyms_tells_own_programs)
+{
+	EQ_S(ksyms_own_program("bpf_prog_6deef7357e7b4530_hu_switch"), "hu_switch");
+	OK(!ksyms_own_program("bpf_prog_6deef7357e7b4530_other"));
+	OK(!ksyms_own_program("do_epoll_wait"));
+}
+
 TEST(ksyms_names_and_frames)
 {
 	struct ksyms *ks = ksyms_of_text();
