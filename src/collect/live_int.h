@@ -174,14 +174,14 @@ void live_procs_purge(struct live *l);
 void live_task(struct live *l, const struct wire_task *w);
 
 /* live_res.c */
+bool live_is_watcher(struct live *l, uint32_t tgid);
 void live_bystander(struct live *l, uint32_t tgid, uint64_t ts_ns);
 void live_res(struct live *l, const struct wire_res *w);
 uint32_t live_owner(struct live *l, const struct wire_wait *w);
 
 /* live_ends.c.  Around the iteration over sockets: _begin, iterate, _tick. */
 void live_listen(struct live *l, uint32_t tgid);
-/* Of a socket: on a port that is listened on it is the server's. */
-uint8_t live_role(struct live *l, const struct wire_res *w);
+uint8_t live_role(struct live *l, const struct wire_res *w); /* on a listening port: a server's */
 void live_sock(struct live *l, const struct wire_sock *w);
 void live_ends_begin(struct live *l);
 void live_ends_tick(struct live *l, uint64_t now);
@@ -194,7 +194,7 @@ void live_draw_in(struct live *l, uint32_t tgid, bool client);
 /* live_maps.c */
 void live_maps_begin(struct live *l);
 void live_maps_tick(struct live *l, uint64_t now, bool last);
+const char *live_comm(struct live *l, uint32_t tgid); /* valid until the next name */
 
 void live_sys_fill(volatile const uint8_t *kinds); /* live_sys.c */
-
 #endif /* LIVE_INT_H */

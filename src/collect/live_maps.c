@@ -68,15 +68,15 @@ static void put_proc(struct live *l, const void *key, const void *value, uint64_
 }
 
 /* A process that is gone at the tick left its name at its exit. */
-static uint32_t culprit_name(struct live *l, uint32_t tgid)
+const char *live_comm(struct live *l, uint32_t tgid)
 {
 	const char *comm = names_comm(l->names, tgid);
 	char dead[WIRE_COMM_LEN + 1] = {0};
 
 	if (!*comm && bpf_map__lookup_elem(l->bpf.skel->maps.hu_dead, &tgid, sizeof(tgid), dead,
 					   WIRE_COMM_LEN, 0) == 0)
-		comm = dead;
-	return emit_str(&l->emit, comm);
+		comm = names_clean(l->names, dead);
+	return comm;
 }
 
 static void put_culprit(struct live *l, const void *key, const void *value, uint64_t now)
@@ -92,7 +92,7 @@ static void put_culprit(struct live *l, const void *key, const void *value, uint
 
 	live_bystander(l, k->culprit_tgid, now);
 	if (k->culprit_tgid)
-		ev.comm = culprit_name(l, k->culprit_tgid);
+		ev.comm = emit_str(&l->emit, live_comm(l, k->culprit_tgid));
 	EMIT(&l->emit, &ev, EV_CULPRIT, v->tid, now);
 }
 

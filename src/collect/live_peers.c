@@ -38,6 +38,10 @@ void live_draw_in(struct live *l, uint32_t tgid, bool client)
 		upgrade(l, p);
 	if (p->flags || p->refused)
 		return;
+	if (live_is_watcher(l, tgid)) {
+		p->refused = true;
+		return;
+	}
 	if (l->peer_cnt >= l->opts.max_peers) {
 		p->refused = true;
 		l->loss[LOSS_PEERS]++;

@@ -4,7 +4,9 @@
  * lives: names, the other end of a pipe or socket, the members of epoll and
  * poll sets, the owner of a lock.
  */
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collect/cgroups.h"
 #include "collect/live_int.h"
@@ -16,23 +18,39 @@
 
 #define OWNERS_PER_TICK 512
 
+/* heldup, this one or another: what it does is no load of the host's. */
+bool live_is_watcher(struct live *l, uint32_t tgid)
+{
+	char own[PATH_MAX], exe[PATH_MAX], comm[PROCFS_COMM_LEN];
+
+	if (*procfs_exe(tgid, exe, sizeof(exe)))
+		return strcmp(exe, procfs_exe(getpid(), own, sizeof(own))) == 0;
+	procfs_comm(getpid(), comm);
+	return strcmp(live_comm(l, tgid), comm) == 0;
+}
+
 /*
  * A process that is not watched but shows up in the books of disks and CPUs.
- * Kernel threads are made known as such: a journal is no neighbour.
+ * Kernel threads are made known as such, a journal is no neighbour, and so is
+ * heldup.
  */
 void live_bystander(struct live *l, uint32_t tgid, uint64_t ts_ns)
 {
 	struct live_proc *p = live_proc(l, tgid);
-	struct procfs_stat st;
-	struct ev_task ev = {.tgid = tgid, .op = TASK_SEEN, .flags = TASKF_KTHREAD};
+	struct procfs_stat st = {0};
+	struct ev_task ev = {.tgid = tgid, .op = TASK_SEEN};
 
 	if (!tgid || p->flags || p->looked_at)
 		return;
 	p->looked_at = true;
-	if (procfs_stat(tgid, &st) < 0 || !procfs_is_kthread(&st))
+	if (procfs_stat(tgid, &st) == 0 && procfs_is_kthread(&st))
+		ev.flags = TASKF_KTHREAD;
+	else if (live_is_watcher(l, tgid))
+		ev.flags = TASKF_WATCHER;
+	else
 		return;
 	ev.ppid = st.ppid;
-	ev.comm = emit_str(&l->emit, st.comm);
+	ev.comm = emit_str(&l->emit, live_comm(l, tgid));
 	EMIT(&l->emit, &ev, EV_TASK, tgid, ts_ns);
 }
 

@@ -295,6 +295,7 @@ static void task_to_proc(struct model *m, const struct ev_task *e)
 		proc->died_of = EXIT_SIGNAL(e->exit_code);
 		proc->died_ns = e->h.ts_ns;
 	}
+	proc->watcher |= !!(e->flags & TASKF_WATCHER);
 }
 
 static bool add_task(struct model *m, const struct event_hdr *ev)

@@ -94,6 +94,7 @@ struct proc {
 	const char *comm, *exe, *cgroup;
 	uint64_t cgroup_id;
 	uint8_t target, peer, kthread; /* chosen by the user; drawn in; kernel thread */
+	uint8_t watcher;	       /* heldup: no neighbour of anybody */
 	uint32_t thread_cnt;
 	/* over the window: */
 	uint64_t open_ns, out_ns, unread_ns; /* integrals: request-nanoseconds */

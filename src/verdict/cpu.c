@@ -96,7 +96,8 @@ static void neighbour_find(struct court *k, struct cand *c)
 
 		if (!u->culprit || v == NO_IDX || !k->m->procs[v].target || u->ns <= best)
 			continue;
-		if (p != NO_IDX && (k->m->procs[p].target || k->m->procs[p].peer))
+		if (p != NO_IDX && (k->m->procs[p].target || k->m->procs[p].peer ||
+				    k->m->procs[p].watcher))
 			continue;
 		best = u->ns;
 		c->neighbour = u->culprit;

@@ -28,11 +28,12 @@
 struct disk_sum { double own_ios, own_sectors;
 	double top_sectors; uint32_t top; const char *top_comm; };
 
-static bool is_kernel_writer(const struct model *m, uint32_t tgid)
+/* A kernel thread, which writes for others, or heldup. */
+static bool is_no_neighbour(const struct model *m, uint32_t tgid)
 {
 	uint32_t p = model_proc_by_tgid(m, tgid);
 
-	return p != NO_IDX && m->procs[p].kthread;
+	return p != NO_IDX && (m->procs[p].kthread || m->procs[p].watcher);
 }
 
 static bool is_ours(const struct model *m, uint32_t tgid)
@@ -57,7 +58,7 @@ static void disk_add(struct disk_sum *s, const struct model *m, const struct dis
 	if (is_ours(m, u->tgid)) {
 		s->own_ios += u->ios;
 		s->own_sectors += u->sectors;
-	} else if (!is_kernel_writer(m, u->tgid) && w > s->top_sectors) {
+	} else if (!is_no_neighbour(m, u->tgid) && w > s->top_sectors) {
 		s->top_sectors = w;
 		s->top = u->tgid;
 		s->top_comm = u->comm;
@@ -142,7 +143,7 @@ static bool is_at_device(const struct court *k, double busy)
 		const struct disk_use *u = &m->disk_uses[i];
 
 		ios += u->ios;
-		if (!is_ours(m, u->tgid) && !is_kernel_writer(m, u->tgid))
+		if (!is_ours(m, u->tgid) && !is_no_neighbour(m, u->tgid))
 			others += u->lat_ns;
 	}
 	if (!m->dev_cnt || flight - others >= AT_DEVICE_MIN * waits.any_ns)

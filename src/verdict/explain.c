@@ -394,7 +394,10 @@ static void culprit_lines(struct court *k, struct finding *f)
 		const struct culprit *u = &k->m->culprits[i];
 		uint32_t v = model_proc_by_tgid(k->m, u->victim);
 
-		if (v == NO_IDX || !k->m->procs[v].target || u->ns < 0.01 * k->window_ns)
+		uint32_t p = model_proc_by_tgid(k->m, u->culprit);
+
+		if (v == NO_IDX || !k->m->procs[v].target || u->ns < 0.01 * k->window_ns ||
+		    (p != NO_IDX && k->m->procs[p].watcher))
 			continue;
 		say(k, f, "while it waited, %s ran for %s", u->culprit ?
 		    arena_printf(k->arena, "%s (pid %u)", u->comm, u->culprit) : "nobody",

@@ -31,6 +31,14 @@ static bool is_own(const struct model *m, uint32_t victim, uint32_t tgid)
 	return false;
 }
 
+/* What watching takes of a CPU is there because we look. */
+static bool is_watcher(const struct model *m, uint32_t tgid)
+{
+	uint32_t p = model_proc_by_tgid(m, tgid);
+
+	return p != NO_IDX && m->procs[p].watcher;
+}
+
 /* Groups are listed with one process that is inside; targets share what holds any of them. */
 static bool group_holds(const struct model *m, const struct cgroup *g, const struct proc *p)
 {
@@ -77,7 +85,7 @@ static void share_of(const struct model *m, uint32_t proc, struct runq_share *s)
 	for (size_t i = 0; i < m->culprit_cnt; i++) {
 		const struct culprit *c = &m->culprits[i];
 
-		if (c->victim != p->tgid)
+		if (c->victim != p->tgid || is_watcher(m, c->culprit))
 			continue;
 		if (!c->culprit)
 			none += c->ns;

@@ -120,6 +120,7 @@ enum task_flags {
 	TASKF_USER_WORKER = 1 << 1, /* io_uring and vhost workers */
 	TASKF_TARGET = 1 << 2,	    /* chosen by the user */
 	TASKF_PEER = 1 << 3,	    /* drawn in as a counterpart */
+	TASKF_WATCHER = 1 << 4,	    /* heldup, this one or another */
 };
 
 /*

@@ -468,6 +468,21 @@ TEST(verdict_names_cpu_neighbour)
 	judged_release(&j);
 }
 
+/* heldup has the CPU longest, whoever started it: it is no neighbour. */
+TEST(verdict_never_names_heldup)
+{
+	struct synth *s = runq_world(99, "noisy");
+	struct judged j;
+
+	synth_task(s, 98, 98, "heldup", TASKF_WATCHER);
+	synth_culprit(s, 50, 98, "heldup", 5000);
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-neighbour");
+	EQ_S(j.v->findings[0].culprit.comm, "noisy");
+	OK(!says(&j.v->findings[0], "heldup"));
+	judged_release(&j);
+}
+
 TEST(verdict_names_quota)
 {
 	struct synth *s = runq_world(0, "");
