@@ -9,12 +9,16 @@
 
 /* A thread that runs or is runnable this much of the time has no room for another request. */
 #define THREAD_FULL 0.85
+/* Of the window: who comes and goes with a request runs all its life, and fills nothing. */
+#define FULL_LIFE_MIN 0.5
 /* Holders that run for less than half of the time they have a lock have it for another reason. */
 #define HOLDERS_RUN 0.5
 /* All CPUs together. */
 #define HOST_FULL_IDLE 0.10
 /* What the process must use of a CPU to be the one who uses the CPUs up. */
 #define OWN_MIN 0.30
+/* A thread waits for a CPU that is to hold it up: less is what time slices cost on any machine. */
+#define RUNQ_MIN 0.05
 /* A request that computes this long is felt even on an idle machine. */
 #define LONG_RUN_NS 50e6
 /* Stalls explain a loop's delay when they are this part of its time away from home. */
@@ -22,8 +26,38 @@
 /* One handler: at most one request in four is such a one. Else all are: then it is load. */
 #define STALL_RARE 0.25
 
-/* Running, or runnable while its own kind has the CPU: time that others take is not its load. */
-static double thread_cpu(const struct court *k, uint32_t t)
+/* Who had the CPUs while the target waited for one: itself, processes it talks to, others. */
+struct users { double own, peers, others, most; const struct culprit *peer; };
+
+static struct users cpu_users(const struct court *k)
+{
+	struct users s = { 0 };
+
+	for (size_t i = 0; i < k->m->culprit_cnt; i++) {
+		const struct culprit *u = &k->m->culprits[i];
+		uint32_t v = model_proc_by_tgid(k->m, u->victim);
+		uint32_t p = model_proc_by_tgid(k->m, u->culprit);
+
+		if (!u->culprit || v == NO_IDX || !k->m->procs[v].target)
+			continue;
+		if (p != NO_IDX && k->m->procs[p].target) {
+			s.own += u->ns;
+		} else if (p != NO_IDX && k->m->procs[p].peer) {
+			s.peers += u->ns;
+			s.peer = u->ns > s.most ? u : s.peer;
+			s.most = u->ns > s.most ? u->ns : s.most;
+		} else if (p == NO_IDX || !k->m->procs[p].watcher) {
+			s.others += u->ns;
+		}
+	}
+	return s;
+}
+
+/*
+ * Running, or runnable while the target has the CPU: time that others take is not its
+ * load, its clients on this host among them.
+ */
+static double thread_cpu(const struct court *k, const struct users *users, uint32_t t)
 {
 	const struct thread *th = &k->m->threads[t];
 	double life = th->end_ns > th->begin_ns ? th->end_ns - th->begin_ns : 1;
@@ -38,6 +72,8 @@ static double thread_cpu(const struct court *k, uint32_t t)
 		all += c->kind == CAUSE_RUNQ_SELF || c->kind == CAUSE_RUNQ_OTHER ||
 			       c->kind == CAUSE_RUNQ_QUOTA ? c->ns : 0;
 	}
+	if (users->peers > 0)
+		self *= users->own / (users->own + users->peers);
 	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
 }
 
@@ -67,6 +103,7 @@ bool computes_for_holders(const struct court *k, const struct cause *c)
 /* A thread that requests go through and that never rests. */
 static uint32_t full_thread(const struct court *k)
 {
+	struct users users = cpu_users(k);
 	uint32_t best = NO_IDX;
 	double most = THREAD_FULL;
 
@@ -74,9 +111,10 @@ static uint32_t full_thread(const struct court *k)
 		const struct thread *th = &k->m->threads[t];
 		double cpu;
 
-		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th))
+		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th) ||
+		    th->end_ns - th->begin_ns < FULL_LIFE_MIN * k->window_ns)
 			continue;
-		cpu = thread_cpu(k, t);
+		cpu = thread_cpu(k, &users, t);
 		if (cpu >= most) {
 			most = cpu;
 			best = t;
@@ -109,6 +147,76 @@ static void neighbour_find(struct court *k, struct cand *c)
 void weigh_neighbour(struct court *k)
 {
 	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
+}
+
+/* The thread wants a CPU for a part of its time and has none, or there is none to have. */
+static bool lacks_cpu(const struct court *k, uint32_t t)
+{
+	const struct thread *th = t != NO_IDX ? &k->m->threads[t] : NULL;
+
+	return k->host_idle < HOST_FULL_IDLE || !th ||
+	       th->ns[ST_RUNQ] >= RUNQ_MIN * (th->end_ns - th->begin_ns);
+}
+
+/* A short wait for a CPU may stand for many requests; that makes it no lack of CPU. */
+static void weigh_lack(struct court *k)
+{
+	struct cand *c = &k->cand[FIND_CPU_NEIGHBOUR];
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *x = &k->w->causes[i];
+
+		if (x->kind != CAUSE_RUNQ_OTHER || x->entry_proc == NO_IDX ||
+		    !k->m->procs[x->entry_proc].target || lacks_cpu(k, x->thread))
+			continue;
+		k->cand[FIND_HEALTHY].ns += x->ns;
+		c->ns -= x->ns;
+	}
+	if (c->ns < 1)
+		c->ns = 0;
+}
+
+static bool asks_target(const struct court *k, uint32_t tgid)
+{
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *c = &k->m->conns_last[i];
+		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
+
+		if (c->role == ROLE_SERVER && c->peer_tgid == tgid && p != NO_IDX &&
+		    k->m->procs[p].target)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The CPUs are used up, and mostly not by the target: what it waits for one is the doing
+ * of those who have them.  A client on this host that takes the CPUs is its own slow side.
+ */
+static bool used_by_others(struct court *k, double runq)
+{
+	struct users s = cpu_users(k);
+	unsigned cls = FIND_CPU_NEIGHBOUR;
+	struct cand *own = &k->cand[FIND_CPU_OWN], *c;
+	double ns = s.own + s.peers > 0 ? runq * s.peers / (s.own + s.peers) : 0;
+
+	if (s.own >= s.peers + s.others)
+		return false;
+	if (s.peer && s.peers > s.others && asks_target(k, s.peer->culprit))
+		cls = FIND_CLIENTS;
+	c = &k->cand[cls];
+	if (s.peer && s.peers > s.others) {
+		c->neighbour = s.peer->culprit;
+		c->neighbour_comm = s.peer->comm;
+	}
+	ns = ns < own->ns ? ns : own->ns;
+	own->ns -= ns;
+	c->ns += ns;
+	if (!c->top) {
+		c->top = own->top;
+		c->top_ns = own->top_ns;
+	}
+	return true;
 }
 
 static double target_run(const struct court *k)
@@ -148,20 +256,27 @@ void weigh_cpu(struct court *k)
 	struct cand *own = &k->cand[FIND_CPU_OWN];
 	uint32_t full = full_thread(k);
 	double laid = own->ns - k->cpu_queue_ns; /* what lies unread is no work yet */
-	double runq = 0, per_request = k->turns > 0 ? laid / k->turns : 0;
+	double runq = 0, computing;
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
-		if (k->w->causes[i].kind == CAUSE_RUNQ_SELF && k->w->causes[i].lock == NO_IDX)
-			runq += k->w->causes[i].ns;
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->kind == CAUSE_RUNQ_SELF && c->lock == NO_IDX && c->entry_proc != NO_IDX &&
+		    k->m->procs[c->entry_proc].target)
+			runq += c->ns;
 	}
+	computing = laid > runq ? laid - runq : 0;
 	if (full != NO_IDX) {
 		own->loop = full;
 		top_of_thread(k, own, full);
 	}
 	weigh_neighbour(k);
+	weigh_lack(k);
 	if (target_run(k) >= OWN_MIN &&
-	    (full != NO_IDX || (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * laid) ||
-	     per_request >= LONG_RUN_NS))
+	    (full != NO_IDX || (k->turns > 0 && computing >= LONG_RUN_NS * k->turns)))
+		return;
+	if (k->host_idle < HOST_FULL_IDLE && runq > 0.2 * laid && !used_by_others(k, runq) &&
+	    target_run(k) >= OWN_MIN)
 		return;
 	/* room left: what is spent computing holds nobody up */
 	k->cand[FIND_HEALTHY].ns += own->ns;

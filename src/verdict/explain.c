@@ -386,7 +386,7 @@ static void explain_cpu(struct court *k, struct finding *f, const struct cand *c
 						100 * k->host_steal) : "");
 }
 
-static void culprit_lines(struct court *k, struct finding *f)
+void culprit_lines(struct court *k, struct finding *f)
 {
 	int said = 0;
 

@@ -305,6 +305,17 @@ static void busiest_line(struct court *k, struct finding *f)
 	    percent(k->m->threads[best].ns[ST_RUNQ], life));
 }
 
+static void client_cpu_words(struct court *k, struct finding *f, const struct cand *c)
+{
+	if (!c->neighbour)
+		return;
+	f->culprit = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
+	f->summary = arena_printf(k->arena, "%s (pid %u) asks it from this host and takes the CPU "
+				  "it needs for the answers.", c->neighbour_comm, c->neighbour);
+	busiest_line(k, f);
+	culprit_lines(k, f);
+}
+
 static void client_lines(struct court *k, struct finding *f)
 {
 	request_lines(k, f);
@@ -446,6 +457,7 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		f->resource = arena_printf(k->arena, "clients of %s", served_at(k));
 		f->res_kind = "socket";
 		held_words(k, f);
+		client_cpu_words(k, f, c);
 		client_lines(k, f);
 		break;
 	case FIND_UNKNOWN:

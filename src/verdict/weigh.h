@@ -132,6 +132,8 @@ const char *site_text(struct court *k, const struct site *site, uint32_t max);
 const char *lock_name(struct court *k, const struct lock *l);
 /* functions.c: what the stacks tell of the chain's steps */
 void functions_add(struct court *k, struct finding *f);
+/* Who ran while the target waited for a CPU. */
+void culprit_lines(struct court *k, struct finding *f);
 /* A cgroup that is at its limit of memory, NULL if none is. */
 const struct cgroup *memory_full(const struct court *k);
 /* What holders of a lock mostly did meanwhile, NULL when not known. */

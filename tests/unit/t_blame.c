@@ -88,3 +88,74 @@ TEST(verdict_disk_has_its_evidence)
 		judged_release(&j);
 	}
 }
+
+/* Four backends that run 8 % each and wait for CPUs that their client and another have. */
+static struct synth *used_up(double client_ms, double other_ms, double own_ms, double idle)
+{
+	struct synth *s = synth_new(1000);
+	struct ev_conn *c;
+	struct ev_host *h;
+
+	for (uint32_t t = 50; t < 54; t++) {
+		synth_thread(s, t, 50, "srv");
+		for (int i = 0; i < 10; i++)
+			synth_preempted(s, t, i * 100 + 4, i * 100 + 96);
+	}
+	synth_task(s, 70, 70, "asker", TASKF_PEER);
+	synth_culprit(s, 50, 70, "asker", client_ms);
+	synth_culprit(s, 50, 80, "hog", other_ms);
+	synth_culprit(s, 50, 50, "srv", own_ms);
+	c = synth_event(s, EV_CONN, sizeof(*c), 1000);
+	c->tgid = 50;
+	c->role = ROLE_SERVER;
+	c->peer_tgid = 70;
+	h = synth_host(s);
+	h->cpu_busy_ns = (uint64_t)((1 - idle) * 2e9);
+	h->cpu_idle_ns = (uint64_t)(idle * 2e9);
+	return s;
+}
+
+TEST(verdict_says_who_uses_the_cpus_up)
+{
+	static const struct {
+		double client, other, own;
+		const char *cls, *who;
+	} cases[] = {
+		{ 400, 3000, 300, "cpu-neighbour", "hog" },
+		{ 3000, 400, 300, "clients", "asker" },
+		{ 400, 300, 3000, "cpu-own", "srv" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct judged j;
+
+		judge(&j, used_up(cases[i].client, cases[i].other, cases[i].own, 0.01));
+		EQ_S(finding_name(j.v->findings[0].cls), cases[i].cls);
+		EQ_S(j.v->findings[0].culprit.comm, cases[i].who);
+		judged_release(&j);
+	}
+}
+
+/* On a machine with room: eight threads that wait 3 % of the time for a CPU lack none. */
+TEST(verdict_cpu_neighbour_is_waited_for)
+{
+	for (int much = 0; much < 2; much++) {
+		struct synth *s = synth_new(1000);
+		struct ev_host *h = synth_host(s);
+		double ms = much ? 300 : 30;
+		struct judged j;
+
+		for (uint32_t t = 50; t < 58; t++) {
+			synth_thread(s, t, 50, "srv");
+			synth_irq_wait(s, t, WAIT_EPOLL, 0, 1, 500, 500, WAKER_NET);
+			synth_preempted(s, t, 501, 501 + ms);
+			synth_irq_wait(s, t, WAIT_EPOLL, 0, 502 + ms, 999, 999, WAKER_NET);
+		}
+		synth_culprit(s, 50, 80, "hog", 8 * ms);
+		h->cpu_busy_ns = 400000000;
+		h->cpu_idle_ns = 1600000000;
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), much ? "cpu-neighbour" : "healthy");
+		judged_release(&j);
+	}
+}
