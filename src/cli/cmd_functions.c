@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/select.h"
+#include "cli/sig_store.h"
 #include "cli/watching.h"
 #include "collect/flight.h"
 #include "collect/source.h"
@@ -213,6 +214,8 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 		return err_prefix(err, "baseline");
 	code = o->input.path ? model_read(o->input.path, &m, err) : model_live(o, &m, err);
 	if (code == 0) {
+		if (!o->sigs_path)
+			sigs = sig_store_find(m, &cli->arena);
 		opts.good = good;
 		opts.total_fn_cnt = program_fn_cnt(m);
 		waits_tell(m, &opts, &cli->arena);
@@ -245,7 +248,8 @@ static const struct opt functions_opt_table[] = {
 	OPT_GROUP(window_opt_table, struct functions_cmd_opts, window),
 	OPT_GROUP(input_opt_table, struct functions_cmd_opts, input),
 	{.type = OPT_STRING, .long_name = "signatures", .metavar = "FILE",
-	 .help = "which calls tell which function, where calls have no stacks",
+	 .help = "which calls tell which function, where calls have no stacks; else what "
+		 "`heldup learn` has kept",
 	 OPT_AT(struct functions_cmd_opts, sigs_path)},
 	OPT_GROUP(baseline_opt_table, struct functions_cmd_opts, baseline),
 	{.type = OPT_CHOICE, .long_name = "units", .metavar = "RULE", .choices = unit_rules,

@@ -17,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/select.h"
 #include "cli/sig_file.h"
+#include "cli/sig_store.h"
 #include "cli/watching.h"
 #include "collect/flight.h"
 #include "collect/source.h"
@@ -98,16 +99,16 @@ static int check_calls(const struct model *m, const struct sigs *s, const struct
 	return 0;
 }
 
-static void say_learnt(const struct learn_cmd_opts *o, const struct model *m,
-		       const struct sigs *s, const struct learn_stats *st)
+static void say_learnt(const char *path, const struct model *m, const struct sigs *s,
+		       const struct learn_stats *st)
 {
-	bool to_stdout = strcmp(o->out_path, "-") == 0;
+	bool to_stdout = strcmp(path, "-") == 0;
 	char calls[FMT_MAX], noise[FMT_MAX], none[FMT_MAX], app[FMT_MAX], t[FMT_MAX];
 
 	fprintf(to_stdout ? stderr : stdout,
 		"%s: %u functions from %s calls in %s (%s for memory and time left out, %s without "
 		"a stack, %s outside the program)\n",
-		to_stdout ? "standard output" : o->out_path, s->fn_cnt,
+		to_stdout ? "standard output" : path, s->fn_cnt,
 		fmt_count(calls, st->call_cnt), fmt_ns(t, s->window_ns),
 		fmt_count(noise, st->noise_cnt), fmt_count(none, st->no_stack_cnt),
 		fmt_count(app, st->no_app_cnt));
@@ -121,9 +122,11 @@ static void say_learnt(const struct learn_cmd_opts *o, const struct model *m,
 			 fmt_count(t, s->left_out_cnt));
 }
 
+/* out NULL: it is kept where each command looks for it. */
 static int learn(struct cli *cli, struct sig_file *out, struct err *err)
 {
 	const struct learn_cmd_opts *o = cli->opts;
+	const char *path = o->out_path;
 	struct model *m = model_new(&(struct model_opts){.no_res_ticks = 1});
 	struct learn_stats st;
 	struct sigs *s;
@@ -134,9 +137,10 @@ static int learn(struct cli *cli, struct sig_file *out, struct err *err)
 		code = check_calls(m, s, &st, err);
 	}
 	if (code == 0)
-		code = sig_file_write(out, s, err);
+		code = out ? sig_file_write(out, s, err)
+			   : sig_store_keep(s, &cli->arena, &path, err);
 	if (code == 0)
-		say_learnt(o, m, s, &st);
+		say_learnt(path, m, s, &st);
 	model_free(m);
 	return code;
 }
@@ -189,10 +193,12 @@ static int write_one(struct cli *cli, char **argv, struct err *err)
 {
 	const struct learn_cmd_opts *o = cli->opts;
 	CLEANUP(sig_file_close) struct sig_file out = {0};
-	int code = sig_file_open(&out, o->out_path, err);
+	int code = o->out_path ? sig_file_open(&out, o->out_path, err) : sig_store_check(err);
 
 	if (code < 0)
 		return code;
+	if (!o->out_path)
+		return learn(cli, NULL, err);
 	return o->merge ? merge(cli, argv, &out, err) : learn(cli, &out, err);
 }
 
@@ -206,7 +212,7 @@ static int check(const struct learn_cmd_opts *o, int argc, struct err *err)
 		return 0;
 	if (o->output.json)
 		return err_usage(err, "--json goes with --show");
-	if (!o->out_path)
+	if (o->merge && !o->out_path)
 		return err_usage(err, "give the file to write: -o FILE (- is standard output)");
 	if (o->merge && (watch || o->input.path))
 		return err_usage(err, "--merge takes files of signatures only");
@@ -239,7 +245,8 @@ static const struct opt learn_opt_table[] = {
 	 .help = "learn from a capture, or another program's trace, whose calls have stacks",
 	 OPT_AT(struct learn_cmd_opts, input.path)},
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
-	 .help = "write the signatures here; - is standard output",
+	 .help = "write the signatures here, - is standard output, and not where all commands "
+		 "look",
 	 OPT_AT(struct learn_cmd_opts, out_path)},
 	{.type = OPT_FLAG, .long_name = "merge", .help = "merge the files given into one",
 	 OPT_AT(struct learn_cmd_opts, merge)},
@@ -257,12 +264,13 @@ const struct cmd cmd_learn = {
 	.help = "learn by which system calls functions are known",
 	.args = "[NAME|FILE ...] [-- COMMAND ...]",
 	.about = "Watches the system calls of a program with the stack of each, and writes\n"
-		 "down for each function by which short runs of calls it is known. With such\n"
-		 "a file functions can be named later, from calls without stacks. Do it on a\n"
+		 "down for each function by which short runs of calls it is known. It is kept\n"
+		 "by build id, where each command looks. Functions can then be named from\n"
+		 "calls without stacks, and compared with what is usual. Do it on a\n"
 		 "test machine, under any load that does what the program does: taking a\n"
 		 "stack at each call costs much. No source and no debug information is\n"
 		 "needed; functions are named as the program's symbols allow.",
-	.examples = "  heldup learn -p 1234 -o app.sig          # thirty seconds of a process\n"
+	.examples = "  heldup learn -p 1234                     # thirty seconds of a process\n"
 		    "  heldup learn -i trace.txt -o app.sig     # e.g. of strace -f -k -ttt -T\n"
 		    "  heldup learn --merge a.sig b.sig -o app.sig\n"
 		    "  heldup learn --show app.sig accept       # functions with that name",

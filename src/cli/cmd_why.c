@@ -21,6 +21,7 @@
 #include "cli/page_file.h"
 #include "cli/seen_stacks.h"
 #include "cli/select.h"
+#include "cli/sig_store.h"
 #include "cli/watching.h"
 #include "collect/source.h"
 #include "functions/functions.h"
@@ -187,7 +188,7 @@ static const struct functions_result *functions_of(const struct model *m,
 	verdict_outside(a->verdict, &outside);
 	opts.outside = &outside;
 	opts.held = m->wait_cnt ? verdict_held(m, a->waits, a->arena) : NULL;
-	return functions_analyse(m, NULL, &opts, a->arena);
+	return functions_analyse(m, sig_store_find(m, a->arena), &opts, a->arena);
 }
 
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)

@@ -6,6 +6,7 @@ import os
 import tempfile
 
 from heldup_cli import FAILED, OK, TOP, USAGE, heldup
+from t_functions import scene
 
 TRACE = os.path.join(TOP, "tests/unit/traces/strace-k.txt.gz")
 NO_STACKS = os.path.join(TOP, "tests/unit/traces/strace-plain.txt")
@@ -85,7 +86,31 @@ def test_learn_refuses_a_damaged_file():
 
 
 def test_learn_usage():
-    for words in (["-i", TRACE], ["-o", "x"], ["--show", "x", "-o", "y"], ["--merge", "-o", "x"],
+    for words in (["--merge", "x"], ["-o", "x"], ["--show", "x", "-o", "y"], ["--merge", "-o", "x"],
                   ["--merge", "-i", TRACE, "-o", "x", "y"], ["-i", TRACE, "-o", "x", "y"],
                   ["-i", TRACE, "-o", "x", "--json"], ["-p", "1", "-i", TRACE, "-o", "x"]):
         heldup("learn", *words).ended(USAGE).one_line()
+
+
+def test_learn_keeps_it_where_commands_look():
+    with tempfile.TemporaryDirectory(prefix="heldup-cli-") as top:
+        env = {"XDG_STATE_HOME": os.path.join(top, "new", "state")}
+        store = os.path.join(env["XDG_STATE_HOME"], "heldup")
+        capture, seconds = scene()
+        path = os.path.join(top, "a.cap")
+        capture.write(path, seconds)
+        ask = ("functions", "-i", path, "--calls-only", "--json")
+        assert json.loads(heldup(*ask, env=env).ended(OK).out)["functions"] == []
+        heldup("learn", "-i", path, env=env).ended(OK).prints(r"/heldup/[0-9a-f]{40}\.sig: \d+ f")
+        kept = os.listdir(store)
+        assert len(kept) == 1, kept
+        first = json.loads(heldup(*ask, env=env).ended(OK).out)["functions"][0]
+        assert first["name"] == "save", first
+        with open(os.path.join(store, kept[0]), "rb") as f:
+            once = f.read()
+        heldup("learn", "-i", path, env=env).ended(OK)
+        with open(os.path.join(store, kept[0]), "rb") as f:
+            assert f.read() == once and os.listdir(store) == kept
+        os.chmod(store, 0o777)
+        heldup("learn", "-i", path, env=env).ended(FAILED).one_line().says("others may write")
+        heldup(*ask, env=env).ended(OK).says("others may write")
