@@ -32,6 +32,7 @@
 #define MEMORY_MIN_BYTES (1ull << 20)
 #define STEP_NS NS_PER_SEC
 #define STACKS_MAX_BYTES (64u << 20)
+#define SAMPLES_KEPT (1u << 18) /* 8 MiB: five minutes of eight CPUs that never rest */
 #define WAIT_MS 100 /* a signal that comes between the look and the wait is seen after this */
 
 /* What is left of the kernel's work on a call that was begun before the programs went. */
@@ -157,6 +158,7 @@ void flight_release(struct live *l)
 	free(f->duty.before);
 	hmap_release(&f->stacks.at);
 	vec_release(&f->stacks.bytes);
+	vec_release(&f->samples.items);
 	free(f);
 	l->flight = NULL;
 }
@@ -203,8 +205,39 @@ static void keep_stack(struct live_flight *f, const struct wire_stack *w, size_t
 	k->bytes.cnt += size;
 }
 
+static void keep_sample(struct live_flight *f, const struct wire_sample *w)
+{
+	struct flight_sampled *s = &f->samples;
+
+	if (s->items.cnt < SAMPLES_KEPT)
+		vec_push(&s->items, *w);
+	else
+		s->items.items[s->cnt % SAMPLES_KEPT] = *w;
+	s->cnt++;
+}
+
+void flight_samples_mark(const struct live_flight *f, uint64_t begin_ns, uint64_t *used)
+{
+	VEC_FOREACH(&f->samples.items, w)
+		if (w->hdr.ts_ns >= begin_ns && w->stack && w->stack <= CALL_STACK_MASK)
+			used[w->stack / 64] |= 1ull << (w->stack & 63);
+}
+
+void flight_samples_put(struct live *l, uint64_t begin_ns)
+{
+	const struct flight_sampled *s = &l->flight->samples;
+	uint64_t at = s->cnt - s->items.cnt;
+
+	for (; at < s->cnt; at++) {
+		const struct wire_sample *w = &s->items.items[at % SAMPLES_KEPT];
+
+		if (w->hdr.ts_ns >= begin_ns)
+			live_sample(l, w);
+	}
+}
+
 /*
- * What the kernel side sends before the freeze: stacks are kept, since no
+ * What the kernel side sends before the freeze: stacks and samples are kept, since no
  * event may come before EV_META, and questions for mappings answered.
  */
 static void record_before(void *ctx, const struct wire_hdr *rec, size_t size)
@@ -213,6 +246,8 @@ static void record_before(void *ctx, const struct wire_hdr *rec, size_t size)
 
 	if (rec->kind == WIRE_STACK && size >= WIRE_STACK_BYTES)
 		keep_stack(l->flight, (const void *)rec, size);
+	else if (rec->kind == WIRE_SAMPLE && size >= sizeof(struct wire_sample))
+		keep_sample(l->flight, (const void *)rec);
 	else if (rec->kind == WIRE_MAPS && size >= sizeof(struct wire_maps))
 		live_stacks_asked(l, (const void *)rec);
 }

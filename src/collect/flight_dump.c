@@ -145,7 +145,9 @@ static void stacks_put(struct dump *d)
 			if (id && is_in(d, r))
 				used[id / 64] |= 1ull << (id & 63);
 		}
+	flight_samples_mark(f, d->begin_ns, used);
 	flight_stacks_put(d->l, used);
+	flight_samples_put(d->l, d->begin_ns);
 }
 
 static void ring_put(struct dump *d, uint32_t cpu)

@@ -21,6 +21,7 @@
 #include "collect/flight.h"
 #include "collect/live_int.h"
 #include "wire/calls.h"
+#include "wire/stacks.h"
 
 #define FLIGHT_CPUS_MAX 4096
 #define FLIGHT_GAPS 4096 /* of a tenth of a second and more each: over five minutes */
@@ -77,6 +78,10 @@ struct live_flight {
 		VEC(char) bytes; /* struct wire_stack, as they came */
 		uint64_t lost_cnt;
 	} stacks;
+	struct flight_sampled {		/* of running threads before the freeze */
+		VEC(struct wire_sample) items; /* at the bound a ring */
+		uint64_t cnt;		/* that there were */
+	} samples;
 	struct flight_watch *watch;	/* of the detector; NULL: not begun */
 	struct flight_duty duty;
 	struct flight_keep keep;
@@ -132,6 +137,10 @@ bool flight_takes_stop(struct live *l);
 
 /* Stacks that came meanwhile and that calls in the window have: now they become events. */
 void flight_stacks_put(struct live *l, const uint64_t *used);
+
+/* Samples kept since begin_ns: their stacks in used, or after these as events. */
+void flight_samples_mark(const struct live_flight *f, uint64_t begin_ns, uint64_t *used);
+void flight_samples_put(struct live *l, uint64_t begin_ns);
 
 /* flight_watch.c: true when the detector, if it is on, says that it is time. */
 bool flight_watch(struct live_flight *f, uint64_t now, char *ret_reason, size_t size);

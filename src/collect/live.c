@@ -216,10 +216,7 @@ static int watch_then(struct live *l, struct err *err)
 	l->opts.duration_ns = then_ns;
 	l->stopping = 0;
 	rc = live_bpf_attach(&l->bpf, ATTACH_REST, err);
-	if (rc < 0)
-		return rc;
-	live_stacks_clocks(l);
-	return begin(l, err);
+	return rc < 0 ? rc : begin(l, err);
 }
 
 /* Until a tick is due.  true: it is the last. */
@@ -379,8 +376,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 		return rc;
 	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
 	live_stacks_open(l);
-	if (!later)
-		live_stacks_clocks(l);
+	live_stacks_clocks(l);
 	live_stacks_watch(l, l->target.tgids, l->target.cnt);
 	return 0;
 }

@@ -33,8 +33,11 @@
 #define SPIN_MIN_NS UINT64_C(200000000)
 #define SPIN_TIMES 4
 #define GAPS_ENOUGH 20 /* pauses of a thread all of whose calls are known */
-/* Seen running in at least this part of it. */
+/* Seen running, or said to wait for a CPU, in at least this part of it. */
 #define SPIN_RUNS 0.5
+/* Where its states are not known: what makes no call can only wait for a CPU, or a page. */
+#define SPIN_RUNS_ALONE 0.2
+#define QUIET_STEP_NS UINT64_C(2000000) /* the time without sockets comes in milliseconds */
 /* It ran, but always does so without calls as far as is known: it computes. */
 #define WEIGHT_COMPUTES 0.3
 #define WEIGHT_UNSEEN 0.3 /* no samples: it may as well sleep in a page fault */
@@ -296,11 +299,12 @@ static bool ran_on(const struct blame *b, uint32_t thread, uint64_t from_ns, con
 	const struct thread *t = &b->p->m->threads[thread];
 	uint64_t begin_ns = b->sampled_from_ns > from_ns ? b->sampled_from_ns : from_ns;
 	uint64_t end_ns = t->exited ? t->end_ns : b->sampled_to_ns;
-	double awake = t->tracked && t->ns[ST_RUN]
-			       ? 1 + (double)t->ns[ST_RUNQ] / (double)t->ns[ST_RUN] : 1;
+	bool known = t->tracked && t->ns[ST_RUN];
+	double awake = known ? 1 + (double)t->ns[ST_RUNQ] / (double)t->ns[ST_RUN] : 1;
+	double least = known ? SPIN_RUNS : SPIN_RUNS_ALONE;
 
 	return ran->cnt && (end_ns <= begin_ns ||
-			    (double)ran->ns * awake >= SPIN_RUNS * (double)(end_ns - begin_ns));
+			    (double)ran->ns * awake >= least * (double)(end_ns - begin_ns));
 }
 
 /* When it made its last call, or gave the last sign of life that is no call that blocks. */
@@ -310,6 +314,9 @@ static uint64_t quiet_since(const struct model *m, uint32_t thread, const struct
 	uint64_t from_ns = last ? last->begin_ns + last->dur_ns : m->calls->begin_ns;
 	uint64_t used_ns = t->quiet_ns && t->h.ts_ns > t->quiet_ns ? t->h.ts_ns - t->quiet_ns : 0;
 
+	/* from its first moment on it says nothing of the time before */
+	if (used_ns <= t->since_ns + QUIET_STEP_NS)
+		used_ns = 0;
 	return used_ns > from_ns ? used_ns : from_ns;
 }
 
