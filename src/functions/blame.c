@@ -54,11 +54,11 @@ static void samples_index(struct blame *b, struct arena *arena)
 	free(at);
 }
 
-void blame_init(struct blame *b, struct judge *j, struct arena *arena)
+void blame_init(struct blame *b, struct judge *j, const struct sigs *sigs, struct arena *arena)
 {
 	size_t threads = j->p->m->thread_cnt + 1;
 
-	*b = (struct blame){.j = j, .p = j->p};
+	*b = (struct blame){.j = j, .p = j->p, .sigs = sigs};
 	b->abnormal_of = ARENA_ARRAY(arena, uint64_t, j->p->cluster_cnt + 1);
 	b->thread_bad_ns = ARENA_ARRAY(arena, uint64_t, threads);
 	b->thread_onset_ns = ARENA_ARRAY(arena, uint64_t, threads);
@@ -175,6 +175,16 @@ static uint32_t samples_from(const struct blame *b, uint32_t thread, uint64_t ns
 					       b->p->m->samples[*it].ts_ns < ns);
 }
 
+bool blame_sampled(const struct blame *b, const struct unit *u, const struct call *c)
+{
+	uint32_t thread = b->p->m->calls->calls[u->first].thread;
+
+	if (!b->samples || (c && b->sigs && c->flags & CALLF_BLOCKED))
+		return false;
+	return samples_from(b, thread, unit_begin_ns(b->p->m, u)) <
+	       samples_from(b, thread, unit_end_ns(b->p->m, u));
+}
+
 static const struct call *next_call(const struct blame *b, const struct unit *u, uint32_t i)
 {
 	const struct call *c = &b->p->m->calls->calls[u->first + i];
@@ -280,7 +290,7 @@ static void bad_unit(struct blame *b, const struct unit *u, const struct vectors
 		struct share s = blame_call(b, u, r, v, i);
 		uint32_t stack = s.ns > 0 ? stack_near(b, u, i) : NO_IDX;
 
-		if (s.ns > 0 && stack == NO_IDX)
+		if (s.ns > 0 && stack == NO_IDX && blame_sampled(b, u, &calls[i]))
 			b->no_stack_ns[b->p->dims.of_nr[calls[i].nr]] += s.ns;
 		if (s.ns > 0)
 			site_harm(b, blame_site(b, stack, calls[i].nr, 0, false), s.kind, s.ns,

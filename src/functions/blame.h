@@ -25,6 +25,7 @@ struct site {
 };
 
 struct hangs;
+struct sigs;
 
 struct bad_unit { uint32_t unit; double harm_ns; };
 
@@ -34,6 +35,7 @@ enum { BAD_UNITS_MAX = 256 };
 struct blame {
 	struct judge *j;
 	struct profile *p;
+	const struct sigs *sigs; /* what calls without a stack are told by too; NULL */
 	VEC(struct site) sites;
 	struct hmap by_key;
 	VEC(struct bad_unit) bad; /* at most twice BAD_UNITS_MAX; sorted by blame_units */
@@ -49,7 +51,7 @@ struct blame {
 	uint64_t *thread_bad_ns, *thread_onset_ns; /* by thread: harm, first abnormal unit */
 };
 
-void blame_init(struct blame *b, struct judge *j, struct arena *arena);
+void blame_init(struct blame *b, struct judge *j, const struct sigs *sigs, struct arena *arena);
 void blame_release(struct blame *b);
 
 void blame_units(struct blame *b);
@@ -61,6 +63,12 @@ void blame_samples(struct blame *b);
 struct share { double ns; uint8_t kind; };
 struct share blame_call(const struct blame *b, const struct unit *u, const struct judged *r,
 			const struct vectors *v, uint32_t i);
+
+/*
+ * Who was seen running while the unit was, true: then its time between calls is
+ * told, and with a call the time in it, unless it slept there and signatures know it.
+ */
+bool blame_sampled(const struct blame *b, const struct unit *u, const struct call *c);
 
 /* stack or before: NO_IDX none. */
 struct site *blame_site(struct blame *b, uint32_t stack, uint16_t nr, uint32_t before,

@@ -29,6 +29,7 @@ enum {
 };
 #define HARM_MIN_SHARE 0.005	/* of all time; less than this is what chance makes */
 #define NAMELESS_SHARE 0.5
+#define OWN_SHARE 0.5		/* of the harm, in spins: then no outside cause is looked for */
 #define QUEUED_SHARE 0.5		/* then what functions are told of is the smaller part */
 
 struct analysis {
@@ -55,7 +56,7 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	{THIN_SILENT, "silent", "no call ended or began in the window: samples of running "
 	 "threads are all there is"},
 	{THIN_NO_STACKS, "no-stacks", "the calls have no stacks: functions are told by "
-	 "signatures only"},
+	 "signatures, where there are some, and by samples of what runs"},
 	{THIN_NO_SIGNATURES, "no-signatures", "no stacks and no signatures: calls and threads "
 	 "are told, functions are not"},
 	{THIN_SIGS_OTHER, "other-build", "the signatures are of another build of the program"},
@@ -296,8 +297,8 @@ static void thin_find(struct analysis *a, const struct sigs *sigs, const struct 
 		nameless += is_nameless(r->fns[i].name);
 	if (!r->call_cnt)
 		r->thin |= THIN_SILENT;
-	if (!a->p.fns)
-		r->thin |= sigs ? THIN_NO_STACKS : THIN_NO_SIGNATURES;
+	if (!r->stack_cnt && r->call_cnt)
+		r->thin |= sigs || a->p.fns ? THIN_NO_STACKS : THIN_NO_SIGNATURES;
 	if (r->unit_cnt < UNITS_MIN)
 		r->thin |= THIN_FEW_UNITS;
 	if ((double)r->harm_ns < HARM_MIN_SHARE * (double)(r->busy_ns + r->harm_ns))
@@ -385,9 +386,9 @@ static void profiles_make(struct analysis *a, const struct sigs *sigs,
 {
 	struct profile_opts opts = {fns, &a->homes, o->units};
 
-	if (fns && o->held) {
+	if (a->r->stack_cnt && o->held) {
 		homes_of_held(&a->homes, o->held, fns);
-	} else if (!fns && sigs) {
+	} else if (!a->r->stack_cnt && sigs) {
 		uint32_t name_cnt;
 		const char **names = model_call_names(a->r->m, a->arena, &name_cnt);
 
@@ -401,19 +402,40 @@ static void profiles_make(struct analysis *a, const struct sigs *sigs,
 	profile_make(&a->good, o->good, &opts, a->arena);
 }
 
-/* By stacks: of calls, or where these have none and nobody knows them, of samples. */
-static bool by_stacks(const struct analysis *a, const struct sigs *sigs,
-		      const struct functions_opts *o)
+/* The same model, and no call has a stack; what runs is sampled all the same. */
+static const struct model *without_stacks(const struct model *m, struct arena *arena)
 {
-	bool known = sigs && a->r->call_cnt;
+	struct model *to = ARENA_NEW(arena, struct model);
+	struct model_calls *calls = ARENA_NEW(arena, struct model_calls);
 
-	return !o->calls_only && (a->r->stack_cnt || (a->r->m->sample_cnt && !known));
+	*to = *m;
+	*calls = *m->calls;
+	calls->calls = ARENA_ARRAY(arena, struct call, m->calls->cnt + 1);
+	for (size_t i = 0; i < m->calls->cnt; i++) {
+		calls->calls[i] = m->calls->calls[i];
+		calls->calls[i].stack = NO_IDX;
+	}
+	to->calls = calls;
+	return to;
+}
+
+/* A loop that does not end is the program's own, whoever else has the CPU meanwhile. */
+static void outside_add(struct analysis *a, const struct functions_opts *o)
+{
+	const struct blame *b = &a->blame;
+
+	if (b->class_harm[DEV_SPINS] > OWN_SHARE * b->harm_ns)
+		return;
+	outside_find(b, a->r->fn_cnt ? a->r->fns[0].score : 0, &a->r->outside, a->arena);
+	if (o->outside)
+		outside_told(&a->r->outside, o->outside);
 }
 
 static void run(struct analysis *a, const struct sigs *sigs, const struct functions_opts *o)
 {
 	const struct model *m = a->r->m;
-	const struct appfns *fns = by_stacks(a, sigs, o) ? appfns_make(m, a->arena) : NULL;
+	const struct appfns *fns = a->r->stack_cnt || m->sample_cnt ? appfns_make(m, a->arena)
+								    : NULL;
 	bool good = o->good && o->good->calls->cnt;
 
 	profiles_make(a, sigs, o, fns);
@@ -421,20 +443,18 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	hangs_weigh(&a->judge, &a->homes);
 	if (fns && o->held)
 		judge_feel(&a->judge, o->held);
-	blame_init(&a->blame, &a->judge, a->arena);
+	blame_init(&a->blame, &a->judge, sigs, a->arena);
 	blame_units(&a->blame);
 	hangs_find(&a->blame, &a->hangs, a->arena);
 	blame_samples(&a->blame);
 	if (fns || sigs)
 		rank_make(&(struct ranking){&a->blame, sigs, o->held}, a->r, a->arena);
-	a->r->by_signatures = !fns && sigs;
+	a->r->by_signatures = !a->r->stack_cnt && sigs;
 	sigs_fit(a, sigs);
 	clusters_report(a);
 	units_report(a);
 	fn_units(a);
-	outside_find(&a->blame, a->r->fn_cnt ? a->r->fns[0].score : 0, &a->r->outside, a->arena);
-	if (o->outside)
-		outside_told(&a->r->outside, o->outside);
+	outside_add(a, o);
 	results_fill(a, o->held);
 	thin_find(a, sigs, o->held);
 	blame_release(&a->blame);
@@ -452,6 +472,8 @@ const struct functions_result *functions_analyse(const struct model *m, const st
 	static const struct functions_opts defaults;
 	struct analysis a = {.arena = arena, .r = ARENA_NEW(arena, struct functions_result)};
 
+	if (opts && opts->calls_only)
+		m = without_stacks(m, arena);
 	a.r->m = m;
 	a.r->outside.who = "";
 	counts_fill(&a, opts ? opts : &defaults);

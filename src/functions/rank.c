@@ -483,7 +483,7 @@ static bool fold_votes(struct folder *f, const struct sigs *s, struct arena *are
 			to->group = s->fns[i].group + 1;
 		vote_fold(f, to, &votes[i], s, f->b->p->fns ? 0 : scale, arena);
 	}
-	return !f->b->p->fns && all.guess_ns > GUESS_SHARE * all.harm_ns;
+	return !all.call_stacks && all.guess_ns > GUESS_SHARE * f->harm_ns;
 }
 
 void rank_make(const struct ranking *by, struct functions_result *r, struct arena *arena)

@@ -52,6 +52,7 @@ struct stretch {		/* of symbols that are not known at their places */
 struct poll {
 	const struct blame *b;
 	const struct sigs *sigs;
+	bool call_stacks;	/* of some calls, at least */
 	struct votes *votes;
 	VEC(struct episode) looked_for; /* the episodes, then beginnings that are none */
 	uint32_t *voter_first;	/* by place in it, cnt + 1 */
@@ -333,7 +334,6 @@ static void count_votes(struct poll *p, float most, double ns, struct vote_evide
 {
 	bool guess = e && p->places.entries.cnt; /* else no place was learnt at all */
 
-	p->sums.harm_ns += guess ? ns : 0;
 	p->sums.guess_ns += guess ? ns : 0;
 	VEC_FOREACH(&p->hit, fn) {
 		double part = ns * (double)(p->best[*fn] / most);
@@ -435,7 +435,6 @@ static bool count_place(struct poll *p, uint32_t call, struct sig_place *place, 
 	p->sums.home_ns += e && a.home ? ns : 0;
 	if (!a.cnt)
 		return a.home;
-	p->sums.harm_ns += e ? ns : 0;
 	p->sums.guess_ns += e && a.told != TOLD_SEEN ? ns : 0;
 	if (is_more_of(h, a, e)) { /* a loop's calls are counted at once */
 		h->ns += ns;
@@ -466,9 +465,10 @@ static void sym_calls(const struct poll *p, const struct unit *u, size_t sym, ui
 	*ret_to = sym + 1 < p->norm.cnt ? p->norm.first[sym + 1] - u->first : u->cnt;
 }
 
-static bool told_by_stack(const struct poll *p, const struct call *c)
+/* By its stack, or by samples of the thread. */
+static bool told_by_stack(const struct poll *p, const struct unit *u, const struct call *c)
 {
-	return p->b->p->fns && c->stack != NO_IDX;
+	return p->b->p->fns && (c->stack != NO_IDX || blame_sampled(p->b, u, c));
 }
 
 /*
@@ -490,7 +490,7 @@ static double symbol_harm(struct poll *p, const struct unit *u, const struct vec
 					  .last_unit = ret_e->last_unit};
 		struct sig_place place;
 
-		if (told_by_stack(p, &calls[i]) || share.ns <= 0 || is_noise(p, u->first + i))
+		if (told_by_stack(p, u, &calls[i]) || share.ns <= 0 || is_noise(p, u->first + i))
 			continue;
 		place = call_place(&p->thread, u->first + i);
 		if (count_place(p, u->first + i, &place, share.ns, &e))
@@ -572,6 +572,12 @@ static double gaps_count(struct poll *p, const struct unit *u, size_t s, double 
 	return unknown_ns;
 }
 
+/* The time between calls: by the stacks of these, or by samples. */
+static bool gaps_told(const struct poll *p, const struct unit *u)
+{
+	return p->b->p->fns && (p->call_stacks || blame_sampled(p->b, u, NULL));
+}
+
 static void poll_bad(struct poll *p, const struct unit *u, const struct vectors *v,
 		     const struct judged *r)
 {
@@ -580,7 +586,7 @@ static void poll_bad(struct poll *p, const struct unit *u, const struct vectors 
 	double own_ns = 0;
 	size_t begin = 0;
 
-	for (uint32_t k = 0; k < r->dev_cnt && !p->b->p->fns; k++)
+	for (uint32_t k = 0; k < r->dev_cnt && !gaps_told(p, u); k++)
 		if (r->devs[k].kind == DEV_OWN)
 			own_ns += r->devs[k].harm_ns * r->weight;
 	own_ns /= (double)v->at[DIM_OWN].ns + 1;
@@ -662,7 +668,7 @@ static void poll_spin(struct poll *p, const struct spin *spin)
 	struct vote_evidence e = {.nr = NR_OWN, .kind = DEV_SPINS, .cnt = 1};
 	struct sig_place place;
 
-	if (p->b->p->fns)
+	if (p->b->p->fns && (p->call_stacks || spin->sampled))
 		return;
 	thread_calls_make(&p->thread, p->b->p, spin->thread);
 	place = gap_place(&p->thread, run->first + run->cnt, spin->end_ns - spin->begin_ns);
@@ -676,6 +682,8 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	uint32_t name_cnt;
 	const char **names = model_call_names(b->p->m, arena, &name_cnt);
 
+	for (size_t i = 0; i < b->p->m->calls->cnt && !p.call_stacks; i++)
+		p.call_stacks = b->p->m->calls->calls[i].stack != NO_IDX;
 	p.votes = ARENA_ARRAY(arena, struct votes, sigs->fn_cnt + 1);
 	p.best = ARENA_ARRAY(arena, float, sigs->fn_cnt + 1);
 	p.best_ep = ARENA_ARRAY(arena, uint32_t, sigs->fn_cnt + 1);
@@ -688,6 +696,7 @@ struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct a
 	for (uint32_t i = 0; i < b->hangs->spin_cnt; i++)
 		poll_spin(&p, &b->hangs->spins[i]);
 	held_back_count(&p);
+	p.sums.call_stacks = p.call_stacks;
 	*ret_sums = p.sums;
 	place_index_release(&p.places);
 	thread_calls_release(&p.thread);

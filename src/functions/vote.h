@@ -49,7 +49,8 @@ struct votes {			/* of one function */
 struct vote_sums {
 	double usual_ns;	/* of the normal units that were looked at, what votes were about */
 	double home_ns;		/* harm that is none: known as waits for work when learnt */
-	double harm_ns, guess_ns; /* of harm that was told, and of it what is a guess */
+	double guess_ns;	/* harm that was told by a guess */
+	bool call_stacks;	/* some calls have one */
 };
 
 struct votes *vote_make(const struct blame *b, const struct sigs *sigs, struct arena *arena,

@@ -391,6 +391,31 @@ TEST(functions_without_calls_or_stacks)
 	synth_free(c.s);
 }
 
+/* Time between calls is where the thread was seen, whether calls have stacks or not. */
+TEST(functions_samples_tell_where_calls_have_no_stacks)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct scene c;
+	const struct functions_result *r;
+
+	begin(&c);
+	synth_sampled(c.s, 10000000);
+	for (unsigned i = 0; i < 100; i++) {
+		call(&c, NR_POLL, 5, NULL);
+		call(&c, NR_READ, 0.01, NULL);
+		for (unsigned k = 0; k < (i == 50 ? 30 : 0); k++, c.now += 10)
+			synth_sample(c.s, 11, synth_stack(c.s, 10, "crunch;serve;loop;main"),
+				     c.now, 1);
+		call(&c, NR_WRITE, 0.02, NULL);
+	}
+	r = judge_scene(&c, &arena, &(struct functions_opts){.calls_only = true});
+	EQ_S(r->fns[0].name, "crunch");
+	EQ_U(r->fns[0].evidence[0].kind, DEV_OWN);
+	OK(r->harm_ns > 290000000);
+	OK(r->thin & THIN_NO_STACKS);
+	synth_free(c.s);
+}
+
 static void same_result(const struct functions_result *a, const struct functions_result *b)
 {
 	EQ_U(a->fn_cnt, b->fn_cnt);
