@@ -138,19 +138,38 @@ static int cmp_dev(const void *pa, const void *pb)
 	return 0;
 }
 
+/* The longest call of a dimension in the unit, or time between two. */
+static uint64_t longest_of(const struct analysis *a, const struct unit *u, unsigned dim)
+{
+	const struct model_calls *c = a->p.m->calls;
+	uint64_t most = 0;
+
+	for (uint32_t i = u->first; i < u->first + u->cnt; i++) {
+		const struct call *call = &c->calls[i];
+		bool has_next = i + 1 < u->first + u->cnt;
+		uint64_t ns = dim != DIM_OWN ? call->dur_ns
+			    : has_next ? own_gap_ns(c, call, call + 1) : 0;
+
+		if ((dim == DIM_OWN || a->p.dims.of_nr[call->nr] == dim) && ns > most)
+			most = ns;
+	}
+	return most;
+}
+
 static struct unit_dev dev_report(const struct analysis *a, const struct vectors *v,
 				  const struct judged *j, const struct deviation *d,
-				  const struct call *last)
+				  const struct unit *u)
 {
 	const struct feature *f = &v->at[d->dim];
 	uint64_t mean_ns = f->cnt ? f->ns / f->cnt : 0;
 
 	if (d->kind == DEV_NEVER)
-		mean_ns = last->dur_ns;
+		mean_ns = a->p.m->calls->calls[u->first + u->cnt - 1].dur_ns;
 	return (struct unit_dev){
 		.nr = d->dim == DIM_OWN ? NR_OWN : a->p.dims.nr_of[d->dim], .kind = d->kind,
 		.cnt = f->cnt, .usual_cnt = (float)d->usual_cnt,
 		.mean_ns = mean_ns, .usual_ns = (uint64_t)d->usual_ns,
+		.max_ns = d->kind == DEV_NEVER ? mean_ns : longest_of(a, u, d->dim),
 		.harm_ns = (uint64_t)(d->harm_ns * j->weight)};
 }
 
@@ -170,8 +189,7 @@ static void unit_report(struct analysis *a, uint32_t unit, struct vectors *v, st
 		.begin_ns = unit_begin_ns(a->p.m, u), .end_ns = unit_end_ns(a->p.m, u),
 		.harm_ns = (uint64_t)j->harm_ns, .waits_for = NO_IDX};
 	for (uint32_t i = 0; i < j->dev_cnt && i < UNIT_DEVS; i++)
-		to->devs[to->dev_cnt++] = dev_report(a, v, j, &j->devs[i],
-						     &a->p.m->calls->calls[u->first + u->cnt - 1]);
+		to->devs[to->dev_cnt++] = dev_report(a, v, j, &j->devs[i], u);
 	if (j->reasons & UNIT_STUCK)
 		to->waits_for = hangs_waits_for(a->p.m, to->thread);
 }
@@ -185,7 +203,7 @@ static void spin_report(struct analysis *a, const struct spin *s)
 		.waits_for = NO_IDX, .reasons = UNIT_STUCK, .begin_ns = s->begin_ns,
 		.end_ns = s->end_ns, .harm_ns = (uint64_t)s->harm_ns, .dev_cnt = 1};
 	to->devs[0] = (struct unit_dev){.nr = NR_OWN, .kind = DEV_SPINS,
-					.mean_ns = s->quiet_ns,
+					.mean_ns = s->quiet_ns, .max_ns = s->quiet_ns,
 					.harm_ns = (uint64_t)s->harm_ns};
 }
 
@@ -251,21 +269,51 @@ static bool stack_has(const struct appfns *fns, uint32_t stack, const struct fn_
 	return false;
 }
 
+/* The time between calls: most samples taken meanwhile, else the calls around it, are in it. */
+static bool own_has(const struct analysis *a, const struct unit_report *u,
+		    const struct fn_report *f)
+{
+	const struct blame *b = &a->blame;
+	uint32_t in = 0, all = 0;
+
+	for (uint32_t i = b->samples ? b->sample_first[u->thread] : 0;
+	     b->samples && i < b->sample_first[u->thread + 1]; i++) {
+		const struct sample *s = &a->p.m->samples[b->samples[i]];
+
+		if (s->ts_ns < u->begin_ns || s->ts_ns > u->end_ns)
+			continue;
+		all++;
+		in += stack_has(a->p.fns, s->stack, f);
+	}
+	for (uint32_t i = u->first; !all && !in && i < u->first + u->cnt; i++)
+		in += stack_has(a->p.fns, a->p.m->calls->calls[i].stack, f);
+	return 2 * in > all;
+}
+
+/* A call that is to blame for the deviation: not one of the same name that was quick. */
+static bool is_of_dev(const struct unit_dev *d, const struct call *c)
+{
+	if (d->nr != c->nr)
+		return false;
+	return d->kind == DEV_NEVER ? c->result == CALL_UNFINISHED
+	     : d->kind != DEV_SLOWER || c->dur_ns >= d->mean_ns;
+}
+
 static bool unit_has(const struct analysis *a, const struct unit_report *u,
 		     const struct fn_report *f)
 {
 	const struct model_calls *c = a->p.m->calls;
 
-	if (!u->cnt) {
-		for (uint32_t i = 0; i < a->hangs.spin_cnt; i++)
-			if (a->hangs.spins[i].thread == u->thread)
-				return stack_has(a->p.fns, a->hangs.spins[i].stack, f);
-	}
-	for (uint32_t i = u->first; i < u->first + u->cnt; i++)
-		for (uint32_t d = 0; d < u->dev_cnt; d++)
-			if ((u->devs[d].nr == c->calls[i].nr || u->devs[d].nr == NR_OWN) &&
+	if (!u->cnt)
+		return own_has(a, u, f);
+	for (uint32_t d = 0; d < u->dev_cnt; d++) {
+		if (u->devs[d].nr == NR_OWN && own_has(a, u, f))
+			return true;
+		for (uint32_t i = u->first; i < u->first + u->cnt; i++)
+			if (is_of_dev(&u->devs[d], &c->calls[i]) &&
 			    stack_has(a->p.fns, c->calls[i].stack, f))
 				return true;
+	}
 	return false;
 }
 

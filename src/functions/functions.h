@@ -71,6 +71,7 @@ struct unit_dev {
 	uint32_t cnt;		/* calls in the unit */
 	float usual_cnt;	/* in the middle of its like */
 	uint64_t mean_ns, usual_ns; /* of one call; DEV_OWN: between two, DEV_NEVER: its age */
+	uint64_t max_ns;	/* the longest of these */
 	uint64_t harm_ns;	/* what it cost */
 };
 #define NR_OWN UINT16_MAX
@@ -129,7 +130,6 @@ struct fn_report {
 };
 
 enum outside_kind { OUTSIDE_NONE = 0, OUTSIDE_DISK = 1, OUTSIDE_CPU = 2, OUTSIDE_ALL = 3 };
-
 struct outside_report {		/* the cause lies outside of the program */
 	uint8_t kind;		/* enum outside_kind */
 	uint32_t hit_cnt, thread_cnt; /* threads hit, of those that worked */

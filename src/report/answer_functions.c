@@ -24,22 +24,6 @@ static size_t top_cnt(const struct functions_result *r)
 	return r->fn_cnt < TOP ? r->fn_cnt : TOP;
 }
 
-static void why_words(const struct functions_result *r, const struct fn_report *f,
-		      struct buf *out)
-{
-	char t[FMT_MAX];
-
-	if (f->evidence_cnt) {
-		functions_evidence_words(r, &f->evidence[0], out);
-		if (!f->evidence[0].self)
-			buf_adds(out, " (called)");
-	} else {
-		buf_printf(out, "%s of the usual time", fmt_share(t, f->usual_share));
-	}
-	if (f->tie)
-		buf_printf(out, "; same as %u more", f->tie_cnt - 1);
-}
-
 static void put_fn(struct pen *p, const struct functions_result *r, const struct fn_report *f)
 {
 	unsigned width = COL_SHARE - 7 - COL_NAME, name = (unsigned)strlen(f->name);
@@ -48,14 +32,14 @@ static void put_fn(struct pen *p, const struct functions_result *r, const struct
 
 	pen_right(p, PEN_KEY, COL_RANK, (snprintf(t, sizeof(t), "%u", f->rank), t));
 	pen_to(p, COL_NAME);
-	pen_cut(p, PEN_BOLD, width, f->name);
+	pen_cut_middle(p, PEN_BOLD, width, f->name);
 	if (name + 3 < width) {
 		pen_text(p, PEN_DIM, " ");
 		pen_cut(p, PEN_DIM, width - name - 1, f->module);
 	}
-	pen_right(p, PEN_PLAIN, COL_SHARE, fmt_share(t, f->harm_share));
+	pen_right(p, PEN_PLAIN, COL_SHARE, fmt_share(t, functions_share(f)));
 	pen_to(p, COL_WHY);
-	why_words(r, f, &why);
+	functions_why_words(r, f, &why);
 	pen_cut(p, PEN_PLAIN, p->columns > p->col ? p->columns - p->col : 20, buf_str(&why));
 	pen_nl(p);
 }
@@ -150,7 +134,7 @@ static void json_fn(struct json *j, const struct functions_result *r, const stru
 {
 	CLEANUP(buf_release) struct buf why = {0};
 
-	why_words(r, f, &why);
+	functions_why_words(r, f, &why);
 	json_obj(j);
 	json_ku64(j, "rank", f->rank);
 	json_kstr(j, "name", f->name);

@@ -16,12 +16,16 @@ const share = x => (100 * x).toPrecision(2) + ' %';
 const row = (tag, cells) => make('tr', '', ...cells.map(c => make(tag, typeof c === 'number' ? 'num' : '', String(c))));
 const table = (head, rows) => make('table', '', make('thead', '', row('th', head)), make('tbody', '', ...rows));
 
+const longest = (d, of) => time(d.max_ns >= 2 * d.mean_ns ? d.max_ns : d.mean_ns) + of +
+	(d.max_ns >= 2 * d.mean_ns ? ', ' + time(d.mean_ns) + ' on average' : '') +
+	', usually ' + time(d.usual_ns);
+
 function deviation(d) {
 	switch (d.kind) {
 	case 'more': return d.calls + ' ' + d.call + ' calls, usually ' + Math.round(d.usual_calls);
-	case 'slower': return d.call + ' takes ' + time(d.mean_ns) + ', usually ' + time(d.usual_ns);
+	case 'slower': return d.call + ' takes ' + longest(d, '');
 	case 'never-returned': return d.call + ' did not return for ' + time(d.mean_ns);
-	case 'own-time': return time(d.mean_ns) + ' between two calls, usually ' + time(d.usual_ns);
+	case 'own-time': return longest(d, ' between two calls');
 	default: return 'no call for ' + time(d.mean_ns);
 	}
 }

@@ -127,6 +127,7 @@ static void json_dev(struct json *j, const struct functions_result *r, const str
 	json_ku64(j, "calls", d->cnt);
 	json_kf64_dec(j, "usual_calls", (double)d->usual_cnt, 2);
 	json_ku64(j, "mean_ns", d->mean_ns);
+	json_ku64(j, "max_ns", d->max_ns);
 	json_ku64(j, "usual_ns", d->usual_ns);
 	json_ku64(j, "harm_ns", d->harm_ns);
 	json_obj_end(j);

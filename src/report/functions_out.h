@@ -33,11 +33,17 @@ void functions_object(const struct functions_view *v, struct json *j);
 
 /* "12.0 fsync calls, usually 1", "a recvfrom that did not return for 8.00 s", ... */
 struct fn_evidence;
+struct fn_report;
 struct unit_dev;
 void functions_dev_words(const struct functions_result *r, const struct unit_dev *d,
 			 struct buf *out);
 void functions_evidence_words(const struct functions_result *r, const struct fn_evidence *e,
 			      struct buf *out);
+
+/* The strongest evidence of a function, and the part that it speaks of: of harm, or of time. */
+void functions_why_words(const struct functions_result *r, const struct fn_report *f,
+			 struct buf *out);
+double functions_share(const struct fn_report *f);
 
 /* That the cause lies outside of the program; adds nothing where it does not. */
 void functions_outside_words(const struct functions_result *r, struct buf *out);

@@ -19,16 +19,32 @@ enum { TOP_DEFAULT = 10, UNITS_TOP = 4, TIE_SHOWN = 4, CALLS_SHOWN = 40, CLUSTER
 /* Column ends and begins. */
 enum { COL_RANK = 4, COL_SCORE = 11, COL_HARM = 19, COL_NAME = 21, COL_WHY = 60, COL_INDENT = 23 };
 
+/* The longest of them is shown where it is so many times the mean. */
+#define APART 2
+
 static const char *call_name(const struct functions_result *r, unsigned nr)
 {
 	return nr == NR_OWN ? "" : model_call_name(r->m, nr);
+}
+
+/* What was felt is the longest; the mean of many short ones beside it tells of none. */
+static void longest_words(const struct unit_dev *d, const char *of, struct buf *out)
+{
+	bool apart = d->max_ns >= APART * d->mean_ns && d->mean_ns;
+	char t[FMT_MAX];
+
+	buf_printf(out, "%s%s", fmt_ns(t, apart ? d->max_ns : d->mean_ns), of);
+	if (apart)
+		buf_printf(out, ", %s on average", fmt_ns(t, d->mean_ns));
+	if (d->usual_ns)
+		buf_printf(out, ", usually %s", fmt_ns(t, d->usual_ns));
 }
 
 void functions_dev_words(const struct functions_result *r, const struct unit_dev *d,
 			 struct buf *out)
 {
 	const char *name = call_name(r, d->nr);
-	char t[FMT_MAX], u[FMT_MAX];
+	char t[FMT_MAX];
 
 	switch (d->kind) {
 	case DEV_MORE:
@@ -39,17 +55,14 @@ void functions_dev_words(const struct functions_result *r, const struct unit_dev
 			buf_printf(out, "usually %.0f", (double)d->usual_cnt);
 		break;
 	case DEV_SLOWER:
-		buf_printf(out, "%s takes %s", name, fmt_ns(t, d->mean_ns));
-		if (d->usual_ns)
-			buf_printf(out, ", usually %s", fmt_ns(u, d->usual_ns));
+		buf_printf(out, "%s takes ", name);
+		longest_words(d, "", out);
 		break;
 	case DEV_NEVER:
 		buf_printf(out, "%s did not return for %s", name, fmt_ns(t, d->mean_ns));
 		break;
 	case DEV_OWN:
-		buf_printf(out, "%s between two calls", fmt_ns(t, d->mean_ns));
-		if (d->usual_ns)
-			buf_printf(out, ", usually %s", fmt_ns(u, d->usual_ns));
+		longest_words(d, " between two calls", out);
 		break;
 	default:
 		buf_printf(out, "no call for %s", fmt_ns(t, d->mean_ns));
@@ -164,11 +177,33 @@ static void put_fn_name(struct pen *p, const struct fn_report *f)
 	unsigned width = COL_WHY - COL_NAME - 1, name = (unsigned)strlen(f->name);
 
 	pen_to(p, COL_NAME);
-	pen_cut(p, f->rank == 1 ? PEN_BOLD : PEN_PLAIN, width, f->name);
+	pen_cut_middle(p, f->rank == 1 ? PEN_BOLD : PEN_PLAIN, width, f->name);
 	if (name + 3 < width) {
 		pen_text(p, PEN_DIM, " ");
 		pen_cut(p, PEN_DIM, width - name - 1, f->module);
 	}
+}
+
+double functions_share(const struct fn_report *f)
+{
+	if (!f->evidence_cnt)
+		return f->usual_share;
+	return f->evidence[0].kind == DEV_HELD || f->evidence[0].kind == DEV_WORKS ? f->held_share
+										   : f->harm_share;
+}
+
+void functions_why_words(const struct functions_result *r, const struct fn_report *f,
+			 struct buf *out)
+{
+	if (f->evidence_cnt) {
+		functions_evidence_words(r, &f->evidence[0], out);
+		if (!f->evidence[0].self)
+			buf_adds(out, " (called)");
+	} else {
+		buf_adds(out, "its part of the time; nothing in it is unusual");
+	}
+	if (f->tie)
+		buf_printf(out, "; same as %u more", f->tie_cnt - 1);
 }
 
 static void put_fn(struct pen *p, const struct functions_result *r, const struct fn_report *f)
@@ -178,18 +213,10 @@ static void put_fn(struct pen *p, const struct functions_result *r, const struct
 
 	pen_right(p, PEN_BOLD, COL_RANK, (snprintf(t, sizeof(t), "%u", f->rank), t));
 	pen_right(p, PEN_PLAIN, COL_SCORE, (snprintf(t, sizeof(t), "%.2f", f->score), t));
-	pen_right(p, PEN_PLAIN, COL_HARM, fmt_share(t, f->harm_share));
+	pen_right(p, PEN_PLAIN, COL_HARM, fmt_share(t, functions_share(f)));
 	put_fn_name(p, f);
 	pen_to(p, COL_WHY);
-	if (f->evidence_cnt) {
-		functions_evidence_words(r, &f->evidence[0], &why);
-		if (!f->evidence[0].self)
-			buf_adds(&why, " (called)");
-	} else {
-		buf_printf(&why, "%s of the usual time", fmt_share(t, f->usual_share));
-	}
-	if (f->tie)
-		buf_printf(&why, "; same as %u more", f->tie_cnt - 1);
+	functions_why_words(r, f, &why);
 	pen_cut(p, PEN_PLAIN, p->columns > p->col ? p->columns - p->col : 20, buf_str(&why));
 	pen_nl(p);
 }
@@ -201,7 +228,10 @@ static void put_fns(struct pen *p, const struct functions_view *v)
 	CLEANUP(buf_release) struct buf b = {0};
 	char t[FMT_MAX];
 
-	buf_printf(&b, "%s more than usual", fmt_ns(t, r->harm_ns));
+	if (r->thin & THIN_NO_HARM)
+		buf_adds(&b, "nothing stands out: by where time goes");
+	else
+		buf_printf(&b, "%s more than usual", fmt_ns(t, r->harm_ns));
 	if (r->total_fn_cnt)
 		buf_printf(&b, ", %zu of %s functions listed", r->fn_cnt,
 			   fmt_count(t, r->total_fn_cnt));
@@ -210,7 +240,7 @@ static void put_fns(struct pen *p, const struct functions_view *v)
 		return;
 	pen_right(p, PEN_DIM, COL_RANK, "rank");
 	pen_right(p, PEN_DIM, COL_SCORE, "score");
-	pen_right(p, PEN_DIM, COL_HARM, "of it");
+	pen_right(p, PEN_DIM, COL_HARM, "share");
 	pen_to(p, COL_NAME);
 	pen_text(p, PEN_DIM, "function");
 	pen_to(p, COL_WHY);

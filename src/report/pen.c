@@ -180,6 +180,25 @@ void pen_cut(struct pen *p, enum pen_style style, unsigned width, const char *st
 	put(p, style, buf_str(&clean), clean.len);
 }
 
+void pen_cut_middle(struct pen *p, enum pen_style style, unsigned width, const char *str)
+{
+	CLEANUP(buf_release) struct buf clean = { 0 }, cut = { 0 };
+	unsigned wide, tail = width / 2;
+	const char *at;
+
+	pen_clean(&clean, str, p->ascii);
+	at = buf_str(&clean);
+	wide = pen_width(at);
+	if (wide <= width || width < 8) {
+		pen_cut(p, style, width, str);
+		return;
+	}
+	buf_add(&cut, at, prefix(at, width - 1 - tail));
+	buf_adds(&cut, p->ascii ? "~" : "…");
+	buf_adds(&cut, at + prefix(at, wide - tail));
+	put(p, style, buf_str(&cut), cut.len);
+}
+
 void pen_right(struct pen *p, enum pen_style style, unsigned end_col, const char *str)
 {
 	unsigned width = pen_width(str);

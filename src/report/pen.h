@@ -41,6 +41,8 @@ void pen_right(struct pen *p, enum pen_style style, unsigned end_col, const char
 
 /* As pen_text, at most width columns; a longer one ends in an ellipsis. */
 void pen_cut(struct pen *p, enum pen_style style, unsigned width, const char *str);
+/* The same, with the ellipsis in its middle: for names whose end tells where. */
+void pen_cut_middle(struct pen *p, enum pen_style style, unsigned width, const char *str);
 
 /*
  * From the present column to the end of the line, further lines from indent;

@@ -79,6 +79,31 @@ def test_functions_names_what_never_returned():
         assert "flock did not return for 30.0 s" in made.run()
 
 
+def test_functions_shows_the_longest_pause():
+    c = Capture()
+    c.thread(10, 10, "srv")
+    rows, now = [], 0.0
+    for i in range(60):
+        for k in range(31):
+            name, ms, stack = ("epoll_wait", 5, LOOP) if k == 0 else ("write", 0.02, WRITE)
+            rows.append((10, now, ms, name, stack, 0))
+            now += ms + (245 if (i, k) == (30, 15) else 0.01)
+    c.calls(rows)
+    with tempfile.TemporaryDirectory(prefix="heldup-functions-") as folder:
+        path = os.path.join(folder, "a.cap")
+        c.write(path, now / 1000)
+        text = heldup("functions", "-i", path).ended(OK).out
+    assert re.search(r"245 ms between two calls, 7\.\d+ ms on average", text), text
+
+
+def test_functions_of_time_alone_shows_its_share():
+    with Made(slow_ms=1) as made:
+        text = made.run()
+    assert "nothing stands out" in text, text
+    row = re.search(r"^ +1 +[0-9.]+ +([0-9.]+) % .*its part of the time", text, re.M)
+    assert row and float(row.group(1)) > 0, text
+
+
 def test_functions_fits_the_schema():
     schema = json.loads(heldup("functions", "--json-schema").ended(OK).out)
     for how in ({}, {"slow_ms": 1}, {"stuck": True}, {"requests": 1}):
