@@ -312,7 +312,8 @@ bool death_add(struct court *k, struct verdict *v)
 	f->resource = s.thread == NO_IDX ? of
 					 : arena_printf(k->arena, "%s after %s%s", of,
 							ns_text(k, s.ns), where);
-	f->summary = arena_printf(k->arena, "%s (pid %u) died of %s %s after the watch began%s%s%s%s.",
+	f->summary = arena_printf(k->arena,
+				  "%s (pid %u) died of %s %s after the watch began%s%s%s%s.",
 				  dead->comm, dead->tgid, of,
 				  ns_text(k, (double)(dead->died_ns - k->m->begin_ns)),
 				  s.thread == NO_IDX ? "" : "; it had run for ",
