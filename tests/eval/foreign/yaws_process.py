@@ -42,7 +42,7 @@ def yaws(lab):
     lab.write('www/quick.txt', 'ok\n')
     conf = lab.write('yaws.conf', CONF % {'dir': lab.dir, 'port': port})
     proc = lab.spawn(['yaws', '-i', '--conf', conf, '--id', 'eval%d' % port],
-                     stdin=open('/dev/zero'))
+                     stdin=os.pipe()[0])	# it ends with its input
     lab.wait_port(proc, port)
     beam = [p for p in (proc.pid, *host.descendants(proc.pid)) if 'beam' in host.comm(p)]
     proc.pid, proc.port = beam[0], port
