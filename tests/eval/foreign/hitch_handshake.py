@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each client of hitch makes a handshake with an RSA key of 4096 bits; its core is full."""
-from kit import foreign, host, servers
+from kit import foreign, host, load, servers
 
 
 class TheCase(foreign.Foreign):
     name = 'hitch-handshake'
     about = 'a TLS handshake with RSA 4096 for each request, one worker, six clients'
-    hurts = ('', 'p50 ms', 20)
+    hurts = ('hitch', 'cpu', 0.7)
     truth_of = foreign.Named('cpu-own', what='hitch', party='hitch')
 
     def setup(self):
@@ -19,3 +19,5 @@ class TheCase(foreign.Foreign):
 
     def load(self):
         self.talk('', 'tls', self.server.port, *foreign.GET, conns=6, fresh=True)
+        self.loads['hitch'] = load.Counter(
+            'cpu', lambda: host.tree_ticks(self.server.pid) / host.TICKS)
