@@ -11,6 +11,7 @@ finding), wrong, or not told ("cannot be told").
 import collections
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -218,7 +219,7 @@ def said(doc, case):
     """The headline without what differs from run to run: class, and who is to blame."""
     verdict = doc.get('verdict') or {}
     if not case.degraded:
-        return rare.judge_sound(doc) or verdict.get('class')
+        return re.sub(r'/\d+', '', rare.judge_sound(doc)) or verdict.get('class')
     who = (verdict.get('culprit') or {}).get('comm')
     return '%s%s' % (verdict.get('class'), ' of ' + who if who else '')
 
