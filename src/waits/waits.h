@@ -13,8 +13,8 @@
  *
  *	waits_analyse: model in, result in the caller's arena.
  *
- * Judges nothing: that is verdict/.  Bounded: at most WAITS_MAX_DEPTH hops
- * and opts.max_visits interval visits; what that leaves is CAUSE_UNSEEN.
+ * Judges nothing: that is verdict/.  Bounded: at most WAITS_MAX_DEPTH hops and
+ * opts.max_visits visits; what that leaves is CAUSE_UNSEEN.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,6 @@
 struct arena;
 struct model;
 struct waits_tail;
-
 /* What a thread is for, told from what it waits on when nobody wants anything. */
 enum role {
 	ROLE_T_NONE = 0,

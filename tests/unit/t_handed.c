@@ -50,3 +50,46 @@ TEST(handed_on_is_not_left_to_the_client)
 	EQ_S(j.v->findings[0].culprit.comm, "backend");
 	judged_release(&j);
 }
+
+/* Thread 80 polls sockets 1 to 4; 81 and 82 read them and always have a request open. */
+static struct synth *fed_world(bool polled)
+{
+	struct synth *s = synth_new(1000);
+
+	for (uint32_t t = 80; t < 83; t++)
+		synth_thread(s, t, 80, "exec");
+	synth_res(s, 90, RES_EPOLL, NULL);
+	for (int i = 1; i < 5; i++)
+		synth_sock(s, i, ROLE_SERVER, 0x7f000001, 80);
+	for (int i = 0; i < 9; i++) {
+		struct ev_wait *w = synth_irq_wait(s, 80, WAIT_EPOLL, 90, i * 100 + 1, i * 100 + 99,
+						   i * 100 + 99, WAKER_NET);
+
+		/* told with the wait after it: which socket it was */
+		w->first_io = polled && i ? 1 + i % 4 : 0;
+		for (uint32_t t = 81; t < 83; t++) {
+			struct ev_turn *turn = synth_event(s, EV_TURN, sizeof(*turn), i * 100 + 99);
+
+			w = synth_irq_wait(s, t, WAIT_FUTEX, t, i * 100 + 2, i * 100 + 98,
+					   i * 100 + 98, WAKER_TIMER);
+			w->own_open = 1;
+			w->proc_open = 2;
+			turn->res = 1 + (i + t) % 4;
+			turn->role = ROLE_SERVER;
+			turn->h.tid = turn->first_tid = t;
+		}
+	}
+	return s;
+}
+
+/* A pool without rest looks like a loop without rest, but for who polls its sockets. */
+TEST(waits_tell_fed_worker_from_loop)
+{
+	for (int polled = 0; polled < 2; polled++) {
+		struct judged j;
+
+		judge(&j, fed_world(polled));
+		EQ_S(role_name(j.w->threads[1].role), polled ? "request thread" : "event loop");
+		judged_release(&j);
+	}
+}
