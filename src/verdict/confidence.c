@@ -322,7 +322,7 @@ void confidence_judge(struct court *k, struct verdict *v)
 
 		if (f->of_tail)
 			continue;
-		if (f->cls == FIND_STOPPED && !f->culprit.pid)
+		if (f->cls == FIND_STOPPED && !*f->culprit.comm)
 			lack(k, f, 1, "who stops it was not seen");
 		g = grounds_of(k, f, &r);
 		judge(k, f, &g, &r);
@@ -455,7 +455,9 @@ static void lacks_neighbour(struct court *k, struct finding *f, const struct can
 		const struct culprit *u = &k->m->culprits[i];
 		uint32_t v = model_proc_by_tgid(k->m, u->victim);
 
-		if (u->culprit == c->neighbour && v != NO_IDX && k->m->procs[v].target)
+		/* several processes of a program are one neighbour */
+		if (u->culprit && v != NO_IDX && k->m->procs[v].target &&
+		    named_alike(u->comm, c->neighbour_comm))
 			ran += (double)u->ns;
 	}
 	if (!c->neighbour && !c->steal)

@@ -12,6 +12,8 @@ static const char *who(struct court *k, const struct finding *f, const char *nob
 {
 	const struct party *p = &f->culprit;
 
+	if (p->pid && !*p->comm)
+		return arena_printf(k->arena, "process %u", p->pid);
 	if (p->pid && p->tid && p->tid != p->pid)
 		return arena_printf(k->arena, "%s (tid %u of pid %u)", p->comm, p->tid, p->pid);
 	if (p->pid)
@@ -143,8 +145,8 @@ static const char *of_queue(struct court *k, const struct finding *f, const stru
 		return arena_printf(k->arena, "raise the limit that lets %.0f at a time pass %s, "
 				    "or have those sooner done", l->holders_avg + 0.5,
 				    what(f, "it"));
-	return arena_printf(k->arena, "raise the limit on %s, or have those that are let in sooner "
-			    "done%s", what(f, "connections"), waiting(k));
+	return arena_printf(k->arena, "let more in at once (%s), or have those that are in sooner "
+			    "done%s", what(f, "a limit of its own"), waiting(k));
 }
 
 static const char *of_disk(struct court *k, const struct finding *f, const struct cand *c)

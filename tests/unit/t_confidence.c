@@ -178,3 +178,21 @@ TEST(confidence_hears_the_functions)
 	}
 	arena_release(&arena);
 }
+
+/* A CPU that several workers of one program take, each a little. */
+TEST(confidence_adds_up_a_neighbours_processes)
+{
+	struct judged j;
+	struct synth *s = synth_new(6000);
+
+	synth_thread(s, 20, 20, "srv");
+	for (int i = 0; i < 60; i++)
+		synth_preempted(s, 20, i * 100 + 1, i * 100 + 90)->own_open = 1;
+	for (uint32_t t = 0; t < 4; t++)
+		synth_culprit(s, 20, 30 + t, "burn", 1300);
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-neighbour");
+	EQ_U(j.v->findings[0].doubt_cnt, 0);
+	EQ_U(j.v->findings[0].conf, CONF_HIGH);
+	judged_release(&j);
+}
