@@ -24,7 +24,8 @@
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
-enum { LINES_MAX = 40, STEPS_MAX = 4, LABEL_COL = 2, TEXT_COL = 4, PAGE_COLUMNS_MAX = 110 };
+enum { LINES_MAX = 40, HEAD_LINES = 8, STEPS_MAX = 4 };
+enum { LABEL_COL = 2, TEXT_COL = 4, PAGE_COLUMNS_MAX = 110 };
 
 static const char *given(const char *str)
 {
@@ -239,6 +240,7 @@ static void put_step(struct pen *p, const struct step *s, bool last)
 static void put_chain(struct pen *p, const struct answer *a, const struct finding *f, int verbose)
 {
 	size_t cut_from = f->chain_len, cut_to = cut_from;
+	size_t most = p->line_cnt > HEAD_LINES ? STEPS_MAX - 1 : STEPS_MAX;
 	bool per_request = false;
 
 	if (!f->chain_len)
@@ -251,9 +253,9 @@ static void put_chain(struct pen *p, const struct answer *a, const struct findin
 	if (per_request)
 		pen_right(p, PEN_DIM, p->columns, "per request");
 	pen_nl(p);
-	if (!verbose && f->chain_len > STEPS_MAX) {
-		cut_from = (STEPS_MAX + 1) / 2;
-		cut_to = f->chain_len - STEPS_MAX / 2;
+	if (!verbose && f->chain_len > most) {
+		cut_from = (most + 1) / 2;
+		cut_to = f->chain_len - most / 2;
 	}
 	for (size_t i = 0; i < f->chain_len; i++) {
 		if (i == cut_from) {
@@ -315,9 +317,11 @@ static bool is_candidate(const struct verdict *v, const struct finding *f)
 	return false;
 }
 
-static void put_also(struct pen *p, const struct verdict *v, int verbose)
+/* reserve: lines of what comes after */
+static void put_also(struct pen *p, const struct verdict *v, int verbose, unsigned reserve)
 {
-	size_t max = verbose ? v->finding_cnt : 3, told = 0;
+	bool full = p->line_cnt + reserve + 4 > LINES_MAX;
+	size_t max = verbose ? v->finding_cnt : full ? 2 : 3, told = 0;
 	char t[FMT_MAX];
 
 	for (size_t i = 1; i < v->finding_cnt && i < max; i++) {
@@ -432,12 +436,12 @@ static void put_rest(struct pen *p, const struct verdict *v, const struct text_o
 			 lines_for(p, opts, f->cls == FIND_HEALTHY ? 2 : 4,
 				   changes + also + unseen + cost), f->refute, f->refute_cnt);
 	put_changes(p, v, opts->verbose);
-	put_also(p, v, opts->verbose);
+	put_also(p, v, opts->verbose, unseen + cost);
 	put_list(p, "NOT SEEN", PEN_PLAIN, lines_for(p, opts, 5, cost), v->unseen, v->unseen_cnt);
 }
 
 /* "confidence medium: watched for 2.0 s only; only 14 requests were seen" */
-static void put_doubts(struct pen *p, const struct finding *f)
+static void put_doubts(struct pen *p, const struct finding *f, int verbose)
 {
 	CLEANUP(buf_release) struct buf line = { 0 };
 
@@ -447,7 +451,7 @@ static void put_doubts(struct pen *p, const struct finding *f)
 	for (size_t i = 0; i < f->doubt_cnt; i++)
 		buf_printf(&line, "%s%s", i ? "; " : "", f->doubts[i]);
 	pen_to(p, LABEL_COL);
-	pen_wrap(p, PEN_DOUBT, LABEL_COL, 2, buf_str(&line));
+	pen_wrap(p, PEN_DOUBT, LABEL_COL, verbose ? 0 : p->columns < 80 ? 1 : 2, buf_str(&line));
 	pen_nl(p);
 }
 
@@ -470,7 +474,7 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 	}
 	pen_to(p, LABEL_COL);
 	put_subject(p, a);
-	put_doubts(p, f);
+	put_doubts(p, f, opts->verbose);
 	if (f->cls != FIND_HEALTHY || opts->verbose)
 		put_chain(p, a, f, opts->verbose);
 	if (f->cls == FIND_UNKNOWN)
