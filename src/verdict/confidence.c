@@ -218,6 +218,10 @@ static struct grounds grounds_of(const struct court *k, const struct finding *f,
 		g.open = r->hang;
 		g.slow = r->slow;
 		break;
+	case FIND_WORKERS:
+		/* a pool is named beside what fills it: both hold of the same time */
+		g.second = k->pool.ns > 0 ? 0 : g.second;
+		break;
 	case FIND_CLIENTS:
 		g.open = r->hang;
 		g.slow = r->slow;
@@ -466,7 +470,8 @@ static void lacks_neighbour(struct court *k, struct finding *f, const struct can
 		lack(k, f, 2, "its threads wait for a CPU only %.1f %% of the time",
 		     percent(runq, k->window_ns));
 	if (!c->steal && 2 * ran < runq)
-		lack(k, f, 1, "%s ran in only %.0f %% of the time that was waited for a CPU",
+		lack(k, f, 10 * ran < runq ? 2 : 1,
+		     "%s ran in only %.0f %% of the time that was waited for a CPU",
 		     c->neighbour_comm, percent(ran, runq));
 }
 
@@ -504,6 +509,16 @@ static void lacks_end(struct court *k, struct finding *f)
 		lack(k, f, 1, "its holder waits for %s (pid %u) itself", s->who.comm, s->who.pid);
 }
 
+/* Then it is not the lock that takes the time, but the CPU that its holders wait for. */
+static bool holders_queued(const struct lock *l)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < ST_CNT; i++)
+		all += l->holder_st[i];
+	return 2 * l->holder_st[ST_RUNQ] > all;
+}
+
 static void lacks_holder(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
@@ -515,6 +530,8 @@ static void lacks_holder(struct court *k, struct finding *f, const struct cand *
 		lack(k, f, 2, "its holder was not seen");
 	else if (l->presumed)
 		lack(k, f, 1, "nobody let go of it: its holder is told by who stopped first");
+	else if (holders_queued(l))
+		lack(k, f, 1, "who has it mostly waits for a CPU");
 	else if (l->virt)
 		lack(k, f, 1, "no common lock was seen: it is told from who wakes whom");
 	lacks_end(k, f);

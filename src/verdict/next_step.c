@@ -290,9 +290,17 @@ static const char *step_of(struct court *k, const struct finding *f, const struc
 	}
 }
 
+/* Where a finding fills a pool, more of that helps as well. */
 void next_step(struct court *k, struct finding *f, const struct cand *c)
 {
+	const struct cand *p = &k->pool;
+
 	f->next_step = step_of(k, f, c);
+	if (p->ns <= 0 || p->kept_by != f->cls || p->group == NO_IDX)
+		return;
+	f->next_step = arena_printf(k->arena, "%s; or run more workers (%s): %.0f of %.0f requests "
+				    "wait for one", f->next_step, k->w->groups[p->group].comm,
+				    p->ns / k->window_ns, k->demand_ns / k->window_ns);
 }
 
 /* Of two candidates the first one's refutation tells which. */

@@ -89,6 +89,7 @@ TEST(pool_is_named_beside_what_fills_it)
 	judge(&j, asks_backend(false));
 	EQ_S(finding_name(j.v->findings[0].cls), "peer");
 	OK(says(&j.v->findings[0], "8.0 of 10.0 requests on average wait for one of the 2"));
+	HAS(j.v->findings[0].next_step, "run more workers (srv): 8 of 10 requests wait for one");
 	workers = of_class(j.v, FIND_WORKERS);
 	OK(workers && workers->share > 0.75 && workers->share < 0.85);
 	OK(j.v->findings[0].share > 0.9); /* part of that */
