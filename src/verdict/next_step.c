@@ -133,8 +133,9 @@ static const char *waiting(struct court *k)
 static const char *of_queue(struct court *k, const struct finding *f, const struct cand *c)
 {
 	const struct lock *l = lock_of(k, c);
+	bool kept = f->chain_len && f->chain[f->chain_len - 1].does != STEP_OTHER;
 
-	if (f->cls == FIND_WORKERS && f->chain_len)
+	if (f->cls == FIND_WORKERS && kept)
 		return arena_printf(k->arena, "run more workers (%s), or shorten what keeps each "
 				    "of them (%s%s)%s", f->culprit.comm,
 				    f->chain[f->chain_len - 1].doing, place(k, f), waiting(k));
