@@ -33,6 +33,7 @@
 
 #define GROUP_MAX 4096
 #define SOCKSTAT_MAX 65536
+#define SILENT_MIN_MS 50 /* who speaks first has spoken by then, unless it is held up */
 
 struct conn_group {
 	struct ev_conn ev;
@@ -168,7 +169,8 @@ static void take_times(const struct sockdiag *s, struct ev_conn *ev, const struc
 	ev->held_conns += sock->held_back;
 	ev->stale_conns += sock->rqueue > 0 && sock->received_bytes && came_before;
 	/* where nothing was sent the kernel counts from the connection's begin */
-	ev->silent_stale += both && !sock->received_bytes && !sock->sent_segs && sent_before;
+	ev->silent_conns += both && !sock->received_bytes && !sock->sent_segs &&
+			    sock->sent_ago_ms >= SILENT_MIN_MS;
 	/*
 	 * The kernel counts in ticks: equal times say nothing about the order,
 	 * but what was never sent, or never came, does.

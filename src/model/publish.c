@@ -39,7 +39,7 @@ static const char *end_name(struct model *m, const struct ev_end *e)
 	struct arena *pub = &m->priv->pub;
 	char addr[INET6_ADDRSTRLEN];
 
-	if (name[0])
+	if (name[0] && (e->family == AF_UNIX || e->role != ROLE_CLIENT))
 		return name;
 	if (e->role == ROLE_SERVER || e->role == ROLE_LISTEN)
 		return arena_printf(pub, "port %u", e->lport);
@@ -124,40 +124,55 @@ static bool is_of_end(const struct model *m, const struct ev_conn *c, const stru
 	       memcmp(d->raddr, c->raddr, sizeof(d->raddr)) == 0;
 }
 
+/* The row of the conversation; where all of its connections hang it has none yet. */
+static struct end *end_of_conn(struct model *m, const struct ev_conn *c)
+{
+	struct ev_end e = { .tgid = c->tgid, .family = c->family, .role = c->role,
+			    .lport = c->lport, .rport = c->rport };
+	struct end *d;
+
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		if (is_of_end(m, c, &m->ends[i]))
+			return &m->ends[i];
+	}
+	memcpy(e.raddr, c->raddr, sizeof(e.raddr));
+	d = &m->ends[m->end_cnt++];
+	*d = (struct end){ .proc = model_proc_by_tgid(m, c->tgid), .role = c->role,
+			   .family = c->family, .lport = c->lport, .rport = c->rport,
+			   .name = end_name(m, &e), .peer_tgid = c->peer_tgid,
+			   .peer_comm = model_str(m, c->peer_comm), .conns = c->conns };
+	memcpy(d->raddr, c->raddr, sizeof(d->raddr));
+	return d;
+}
+
 /*
  * Connections that had no answer when the window began and when it ended: no event
- * tells of them, and where all of a conversation hang it has no row of its own either.
+ * tells of them, only the snapshots.
  */
 static void publish_stale(struct model *m)
 {
 	struct model_priv *p = m->priv;
+	struct end *d;
 
 	for (size_t i = 0; p->conns_first.cnt && i < p->conns_last.cnt; i++) {
 		const struct ev_conn *c = &p->conns_last.items[i];
-		struct end *d = m->ends;
-		struct ev_end e = { .tgid = c->tgid, .family = c->family, .role = c->role,
-				    .lport = c->lport, .rport = c->rport };
 
-		if (!c->owe_stale && !c->await_stale && !c->silent_stale)
+		if (!c->owe_stale && !c->await_stale)
 			continue;
-		while (d < m->ends + m->end_cnt && !is_of_end(m, c, d))
-			d++;
-		if (d == m->ends + m->end_cnt) {
-			memcpy(e.raddr, c->raddr, sizeof(e.raddr));
-			*d = (struct end){ .proc = model_proc_by_tgid(m, c->tgid), .role = c->role,
-					   .family = c->family, .lport = c->lport,
-					   .rport = c->rport, .name = end_name(m, &e),
-					   .peer_tgid = c->peer_tgid,
-					   .peer_comm = model_str(m, c->peer_comm),
-					   .conns = c->conns };
-			memcpy(d->raddr, c->raddr, sizeof(d->raddr));
-			m->end_cnt++;
-		}
+		d = end_of_conn(m, c);
 		d->stale_cnt = c->role == ROLE_SERVER ? c->owe_stale : c->await_stale;
 		d->stale_first_cnt = c->owe_first;
-		d->stale_silent_cnt = c->silent_stale;
 		d->stale_oldest_ns = 1000000ULL * (c->role == ROLE_SERVER ? c->oldest_owe_ms
 									: c->oldest_await_ms);
+	}
+	for (size_t i = 0; i < p->conns_first.cnt + p->conns_last.cnt; i++) {
+		const struct ev_conn *c = i < p->conns_first.cnt ? &p->conns_first.items[i] :
+					  &p->conns_last.items[i - p->conns_first.cnt];
+
+		if (!c->silent_conns || c->role != ROLE_SERVER)
+			continue;
+		d = end_of_conn(m, c);
+		d->silent_cnt = c->silent_conns > d->silent_cnt ? c->silent_conns : d->silent_cnt;
 	}
 }
 
@@ -167,7 +182,7 @@ static void publish_ends(struct model *m)
 	static const struct ev_end none;
 
 	m->end_cnt = p->ends.rows.cnt;
-	m->ends = PUB_ARRAY(p, struct end, m->end_cnt + p->conns_last.cnt);
+	m->ends = PUB_ARRAY(p, struct end, m->end_cnt + p->conns_first.cnt + p->conns_last.cnt);
 	for (size_t i = 0; i < m->end_cnt; i++) {
 		const struct ev_end *f = &p->ends.rows.items[i].first;
 		const struct ev_end *l = &p->ends.rows.items[i].last;

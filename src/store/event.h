@@ -280,7 +280,7 @@ struct ev_conn {		/* snapshot of connections, grouped, at start and end */
 	/* of owe_reply, await_reply: so since before the first snapshot */
 	uint32_t owe_stale, await_stale;
 	uint32_t owe_first;	/* of owe_stale: nothing was ever answered on it */
-	uint32_t silent_stale;	/* begun before the first snapshot, and neither side said a word */
+	uint32_t silent_conns;	/* accepted for 50 ms and more, and neither side said a word */
 };
 
 enum event_loss {

@@ -327,10 +327,10 @@ static void end_step(struct court *k, struct finding *f, const struct cand *c)
 		s->role = "remote service";
 		s->resource = m->ends[c->end].name;
 		s->res_kind = "socket";
-		s->doing = arena_printf(k->arena, "answers after %s on average",
-					ns_text(k, m->ends[c->end].turns ?
-							   (double)m->ends[c->end].service_ns /
-								   m->ends[c->end].turns : 0));
+		s->doing = m->ends[c->end].turns ?
+			arena_printf(k->arena, "answers after %s on average",
+				     ns_text(k, (double)m->ends[c->end].service_ns /
+						m->ends[c->end].turns)) : "has not answered";
 		return;
 	case FIND_CPU_NEIGHBOUR:
 		s = step_add(k, f, f->share);

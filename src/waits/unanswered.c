@@ -14,6 +14,7 @@
  * for what is not seen.  Who is asked in datagrams keeps no connections: where such a
  * server got more than it answered, its own questions that nobody answers are for that.
  */
+#include <string.h>
 #include <sys/socket.h>
 
 #include "waits/engine.h"
@@ -21,7 +22,7 @@
 /* Asked for a request that came before: the two clocks are TCP's, of a tick each. */
 #define ASKED_SLACK_NS 100000000
 /* Less at a time is the rounding of ticks. */
-#define GIVEN_UP_MIN 0.1
+#define AT_A_TIME_MIN 0.1
 
 struct owed { double cnt, first_cnt, silent_cnt, asked_cnt; uint64_t oldest_ns; bool datagrams; };
 
@@ -30,17 +31,56 @@ static double window_ns(const struct model *m)
 	return m->end_ns > m->begin_ns ? (double)(m->end_ns - m->begin_ns) : 1;
 }
 
-/* Questions in datagrams that nobody answered until the asker gave up: mean at a time. */
+static bool is_asked_in_datagrams(const struct model *m, const struct end *n)
+{
+	uint32_t res = n->family != AF_UNIX ? res_of_end(m, n) : NO_IDX;
+
+	return res != NO_IDX && m->res[res].sotype == SOCK_DGRAM;
+}
+
+/*
+ * Questions that were given up: mean at a time.  Who only tells others something keeps
+ * his socket; who gives up closes it, and asks anew from another.
+ */
 static double given_up(const struct model *m, const struct end *n)
 {
-	uint32_t res = res_of_end(m, n);
-	double avg = (double)n->open_tick_ns / window_ns(m);
+	return n->conns > n->turns + n->open_now ? (double)n->open_tick_ns / window_ns(m) : 0;
+}
 
-	/* who only tells others something keeps his socket; who gives up opens another */
-	if (n->conns <= n->turns + n->open_now || n->family == AF_UNIX || res == NO_IDX ||
-	    m->res[res].sotype != SOCK_DGRAM || avg < GIVEN_UP_MIN)
+/* A question is said at once, perhaps in two datagrams, and then waited for. */
+#define ASKED_ONCE_NS 10000000
+
+/* Those of which none was given up yet: they wait, and said no more since they asked. */
+static double still_asked(const struct model *m, const struct end *n)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < m->sock_cnt; i++) {
+		const struct ev_sock *s = &m->socks[i].e;
+		const struct res *r = m->socks[i].res != NO_IDX ? &m->res[m->socks[i].res] : NULL;
+		uint64_t age = m->end_ns - s->open_since_ns;
+
+		if (!r || !s->open_since_ns || s->open_since_ns > m->end_ns ||
+		    r->sotype != SOCK_DGRAM || s->role != ROLE_CLIENT ||
+		    r->tgid != m->procs[n->proc].tgid || r->rport != n->rport ||
+		    r->family != n->family || memcmp(r->raddr, n->raddr, sizeof(r->raddr)) != 0 ||
+		    s->last_tx_ns > s->open_since_ns + ASKED_ONCE_NS || age < WAITS_STALL_NS)
+			continue;
+		ns += (double)age;
+	}
+	return ns / window_ns(m);
+}
+
+static double questions(const struct model *m, const struct end *n)
+{
+	double given, still;
+
+	if (!is_asked_in_datagrams(m, n))
 		return 0;
-	return avg;
+	given = given_up(m, n);
+	still = still_asked(m, n);
+	given = given > still ? given : still;
+	return given >= AT_A_TIME_MIN ? given : 0;
 }
 
 /* More came there than was answered. */
@@ -59,7 +99,7 @@ static bool owes_datagrams(const struct model *m, const struct end *n)
 
 static double awaits(const struct model *m, const struct end *n)
 {
-	return (double)n->stale_cnt + given_up(m, n);
+	return (double)n->stale_cnt + questions(m, n);
 }
 
 static struct owed owed_of(const struct model *m, uint32_t proc)
@@ -76,7 +116,7 @@ static struct owed owed_of(const struct model *m, uint32_t proc)
 			continue;
 		}
 		o.cnt += (double)n->stale_cnt;
-		o.silent_cnt += (double)n->stale_silent_cnt;
+		o.silent_cnt += (double)n->silent_cnt;
 		o.first_cnt += n->turns ? (double)n->stale_first_cnt : 0;
 		o.datagrams |= owes_datagrams(m, n);
 		if (n->stale_oldest_ns > o.oldest_ns)
@@ -129,11 +169,31 @@ double unanswered_cnt(const struct engine *e, uint32_t proc)
 
 struct laying { struct engine *e; struct causes *into; uint32_t proc, loop; };
 
+/* A thread that sleeps until that conversation answers, NO_IDX: none does. */
+static uint32_t asker(const struct model *m, uint32_t proc, const struct end *n)
+{
+	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+		const struct thread *th = &m->threads[t];
+		const struct wait *w = &m->waits[th->first_wait + (th->wait_len - 1)];
+		const struct res *r;
+
+		if (th->proc != proc || !th->tracked || !th->wait_len || w->res == NO_IDX)
+			continue;
+		r = &m->res[w->res];
+		if (r->kind == RES_SOCKET && r->role == n->role && r->rport == n->rport &&
+		    r->family == n->family && memcmp(r->raddr, n->raddr, sizeof(r->raddr)) == 0)
+			return t;
+	}
+	return NO_IDX;
+}
+
 static void lay(const struct laying *k, unsigned kind, uint32_t end, double cnt)
 {
-	uint32_t res = end != NO_IDX ? res_of_end(k->e->m, &k->e->m->ends[end]) : NO_IDX;
-	struct place at = { .entry_proc = k->proc, .entry = k->loop, .via = k->loop,
-			    .via_res = NO_IDX, .lock = NO_IDX, .end = end, .depth = 1 };
+	const struct end *n = end != NO_IDX ? &k->e->m->ends[end] : NULL;
+	uint32_t res = n ? res_of_end(k->e->m, n) : NO_IDX;
+	uint32_t by = k->loop == NO_IDX && n ? asker(k->e->m, k->proc, n) : k->loop;
+	struct place at = { .entry_proc = k->proc, .entry = by, .via = by, .via_res = NO_IDX,
+			    .lock = NO_IDX, .end = end, .depth = 1 };
 
 	if (cnt > 0)
 		causes_add_part(k->into, kind, NO_IDX, res, &at,

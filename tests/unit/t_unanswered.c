@@ -131,7 +131,7 @@ TEST(unanswered_waits_to_be_greeted)
 	struct ev_conn *c = conns(s, ROLE_SERVER, 80, 2);
 	struct judged j;
 
-	c->silent_stale = 2;
+	c->silent_conns = 2;
 	conns(s, ROLE_CLIENT, 53, 2)->await_stale = 2;
 	judge(&j, s);
 	EQ_S(finding_name(j.v->findings[0].cls), "external");
@@ -165,6 +165,34 @@ TEST(unanswered_questions_are_given_up)
 		judge(&j, s);
 		ROW(what);
 		EQ_S(finding_name(j.v->findings[0].cls), what == GIVEN_UP ? "external" : "healthy");
+		judged_release(&j);
+	}
+}
+
+/* Two wait to be greeted; a name is asked for once, or a counter is sent again and again. */
+TEST(unanswered_question_is_no_report)
+{
+	for (int again = 0; again < 2; again++) {
+		struct synth *s = quick_loop();
+		struct ev_res *out = synth_sock(s, 11, ROLE_CLIENT, 0x0a000001, 53);
+		struct ev_sock *k = synth_event(s, EV_SOCK, sizeof(*k), 999);
+		struct ev_end *e = synth_end(s, SRV, ROLE_CLIENT, 53, 0, 0);
+		struct judged j;
+
+		out->sotype = SOCK_DGRAM;
+		out->tgid = SRV;
+		e->raddr[0] = 10;
+		e->raddr[3] = 1;
+		e->open_now = 1;
+		k->res = 11;
+		k->tgid = SRV;
+		k->role = ROLE_CLIENT;
+		k->open_since_ns = synth_ns(s, 100);
+		k->last_tx_ns = synth_ns(s, again ? 900 : 100);
+		conns(s, ROLE_SERVER, 80, 2)->silent_conns = 2;
+		judge(&j, s);
+		ROW(again);
+		EQ_S(finding_name(j.v->findings[0].cls), again ? "healthy" : "external");
 		judged_release(&j);
 	}
 }
