@@ -162,6 +162,7 @@ static void publish_stale(struct model *m)
 		d = end_of_conn(m, c);
 		d->stale_cnt = c->role == ROLE_SERVER ? c->owe_stale : c->await_stale;
 		d->stale_first_cnt = c->owe_first;
+		d->conns_last = c->conns;
 		d->stale_oldest_ns = 1000000ULL * (c->role == ROLE_SERVER ? c->oldest_owe_ms
 									: c->oldest_await_ms);
 	}

@@ -9,9 +9,9 @@
  * another, is in no sum either; those open at each tick tell how many were at a time.
  *
  * One side alone is no request: an idle client of HTTP/2 or MySQL may have said the
- * last word, and who waits for messages has asked for them long ago.  Only a
- * connection on which nothing was ever answered, at a port where others are, waits
- * for what is not seen.  Who is asked in datagrams keeps no connections: where such a
+ * last word, and who waits for messages has asked for them long ago.  Only where
+ * nothing was ever answered on most connections of a port, but on others is, do they
+ * wait for what is not seen: a few may poll for news.  Who is asked in datagrams keeps no connections: where such a
  * server got more than it answered, its own questions that nobody answers are for that.
  */
 #include <string.h>
@@ -117,7 +117,8 @@ static struct owed owed_of(const struct model *m, uint32_t proc)
 		}
 		o.cnt += (double)n->stale_cnt;
 		o.silent_cnt += (double)n->silent_cnt;
-		o.first_cnt += n->turns ? (double)n->stale_first_cnt : 0;
+		if (n->turns && 2 * n->stale_first_cnt > n->conns_last)
+			o.first_cnt += (double)n->stale_first_cnt;
 		o.datagrams |= owes_datagrams(m, n);
 		if (n->stale_oldest_ns > o.oldest_ns)
 			o.oldest_ns = n->stale_oldest_ns;

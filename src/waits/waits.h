@@ -139,8 +139,7 @@ struct wreq {		    /* requests of one process */
 	double unread_avg;
 	uint64_t open_now, open_oldest_ns;
 	uint64_t stale_cnt; /* of open_now: open since before the window */
-	uint64_t owed_cnt;  /* connections whose client spoke last, before the window */
-	uint64_t stale_oldest_ns; /* of owed_cnt */
+	uint64_t owed_cnt, stale_oldest_ns; /* connections whose client spoke last, before it */
 	uint32_t conns;
 	uint64_t txblock_ns;/* clients slow to read */
 	uint64_t partial_cnt;
