@@ -6,7 +6,9 @@
  * The place tells: of a process with a thread for each connection, one that sleeps on
  * something in which no client's socket is has been asked and has not answered yet;
  * one that sleeps on its client's socket has nothing to do.  Which threads those are
- * is told by count: as many as there are connections lie in one function.
+ * is told by count: as many as there are connections lie in one function.  That may be
+ * chance, so an answer must be owed for as long as the watch, which is known to a tick of
+ * the kernel only; of a process with one thread and one connection it need not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,11 +68,25 @@ static uint32_t conns_kept(const struct model *m, uint32_t tgid)
 	return first < last ? first : last;
 }
 
+/* The oldest answer that p owes has been owed since before the watch. */
+static bool owes_all_along(const struct model *m, uint32_t tgid)
+{
+	for (size_t i = 0; i < m->conn_last_cnt; i++) {
+		const struct ev_conn *c = &m->conns_last[i];
+
+		if (c->tgid == tgid && c->role == ROLE_SERVER && c->owe_reply &&
+		    c->oldest_owe_ms * 1000000ULL >= m->end_ns - m->begin_ns)
+			return true;
+	}
+	return false;
+}
+
 struct crew {			/* the threads of a process */
 	const struct model *m;
 	uint32_t proc, thread_cnt, conns;
 	uint32_t reader_cnt;	/* of the threads: seen to read a request */
 	uint32_t unknown_cnt;	/* of the threads: asleep, and no stack tells where */
+	bool owes;		/* an answer, since before the watch */
 	struct hmap places;	/* function: threads that sleep in it */
 };
 
@@ -132,7 +148,7 @@ static bool serves_conn(const struct crew *c, uint32_t t)
 
 	if (c->thread_cnt == 1)
 		return c->conns == 1;
-	if (c->unknown_cnt > CONNS_SLACK * c->conns)
+	if (c->unknown_cnt > CONNS_SLACK * c->conns || !c->owes)
 		return false;
 	for (uint32_t i = 0; s && i < s->user_cnt; i++) {
 		if (hmap_get(&c->places, frame_place(c->m, s, i), &cnt) &&
@@ -169,6 +185,7 @@ void asleep_find(struct engine *e)
 		c.conns = conns_kept(m, m->procs[p].tgid);
 		if (!c.conns)
 			continue;
+		c.owes = owes_all_along(m, m->procs[p].tgid);
 		crew_count(e, &c);
 		if (c.conns > c.reader_cnt) /* else each has its thread */
 			crew_mark(e, &c);

@@ -229,8 +229,11 @@ static void thread_walk(struct part *p, uint32_t t, uint64_t a, uint64_t b)
 		if (w->off_ns >= b)
 			break;
 		gap_walk(p, t, pos, w->off_ns);
+		/* another has the request by now */
+		if (p->read && e->parked[i] && !e->tinfo[t].asleep)
+			lay(p, CAUSE_UNSEEN, t, w->res, overlap_ns(w->off_ns, w->end_ns, a, b));
 		/* one that has read a request and serves it alone waits for nothing else */
-		if ((loop || !p->read) && is_at_home(e, w))
+		else if ((loop || !p->read) && is_at_home(e, w))
 			home_walk(p, i, a, b);
 		else
 			cascade_wait(e, p->to, i, a, b, 1, &p->at);

@@ -6,7 +6,7 @@
 #include "judged.h"
 #include "unit.h"
 
-static void conn_at(struct synth *s, uint32_t tgid, double at_ms)
+static struct ev_conn *conn_at(struct synth *s, uint32_t tgid, uint32_t conns, double at_ms)
 {
 	struct ev_conn *c = synth_event(s, EV_CONN, sizeof(*c), at_ms);
 
@@ -14,7 +14,8 @@ static void conn_at(struct synth *s, uint32_t tgid, double at_ms)
 	c->role = ROLE_SERVER;
 	c->family = AF_INET;
 	c->lport = 5432;
-	c->conns = 1;
+	c->conns = conns;
+	return c;
 }
 
 /*
@@ -52,7 +53,7 @@ static struct synth *asleep_world(bool sleeps, bool more_idle)
 			m->name = synth_str(s, "socket:[4711]");
 		}
 		for (int i = 0; i < 2 && (t < 95 || idle); i++)
-			conn_at(s, t, i ? 999 : 0);
+			conn_at(s, t, 1, i ? 999 : 0);
 	}
 	return s;
 }
@@ -96,4 +97,36 @@ TEST(waits_asleep_without_connection_is_idle)
 		if (j.m->threads[t].tid > 94)
 			EQ_U(j.w->threads[t].demand_ns, 0);
 	judged_release(&j);
+}
+
+/*
+ * Three threads asleep on a futex each, and as many connections: a pool at rest, or three
+ * sessions that wait for each other.  Only an answer that is owed all the while tells.
+ */
+TEST(waits_as_many_threads_as_connections)
+{
+	for (int owes = 0; owes < 2; owes++) {
+		struct synth *s = synth_new(1000);
+		struct judged j;
+
+		for (uint32_t t = 40; t < 44; t++) {
+			struct ev_wait *w;
+
+			synth_thread(s, t, 40, "srv");
+			synth_res(s, t, RES_FUTEX, NULL);
+			w = synth_pending(s, t, WAIT_FUTEX, t, 0.1);
+			w->flags |= WAITF_BEFORE_START;
+			w->ustack = synth_stack(s, 40, t == 40 ? "futex@libc.so.6;main" :
+						"futex@libc.so.6;cond;work;worker_main");
+		}
+		for (int i = 0; i < 2; i++) {
+			struct ev_conn *c = conn_at(s, 40, 3, i ? 999 : 0);
+
+			c->owe_reply = owes;
+			c->oldest_owe_ms = owes ? 5000 : 0;
+		}
+		judge(&j, s);
+		EQ_U(j.w->demand_kind, owes ? 1 : 2); /* requests, or lives */
+		judged_release(&j);
+	}
 }
