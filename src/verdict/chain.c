@@ -206,6 +206,9 @@ static void ending_does(struct step *s, const struct cause *c)
 		[CAUSE_STOPPED] = 1 << WAIT_STOPPED,
 	};
 
+	/* it waits for others there as well, in other functions */
+	if (c->kind == CAUSE_TIMER)
+		s->enders = 1 << WAKER_TIMER | 1 << WAKER_SELF | 1 << WAKER_NONE;
 	switch (c->kind) {
 	case CAUSE_RUN:
 	case CAUSE_RUNQ_SELF:

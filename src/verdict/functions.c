@@ -19,7 +19,7 @@ static const double SECOND_MIN = 0.15; /* a second running function is worth a l
 struct wanted {
 	const struct court *k;
 	const struct step *step;
-	bool user;		/* only where the program's functions are known */
+	bool user;	/* only where the program's functions are known, and of the step's enders */
 	bool by_res;		/* on the step's resource only, else in its states */
 	uint32_t waker;		/* thread idx: ended by it or its like only; NO_IDX any */
 };
@@ -37,6 +37,8 @@ static bool keep_row(const struct stack_row *row, void *ctx)
 	if (row->mode == STACKS_ON)
 		return w->step->does == STEP_RUNS;
 	if (w->step->does != STEP_WAITS || row->st < ST_WAIT)
+		return false;
+	if (w->user && w->step->enders && !(w->step->enders >> row->ctx & 1))
 		return false;
 	if (w->by_res ? row->res != w->step->res
 		      : w->step->states && !(w->step->states >> (row->st - ST_WAIT) & 1))
@@ -167,7 +169,7 @@ static struct stacks_result rows_of(struct court *k, struct wanted *w)
 
 	w->user = true;
 	r = stacks_filter(k->s, keep_row, w, k->arena);
-	w->user = false; /* of a stack that was cut the kernel's part is left */
+	w->user = false; /* better than none */
 	if (!r.row_cnt)
 		r = stacks_filter(k->s, keep_row, w, k->arena);
 	if (r.row_cnt || !w->by_res)

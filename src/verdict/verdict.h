@@ -81,6 +81,7 @@ struct step {			/* of the chain, from the client-facing thread on */
 	uint32_t res;		/* model idx of resource, NO_IDX */
 	uint8_t does;		/* enum step_does */
 	uint32_t states;	/* of STEP_WAITS without res: 1 << wait class, 0 any */
+	uint32_t enders;	/* of STEP_WAITS: 1 << waker ctx, 0 any */
 	struct step_fns *fns; size_t fn_cnt; /* none where no stack was taken */
 };
 

@@ -65,6 +65,8 @@ uint64_t stack_inner_site(const struct model *m, uint32_t stack)
 #define SITE_ALL 0.9
 /* Of the others' time: what they share with the group is the way into the kernel. */
 #define SITE_OTHERS 0.05
+/* Of the group's: waits of its kind that were not told to be of it. */
+#define SITE_STRAY 0.05
 
 /* Adds ns to each function of a stack, once however often it is in it. */
 static void places_add(const struct model *m, const struct stack *s, struct hmap *ns, uint64_t add)
@@ -103,8 +105,10 @@ struct site site_find(const struct model *m, const uint64_t *mine, const uint64_
 	for (uint32_t i = 0; s && i < s->user_cnt && best.stack == NO_IDX; i++) {
 		uint64_t place = frame_place(m, s, i);
 
-		if (hmap_get(&in, place, &ns) && (double)ns >= SITE_ALL * (double)in_ns &&
-		    (!hmap_get(&out, place, &ns) || (double)ns <= SITE_OTHERS * (double)out_ns))
+		if (!hmap_get(&in, place, &ns) || (double)ns < SITE_ALL * (double)in_ns)
+			continue;
+		if (!hmap_get(&out, place, &ns) || (double)ns <= SITE_OTHERS * (double)out_ns ||
+		    (double)ns <= SITE_STRAY * (double)in_ns)
 			best = (struct site){ .stack = (uint32_t)(s - m->stacks), .frame = i };
 	}
 	hmap_release(&in);
