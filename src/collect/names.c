@@ -210,6 +210,13 @@ static const char *pipe_name(struct names *n, const struct wire_res *w)
 	return w->name[0] ? answer(n, w->name, sizeof(w->name)) : names_clean(n, "pipe");
 }
 
+static bool is_any(unsigned family, const uint8_t *addr)
+{
+	static const uint8_t any[16];
+
+	return memcmp(addr, any, family == AF_INET ? 4 : 16) == 0;
+}
+
 static const char *socket_name(struct names *n, const struct wire_res *w)
 {
 	char text[NAMES_ADDR_LEN];
@@ -221,6 +228,13 @@ static const char *socket_name(struct names *n, const struct wire_res *w)
 	}
 	if (w->family == AF_INET || w->family == AF_INET6) {
 		bool remote = w->rport && w->role != ROLE_SERVER && w->role != ROLE_LISTEN;
+
+		/* whom it talks to is not known, and it is no address to be found at */
+		if (!remote && w->role != ROLE_LISTEN && is_any(w->family, w->laddr)) {
+			snprintf(text, sizeof(text), "%s port %u",
+				 w->sotype == SOCK_DGRAM ? "udp" : "tcp", w->lport);
+			return names_clean(n, text);
+		}
 		return names_clean(n, names_addr(text, w->family, remote ? w->raddr : w->laddr,
 						remote ? w->rport : w->lport));
 	}

@@ -200,8 +200,16 @@ static void put_fns(struct pen *p, const struct step_fns *f, bool last)
 		}
 	}
 	buf_adds(&line, "in ");
-	for (uint32_t i = 0; i < f->name_cnt; i++)
+	/* whole names: the outermost says least */
+	for (uint32_t i = 0; i < f->name_cnt; i++) {
+		size_t len = line.len;
+
 		buf_printf(&line, "%s%s", i ? glyph(p, " ← ", " < ") : "", f->names[i]);
+		if (i && pen_width(buf_str(&line)) > p->columns - p->col - 8) {
+			buf_truncate(&line, len);
+			break;
+		}
+	}
 	pen_cut(p, PEN_DIM, p->columns - p->col - 8, buf_str(&line));
 	pen_fmt(p, PEN_DIM, " (%s)", fmt_share(t, f->share));
 	pen_nl(p);

@@ -115,6 +115,19 @@ TEST(names_sockets)
 	names_free(n);
 }
 
+/* An address of our own that nobody can ask at says less than what kind of socket it is. */
+TEST(names_unconnected_sockets)
+{
+	struct wire_res w = {.kind = RES_SOCKET, .fd = -1, .family = AF_INET6, .lport = 55175,
+			     .sotype = SOCK_DGRAM};
+	struct names *n = names_new();
+
+	EQ_S(names_res(n, &w), "udp port 55175");
+	w.role = ROLE_LISTEN;
+	EQ_S(names_res(n, &w), "[::]:55175");
+	names_free(n);
+}
+
 TEST(local_addresses)
 {
 	const char *trie = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.0.0.5\n"
