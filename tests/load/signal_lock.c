@@ -8,6 +8,9 @@
  * Watch the master (its children are the backends).
  * Truth: a lock between the backends, held by whichever of them sleeps; the
  * kernel sees only epoll_wait.
+ * With --transaction the first client asks once, and its backend answers with the lock
+ * still in its hands, as in an open transaction; six others ask after it.
+ * Truth: the same lock, held by that backend, which waits for its client.
  */
 #include "load_net.h"
 #include <sys/signalfd.h>
@@ -22,6 +25,9 @@ static struct shared {
 } *shared;
 
 static int latch_ep, latch_fd;
+static int transaction;
+
+enum { SESSIONS = 7 };	/* of --transaction */
 
 static void spin_lock(void)
 {
@@ -39,7 +45,7 @@ static void latch_wait(void)
 		load_fail("signalfd");
 }
 
-static void lock_take(void)
+static __attribute__((noinline)) void lock_take(void)
 {
 	int me = getpid();
 
@@ -74,7 +80,8 @@ static void handle(struct load_msg *m)
 	lock_take();
 	load_sleep_us(20000);
 	m->pad[0]++;
-	lock_release();
+	if (!transaction)
+		lock_release();
 }
 
 static void backend(int fd, int nth)
@@ -96,12 +103,27 @@ static void backend(int fd, int nth)
 	load_conn_thread(c);
 }
 
+/* Asks once on each connection; the first is answered. */
+static void clients_once(void *arg)
+{
+	for (int i = 0; i < SESSIONS; i++) {
+		struct load_msg m = { .conn = i };
+		int fd = load_connect(arg);
+
+		load_sleep_us(20000);
+		if (i ? load_write(fd, &m, sizeof(m)) : load_call(fd, &m))
+			load_fail("ask");
+	}
+	for (;;)
+		pause();
+}
+
 static void serve(void *arg)
 {
 	int lfd = load_listen(arg, 128, &load.page->port);
 	pid_t master = getpid();
 
-	for (int i = 0; i < BACKENDS; i++) {
+	for (int i = 0; i < (transaction ? SESSIONS : BACKENDS); i++) {
 		int fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC);
 
 		load_nodelay(fd);
@@ -123,13 +145,23 @@ int main(int argc, char **argv)
 	char pids[256] = "";
 	pid_t pid;
 
-	load_init(argc, argv, "");
+	load_init(argc, argv, "[--transaction]");
+	transaction = load_flag("--transaction");
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
 	if (shared == MAP_FAILED)
 		load_die("mmap: %s", strerror(errno));
 	pid = load_fork("siglock", serve, &c.to);
 	c.to.port = load_await(&load.page->port);
+	if (transaction) {
+		load_fork("client", clients_once, &c.to);
+		for (int i = 0; i < SESSIONS; i++)
+			load_await(&load.page->tid[i]);
+		load_settle(1000);
+		load_ready("pid=%d class=lock-held culprit_pid=%d resource=lock_take", pid,
+			   load_await(&load.page->tid[0]));
+		load_run();
+	}
 	load_fork("client", load_clients_main, &c);
 	for (int i = 0; i < BACKENDS; i++)
 		snprintf(pids + strlen(pids), sizeof(pids) - strlen(pids), "%s%d", i ? "|" : "",
