@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collect/cgroups.h"
+#include "collect/file_locks.h"
 #include "collect/live_int.h"
 #include "collect/members.h"
 #include "collect/names.h"
@@ -17,6 +18,7 @@
 #include "collect/procfs.h"
 
 #define OWNERS_PER_TICK 512
+#define FILE_LOCKS_WEIGHT 32 /* all locks of the machine are read for one */
 
 /* heldup, this one or another: what it does is no load of the host's. */
 bool live_is_watcher(struct live *l, uint32_t tgid)
@@ -128,6 +130,11 @@ uint32_t live_owner(struct live *l, const struct wire_wait *w)
 {
 	uint32_t owner = w->owner_tid;
 
+	if (w->cls == WAIT_FLOCK && w->flags & WAITF_PENDING &&
+	    l->owner_asked < OWNERS_PER_TICK) {
+		l->owner_asked += FILE_LOCKS_WEIGHT;
+		return file_locks_ask(w->tgid);
+	}
 	if (w->cls != WAIT_FUTEX)
 		return owner;
 	if (owner && live_proc(l, w->tgid)->in_pidns)
