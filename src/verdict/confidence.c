@@ -500,12 +500,12 @@ static void lacks_quota(struct court *k, struct finding *f)
 }
 
 /* Who has the lock waits for another process itself: then the lock is but a link. */
-static void lacks_end(struct court *k, struct finding *f)
+static void lacks_end(struct court *k, struct finding *f, const struct lock *l)
 {
 	const struct step *s = f->chain_len ? &f->chain[f->chain_len - 1] : NULL;
 	uint32_t p = s && s->who.pid ? model_proc_by_tgid(k->m, s->who.pid) : NO_IDX;
 
-	if (p != NO_IDX && !k->m->procs[p].target && s->who.pid != f->culprit.pid)
+	if (p != NO_IDX && !k->m->procs[p].target && thread_is_target(k->m, l->holder))
 		lack(k, f, 1, "its holder waits for %s (pid %u) itself", s->who.comm, s->who.pid);
 }
 
@@ -526,15 +526,17 @@ static void lacks_holder(struct court *k, struct finding *f, const struct cand *
 	/* few waits make no lock, but say who ended them */
 	if (!l && c->top && c->top->depth && c->top->thread != NO_IDX)
 		return;
-	if (!l || l->holder == NO_IDX)
+	if (!l || l->holder == NO_IDX) {
 		lack(k, f, 2, "its holder was not seen");
-	else if (l->presumed)
+		return;
+	}
+	if (l->presumed)
 		lack(k, f, 1, "nobody let go of it: its holder is told by who stopped first");
 	else if (holders_queued(l))
 		lack(k, f, 1, "who has it mostly waits for a CPU");
 	else if (l->virt)
 		lack(k, f, 1, "no common lock was seen: it is told from who wakes whom");
-	lacks_end(k, f);
+	lacks_end(k, f, l);
 }
 
 static void lacks_queue(struct court *k, struct finding *f, const struct cand *c)
