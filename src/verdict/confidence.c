@@ -546,6 +546,8 @@ static void lacks_queue(struct court *k, struct finding *f, const struct cand *c
 	if (f->cls == FIND_WORKERS) {
 		if (c->group == NO_IDX)
 			lack(k, f, 2, "no pool was seen that is busy all the time");
+		else if (c->top && c->top->kind == CAUSE_UNSEEN)
+			lack(k, f, 1, "what its workers wait for was not seen");
 		return;
 	}
 	for (size_t i = 0; i < k->m->listen_cnt; i++) {
