@@ -92,8 +92,15 @@ static const char *of_cpu(struct court *k, const struct finding *f, const struct
 static const char *of_lock(struct court *k, const struct finding *f, const struct cand *c)
 {
 	const struct lock *l = lock_of(k, c);
+	const struct step *s = f->chain_len ? &f->chain[f->chain_len - 1] : NULL;
 	const char *did = l ? holders_did(k, l) : NULL;
 
+	/* what the one who is named does says more than what all holders did */
+	if (f->cls == FIND_LOCK_HELD && s && s->does != STEP_OTHER &&
+	    s->who.tid == f->culprit.tid && s->who.tid)
+		return arena_printf(k->arena, "have %s let go of %s sooner: it %s%s",
+				    who(k, f, "its holder"), what(f, "the lock"), s->doing,
+				    place(k, f));
 	if (f->cls == FIND_LOCK_HELD)
 		return arena_printf(k->arena, "have %s let go of %s sooner%s%s%s",
 				    who(k, f, "its holder"), what(f, "the lock"), place(k, f),
