@@ -33,7 +33,7 @@ public class Heap {
 class TheCase(foreign.Foreign):
     name = 'java-heap'
     about = 'Java with a heap of 96 MB of which 85 are in use, serial collector'
-    hurts = ('', 'p99 ms', 80)
+    hurts = ('', 'p99 ms', 40)
     truth_of = foreign.Named('cpu-own', 'lock-held', 'memory', what="the VM's collector",
                              party='VM Thread|GC', function='GC|Mark|Generation|Collect')
 
