@@ -625,7 +625,7 @@ static void lacks_peer(struct court *k, struct finding *f, const struct cand *c)
 
 	if (!n && c->peer == NO_IDX)
 		lack(k, f, 1, "who is at the other end is not known");
-	else if (n && !n->turns && !n->open_now)
+	else if (n && !n->turns && !n->open_now && !n->stale_cnt)
 		lack(k, f, 1, "no request to it was seen");
 	for (uint32_t t = 0; t < k->m->thread_cnt && f->cls == FIND_PEER; t++)
 		seen |= c->peer != NO_IDX && k->m->threads[t].proc == c->peer &&

@@ -80,7 +80,7 @@ void owed_line(struct court *k, struct finding *f)
 
 void unanswered_line(struct court *k, struct finding *f, const struct end *n)
 {
-	if (n->conns > n->turns + n->open_now && n->open_tick_ns > n->service_ns)
+	if (n->conns > 2 * n->turns + n->open_now && n->open_tick_ns > n->service_ns)
 		say(k, f, "of %llu sockets that asked there %llu got an answer; %.1f questions "
 			  "were open at a time", (unsigned long long)n->conns,
 		    (unsigned long long)n->turns, (double)n->open_tick_ns / k->window_ns);

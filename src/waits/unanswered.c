@@ -11,9 +11,9 @@
  * One side alone is no request: an idle client of HTTP/2 or MySQL may have said the
  * last word, and who waits for messages has asked for them long ago.  Only where
  * nothing was ever answered on most connections of a port, but on others is, do they
- * wait for what is not seen: a few may poll for news.  Who is asked in datagrams
- * keeps no connections: where such a server got more than it answered, its own
- * questions that nobody answers are for that.
+ * wait for what is not seen: a few may poll for news.  Who is asked in datagrams keeps
+ * no connections: where such a server got more than it answered, its own questions that
+ * nobody answers are for that.
  */
 #include <string.h>
 #include <sys/socket.h>
