@@ -155,8 +155,15 @@ static void explain_limit(struct court *k, struct finding *f, const struct cand 
 		refute(k, f, "they are taken as fast as they come while as many are open");
 		return;
 	}
-	f->summary = "Requests are open that no thread works on and no peer was asked for: a "
-		     "limit of the application on connections or requests.";
+	/* what is read and then waits is of another kind than what nobody reads */
+	if (2 * k->w->total.unread_avg * k->window_ns >= c->ns)
+		f->summary = arena_printf(k->arena, "%.1f requests on average lie unread though "
+					  "its threads have time: a limit of the application on "
+					  "requests, or it holds back who sends them (flow "
+					  "control).", k->w->total.unread_avg);
+	else
+		f->summary = "Requests are open that no thread works on and no peer was asked "
+			     "for: a limit of the application on connections or requests.";
 	refute(k, f, "the answers come from a source that was not watched (shared memory, "
 		     "another process)");
 }

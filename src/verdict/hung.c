@@ -70,8 +70,9 @@ void owed_line(struct court *k, struct finding *f)
 
 	if (q->owed_cnt)
 		say(k, f, "%llu connection%s said something before the watch began and got no "
-			  "answer since, the oldest for %s: a request that hangs, or a message "
-			  "that asks for none", (unsigned long long)q->owed_cnt,
+			  "answer since, the oldest for %s: a request that hangs, one that "
+			  "waits for news, or a message that asks for no answer",
+		    (unsigned long long)q->owed_cnt,
 		    q->owed_cnt == 1 ? "" : "s", ns_text(k, q->stale_oldest_ns));
 	else if (is_owed(k))
 		say(k, f, "at the end a request was open for %s already, longer than the p99",

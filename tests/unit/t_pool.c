@@ -136,6 +136,8 @@ TEST(pool_of_saturated_cpus_is_no_limit)
 		ROW(what);
 		EQ_S(finding_name(j.v->findings[0].cls), what == WANTED ? "cpu-own" : "conn-limit");
 		OK(what != WANTED || !of_class(j.v, FIND_CONN_LIMIT));
+		if (what != WANTED)
+			HAS(j.v->findings[0].summary, "13.0 requests on average lie unread");
 		judged_release(&j);
 	}
 }
