@@ -22,24 +22,43 @@
 /* Connections come and go between the snapshot and the last wait: so many may differ. */
 #define CONNS_SLACK 0.1
 
+enum { SET_LISTED = 1, SET_HAS_SOCKET = 2 };
+
+/* Looked at once, for sets are many and so are their files. */
+static void sets_look(struct engine *e)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->member_cnt; i++) {
+		const struct member *x = &m->members[i];
+
+		if (x->set == NO_IDX)
+			continue;
+		e->sets[x->set] |= SET_LISTED;
+		if (x->file == NO_IDX ? strncmp(x->name, "socket:", 7) == 0 :
+		    m->res[x->file].kind == RES_SOCKET && m->res[x->file].role != ROLE_CLIENT)
+			e->sets[x->set] |= SET_HAS_SOCKET;
+	}
+}
+
 bool waits_for_client(const struct engine *e, const struct wait *w)
 {
 	const struct model *m = e->m;
 
-	if (w->res == NO_IDX)
-		return false;
-	if (m->res[w->res].kind == RES_SOCKET)
+	if (w->res != NO_IDX && m->res[w->res].kind == RES_SOCKET)
 		return m->res[w->res].role != ROLE_CLIENT;
-	for (size_t i = 0; i < m->member_cnt; i++) {
-		const struct member *x = &m->members[i];
+	if (w->cls != WAIT_EPOLL && w->cls != WAIT_POLL)
+		return false;
+	/* a set that nobody looked into may well have one */
+	return w->res == NO_IDX || e->sets[w->res] != SET_LISTED;
+}
 
-		if (x->set != w->res)
-			continue;
-		if (x->file == NO_IDX ? strncmp(x->name, "socket:", 7) == 0 :
-		    m->res[x->file].kind == RES_SOCKET && m->res[x->file].role != ROLE_CLIENT)
-			return true;
-	}
-	return false;
+/* As a lock, a latch and a pause are waited for; what takes a child or a disk is no secret. */
+static bool hides_request(const struct engine *e, const struct wait *w)
+{
+	return (w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
+		w->cls == WAIT_SYSV || w->cls == WAIT_SIGNAL || w->cls == WAIT_TIMER) &&
+	       !waits_for_client(e, w);
 }
 
 /* Its last wait, which went on when the watch ended; NULL if it did not sleep then. */
@@ -168,7 +187,7 @@ static void crew_mark(struct engine *e, const struct crew *c)
 		if (!w || ti->reads || !serves_conn(c, t))
 			continue;
 		ti->reads = ti->serves = true;
-		ti->asleep = !waits_for_client(e, w);
+		ti->asleep = hides_request(e, w);
 		e->at_work[c->proc] |= ti->asleep;
 	}
 }
@@ -177,6 +196,7 @@ void asleep_find(struct engine *e)
 {
 	const struct model *m = e->m;
 
+	sets_look(e);
 	for (uint32_t p = 0; p < m->proc_cnt; p++) {
 		struct crew c = { .m = m, .proc = p };
 

@@ -47,6 +47,7 @@ struct engine {
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
 	uint32_t *look_begin, *look_end; /* by wait idx: first and last piece, see looks.c */
 	struct runq_share *runq;/* by proc idx */
+	uint8_t *sets;		/* by res idx: what is in a set of files, see asleep.c */
 	bool *at_work;		/* by proc idx: a thread of it is asleep with a request */
 	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
 	bool *parked; /* by wait idx: for work, whatever request the probe counts as its thread's */

@@ -121,6 +121,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.look_begin = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
 	e.look_end = ARENA_ARRAY(&tmp, uint32_t, m->wait_cnt + 1);
 	e.parked = ARENA_ARRAY(&tmp, bool, m->wait_cnt + 1);
+	e.sets = ARENA_ARRAY(&tmp, uint8_t, m->res_cnt + 1);
 	e.at_work = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.owes = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.family = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);

@@ -18,6 +18,15 @@ static struct ev_conn *conn_at(struct synth *s, uint32_t tgid, uint32_t conns, d
 	return c;
 }
 
+static void member_of(struct synth *s, uint32_t set, const char *name)
+{
+	struct ev_member *m = synth_event(s, EV_MEMBER, sizeof(*m), 1);
+
+	m->set_res = set;
+	m->tgid = set;
+	m->name = synth_str(s, name);
+}
+
 /*
  * A process for each connection, all asleep in epoll since before the watch: four in
  * a lock's function, and who has the lock waits for its client or sleeps; another
@@ -45,13 +54,9 @@ static struct synth *asleep_world(bool sleeps, bool more_idle)
 		w->flags |= t == 90 && sleeps ? WAITF_TIMEOUT_ARG : 0;
 		w->ustack = synth_stack(s, t, stacks[idle ? 1 : t == 90 ? 0 : t == 91 ? 3 :
 						     t < 95 ? 2 : 4]);
-		if (idle) {
-			struct ev_member *m = synth_event(s, EV_MEMBER, sizeof(*m), 1);
-
-			m->set_res = t;
-			m->tgid = t;
-			m->name = synth_str(s, "socket:[4711]");
-		}
+		member_of(s, t, "anon_inode:[signalfd]");
+		if (idle)
+			member_of(s, t, "socket:[4711]");
 		for (int i = 0; i < 2 && (t < 95 || idle); i++)
 			conn_at(s, t, 1, i ? 999 : 0);
 	}
