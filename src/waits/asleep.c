@@ -6,9 +6,10 @@
  * The place tells: of a process with a thread for each connection, one that sleeps on
  * something in which no client's socket is has been asked and has not answered yet;
  * one that sleeps on its client's socket has nothing to do.  Which threads those are
- * is told by count: as many as there are connections lie in one function.  That may be
- * chance, so an answer must be owed for as long as the watch, which is known to a tick of
- * the kernel only; of a process with one thread and one connection it need not.
+ * is told by count: as many as there are connections have one name, or lie in one
+ * function.  That may be chance, so an answer must be owed for as long as the watch,
+ * which is known to a tick of the kernel only; of a process with one thread and one
+ * connection it need not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,7 @@ struct crew {			/* the threads of a process */
 	uint32_t unknown_cnt;	/* of the threads: asleep, and no stack tells where */
 	bool owes;		/* an answer, since before the watch */
 	struct hmap places;	/* function: threads that sleep in it */
+	struct hmap names;	/* threads of a name, but for a number at its end */
 };
 
 static bool in_crew(const struct crew *c, uint32_t t)
@@ -137,14 +139,31 @@ static const struct stack *stack_of(const struct model *m, const struct wait *w)
 	return at == NO_IDX ? NULL : &m->stacks[at];
 }
 
+static uint64_t name_key(const struct model *m, uint32_t t)
+{
+	const char *comm = m->threads[t].comm;
+	size_t len = strlen(comm);
+
+	while (len && comm[len - 1] >= '0' && comm[len - 1] <= '9')
+		len--;
+	return hash_bytes(comm, len);
+}
+
+/* It takes new connections, and serves none. */
+static bool accepts(const struct wait *w)
+{
+	return w && w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT;
+}
+
 static void crew_count(const struct engine *e, struct crew *c)
 {
 	for (uint32_t t = 0; t < c->m->thread_cnt; t++) {
 		const struct stack *s = stack_of(c->m, last_wait(c->m, t));
 		struct hmap seen = { 0 };
 
-		if (!in_crew(c, t))
+		if (!in_crew(c, t) || accepts(last_wait(c->m, t)))
 			continue;
+		++*hmap_slot(&c->names, name_key(c->m, t));
 		c->thread_cnt++;
 		c->reader_cnt += e->tinfo[t].reads;
 		c->unknown_cnt += last_wait(c->m, t) && !s;
@@ -159,22 +178,29 @@ static void crew_count(const struct engine *e, struct crew *c)
 	}
 }
 
-/* Does t lie in a function with all that serve a connection, and nobody else? */
+static bool as_many(const struct crew *c, const struct hmap *cnts, uint64_t key)
+{
+	uint64_t cnt;
+
+	return hmap_get(cnts, key, &cnt) && (double)cnt <= (1 + CONNS_SLACK) * c->conns &&
+	       (double)cnt >= (1 - CONNS_SLACK) * c->conns;
+}
+
+/* Has t the name, or lies in a function, of all that serve a connection, and of nobody else? */
 static bool serves_conn(const struct crew *c, uint32_t t)
 {
-	const struct stack *s = stack_of(c->m, last_wait(c->m, t));
-	uint64_t cnt;
+	const struct wait *w = last_wait(c->m, t);
+	const struct stack *s = stack_of(c->m, w);
 
 	if (c->thread_cnt == 1)
 		return c->conns == 1;
-	if (c->unknown_cnt > CONNS_SLACK * c->conns || !c->owes)
+	if (!c->owes || accepts(w))
 		return false;
-	for (uint32_t i = 0; s && i < s->user_cnt; i++) {
-		if (hmap_get(&c->places, frame_place(c->m, s, i), &cnt) &&
-		    (double)cnt <= (1 + CONNS_SLACK) * c->conns &&
-		    (double)cnt >= (1 - CONNS_SLACK) * c->conns)
+	if (as_many(c, &c->names, name_key(c->m, t)))
+		return true;
+	for (uint32_t i = 0; s && i < s->user_cnt && c->unknown_cnt <= CONNS_SLACK * c->conns; i++)
+		if (as_many(c, &c->places, frame_place(c->m, s, i)))
 			return true;
-	}
 	return false;
 }
 
@@ -210,5 +236,6 @@ void asleep_find(struct engine *e)
 		if (c.conns > c.reader_cnt) /* else each has its thread */
 			crew_mark(e, &c);
 		hmap_release(&c.places);
+		hmap_release(&c.names);
 	}
 }

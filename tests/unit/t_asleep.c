@@ -135,3 +135,32 @@ TEST(waits_as_many_threads_as_connections)
 		judged_release(&j);
 	}
 }
+
+/* All threads lie in the same functions, as in a virtual machine: then the name tells. */
+TEST(waits_sessions_by_name)
+{
+	static const char *const names[] = {"main", "gc", "gc", "worker-1", "worker-2", "worker-3"};
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		struct ev_wait *w;
+
+		synth_thread(s, 50 + i, 50, names[i]);
+		synth_res(s, 50 + i, i ? RES_FUTEX : RES_SOCKET, NULL);
+		w = synth_pending(s, 50 + i, i ? WAIT_FUTEX : WAIT_SOCKET, 50 + i, 0.1);
+		w->op = i ? WAIT_OP_NONE : WAIT_OP_ACCEPT;
+		w->flags |= WAITF_BEFORE_START;
+		w->ustack = synth_stack(s, 50, "futex@libc.so.6;park;run");
+	}
+	for (int i = 0; i < 2; i++) {
+		struct ev_conn *c = conn_at(s, 50, 3, i ? 999 : 0);
+
+		c->owe_reply = 3;
+		c->oldest_owe_ms = 5000;
+	}
+	judge(&j, s);
+	for (uint32_t t = 0; t < j.m->thread_cnt; t++)
+		EQ_U(j.w->threads[t].role == ROLE_T_ENTRY, j.m->threads[t].tid >= 53);
+	judged_release(&j);
+}
