@@ -304,6 +304,21 @@ static void holder_step(struct court *k, struct finding *f, const struct cand *c
 	}
 }
 
+/* A child of the target that has the CPU: what it is there for. */
+static bool child_step(struct court *k, struct finding *f, const struct cand *c)
+{
+	uint32_t t = c->neighbour ? model_thread_by_tid(k->m, c->neighbour) : NO_IDX;
+	struct step *s;
+
+	if (c->cls != FIND_CPU_NEIGHBOUR || !thread_is_target(k->m, t))
+		return false;
+	s = step_thread(k, f, t, f->share);
+	s->role = "child";
+	s->doing = "has the CPU";
+	s->does = STEP_RUNS;
+	return true;
+}
+
 static void end_step(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct model *m = k->m;
@@ -394,6 +409,7 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	const struct cause *top = c->top;
 	uint32_t entry, last;
 	struct step *s;
+	bool child;
 
 	f->chain = ARENA_ARRAY(k->arena, struct step, CHAIN_MAX + 2);
 	if (!top)
@@ -440,6 +456,8 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	}
 	s->cnt = top->cnt;
 	holder_step(k, f, c);
+	child = child_step(k, f, c);
 	functions_add(k, f);
-	end_step(k, f, c);
+	if (!child)
+		end_step(k, f, c);
 }

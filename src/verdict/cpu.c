@@ -3,8 +3,11 @@
  * CPU: computing is work, not a hold-up, until there is no more of it to
  * have.  And event loops that one handler keeps from turning.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cmp.h"
+#include "base/hash.h"
 #include "verdict/weigh.h"
 
 /* A thread that runs or is runnable this much of the time has no room for another request. */
@@ -26,8 +29,42 @@
 /* One handler: at most one request in four is such a one. Else all are: then it is load. */
 #define STALL_RARE 0.25
 
-/* Who had the CPUs while the target waited for one: itself, processes it talks to, others. */
-struct users { double own, peers, others, most; const struct culprit *peer; };
+/*
+ * Processes that a target forked to do something beside the requests, as a snapshot: no
+ * request waits for what they do.
+ */
+static void beside_find(struct court *k)
+{
+	const struct model *m = k->m;
+
+	k->beside = ARENA_ARRAY(k->arena, bool, m->proc_cnt + 1);
+	for (size_t i = 0; i < m->proc_cnt && k->w->demand_kind == 1; i++) {
+		uint32_t parent = model_proc_by_tgid(m, m->procs[i].ppid);
+
+		k->beside[i] = m->procs[i].target && parent != NO_IDX && m->procs[parent].target;
+	}
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		uint32_t t = k->w->causes[i].thread;
+
+		if (t != NO_IDX && m->threads[t].proc != NO_IDX)
+			k->beside[m->threads[t].proc] = false;
+	}
+}
+
+/*
+ * Who had the CPUs while the target waited for one: itself, children beside the requests,
+ * processes it talks to, others.
+ */
+struct users {
+	double own, beside, peers, others;
+	const struct culprit *child, *peer; /* the largest of theirs, NULL none */
+};
+
+static void most_of(const struct culprit **most, const struct culprit *u)
+{
+	if (!*most || u->ns > (*most)->ns)
+		*most = u;
+}
 
 static struct users cpu_users(const struct court *k)
 {
@@ -40,12 +77,14 @@ static struct users cpu_users(const struct court *k)
 
 		if (!u->culprit || v == NO_IDX || !k->m->procs[v].target)
 			continue;
-		if (p != NO_IDX && k->m->procs[p].target) {
+		if (p != NO_IDX && k->m->procs[p].target && k->beside[p]) {
+			s.beside += u->ns;
+			most_of(&s.child, u);
+		} else if (p != NO_IDX && k->m->procs[p].target) {
 			s.own += u->ns;
 		} else if (p != NO_IDX && k->m->procs[p].peer) {
 			s.peers += u->ns;
-			s.peer = u->ns > s.most ? u : s.peer;
-			s.most = u->ns > s.most ? u->ns : s.most;
+			most_of(&s.peer, u);
 		} else if (p == NO_IDX || !k->m->procs[p].watcher) {
 			s.others += u->ns;
 		}
@@ -72,8 +111,8 @@ static double thread_cpu(const struct court *k, const struct users *users, uint3
 		all += c->kind == CAUSE_RUNQ_SELF || c->kind == CAUSE_RUNQ_OTHER ||
 			       c->kind == CAUSE_RUNQ_QUOTA ? c->ns : 0;
 	}
-	if (users->peers > 0)
-		self *= users->own / (users->own + users->peers);
+	if (users->peers + users->beside > 0)
+		self *= users->own / (users->own + users->peers + users->beside);
 	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
 }
 
@@ -112,7 +151,8 @@ static uint32_t full_thread(const struct court *k)
 		double cpu;
 
 		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th) ||
-		    th->end_ns - th->begin_ns < FULL_LIFE_MIN * k->window_ns)
+		    th->end_ns - th->begin_ns < FULL_LIFE_MIN * k->window_ns ||
+		    k->beside[th->proc])
 			continue;
 		cpu = thread_cpu(k, &users, t);
 		if (cpu >= most) {
@@ -123,23 +163,67 @@ static uint32_t full_thread(const struct court *k)
 	return best;
 }
 
+static bool is_neighbour(const struct court *k, const struct culprit *u)
+{
+	uint32_t v = model_proc_by_tgid(k->m, u->victim);
+	uint32_t p = model_proc_by_tgid(k->m, u->culprit);
+
+	return u->culprit && v != NO_IDX && k->m->procs[v].target &&
+	       (p == NO_IDX || !(k->m->procs[p].target || k->m->procs[p].peer ||
+				 k->m->procs[p].watcher));
+}
+
+static int by_ran(const void *pa, const void *pb)
+{
+	const struct ran *a = pa, *b = pb;
+
+	CMP(b->ns, a->ns);
+	CMP(a->first->culprit, b->first->culprit);
+	return 0;
+}
+
+struct ran *who_ran(const struct court *k, size_t *ret_cnt)
+{
+	const struct model *m = k->m;
+	struct ran *list = ARENA_ARRAY(k->arena, struct ran, m->culprit_cnt + 1);
+	struct hmap idx = { 0 };
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < m->culprit_cnt; i++) {
+		const struct culprit *u = &m->culprits[i];
+		uint32_t v = model_proc_by_tgid(m, u->victim);
+		uint32_t p = model_proc_by_tgid(m, u->culprit);
+		uint64_t name = *u->comm ? hash_bytes(u->comm, strlen(u->comm)) : u->culprit;
+		uint64_t *slot;
+
+		if (v == NO_IDX || !m->procs[v].target || (p != NO_IDX && m->procs[p].watcher))
+			continue;
+		slot = hmap_slot(&idx, hash_pair(name, is_neighbour(k, u)));
+		if (!*slot) {
+			list[cnt++] = (struct ran){ .first = u };
+			*slot = cnt;
+		}
+		list[*slot - 1].ns += u->ns;
+		list[*slot - 1].more |= list[*slot - 1].first->culprit != u->culprit;
+	}
+	hmap_release(&idx);
+	qsort(list, cnt, sizeof(*list), by_ran);
+	*ret_cnt = cnt;
+	return list;
+}
+
 static void neighbour_find(struct court *k, struct cand *c)
 {
 	double best = 0;
+	size_t cnt;
+	const struct ran *ran = who_ran(k, &cnt);
 
-	for (size_t i = 0; i < k->m->culprit_cnt; i++) {
-		const struct culprit *u = &k->m->culprits[i];
-		uint32_t v = model_proc_by_tgid(k->m, u->victim);
-		uint32_t p = model_proc_by_tgid(k->m, u->culprit);
-
-		if (!u->culprit || v == NO_IDX || !k->m->procs[v].target || u->ns <= best)
+	for (size_t i = 0; i < cnt && !best; i++) {
+		if (!is_neighbour(k, ran[i].first))
 			continue;
-		if (p != NO_IDX && (k->m->procs[p].target || k->m->procs[p].peer ||
-				    k->m->procs[p].watcher))
-			continue;
-		best = u->ns;
-		c->neighbour = u->culprit;
-		c->neighbour_comm = u->comm;
+		best = ran[i].ns;
+		c->neighbour = ran[i].first->culprit;
+		c->neighbour_comm = ran[i].first->comm;
 	}
 	c->steal = k->host_steal > 0.10 && best < k->host_steal * k->window_ns;
 }
@@ -191,23 +275,25 @@ static bool asks_target(const struct court *k, uint32_t tgid)
 
 /*
  * The CPUs are used up, and mostly not by the target: what it waits for one is the doing
- * of those who have them.  A client on this host that takes the CPUs is its own slow side.
+ * of those who have them, a child that it forked for something else among them.  A client
+ * on this host that takes the CPUs is its own slow side.
  */
 static bool used_by_others(struct court *k, double runq)
 {
 	struct users s = cpu_users(k);
-	unsigned cls = FIND_CPU_NEIGHBOUR;
-	struct cand *own = &k->cand[FIND_CPU_OWN], *c;
-	double ns = s.own + s.peers > 0 ? runq * s.peers / (s.own + s.peers) : 0;
+	double self = s.own + s.beside + s.peers, ns = self > 0 ? runq * (1 - s.own / self) : 0;
+	struct cand *own = &k->cand[FIND_CPU_OWN], *c = &k->cand[FIND_CPU_NEIGHBOUR];
+	const struct culprit *who = s.beside > s.peers ? s.child : s.peer;
 
-	if (s.own >= s.peers + s.others)
+	if (s.own >= s.beside + s.peers + s.others)
 		return false;
-	if (s.peer && s.peers > s.others && asks_target(k, s.peer->culprit))
-		cls = FIND_CLIENTS;
-	c = &k->cand[cls];
-	if (s.peer && s.peers > s.others) {
-		c->neighbour = s.peer->culprit;
-		c->neighbour_comm = s.peer->comm;
+	if (s.beside + s.peers <= s.others)
+		who = NULL;
+	if (who && who == s.peer && asks_target(k, who->culprit))
+		c = &k->cand[FIND_CLIENTS];
+	if (who) {
+		c->neighbour = who->culprit;
+		c->neighbour_comm = who->comm;
 	}
 	ns = ns < own->ns ? ns : own->ns;
 	own->ns -= ns;
@@ -224,7 +310,7 @@ static double target_run(const struct court *k)
 	double ns = 0;
 
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
-		if (thread_is_target(k->m, t))
+		if (thread_is_target(k->m, t) && !k->beside[k->m->threads[t].proc])
 			ns += k->m->threads[t].ns[ST_RUN];
 	}
 	return ns / k->window_ns;
@@ -254,9 +340,9 @@ static void top_of_thread(const struct court *k, struct cand *own, uint32_t thre
 void weigh_cpu(struct court *k)
 {
 	struct cand *own = &k->cand[FIND_CPU_OWN];
-	uint32_t full = full_thread(k);
 	double laid = own->ns - k->cpu_queue_ns; /* what lies unread is no work yet */
 	double runq = 0, computing;
+	uint32_t full;
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
@@ -266,6 +352,8 @@ void weigh_cpu(struct court *k)
 			runq += c->ns;
 	}
 	computing = laid > runq ? laid - runq : 0;
+	beside_find(k);
+	full = full_thread(k);
 	if (full != NO_IDX) {
 		own->loop = full;
 		top_of_thread(k, own, full);

@@ -349,6 +349,33 @@ static void limit_lines(struct court *k, struct finding *f)
 	}
 }
 
+bool is_child_of_target(const struct court *k, uint32_t tgid)
+{
+	uint32_t p = model_proc_by_tgid(k->m, tgid);
+	uint32_t parent = p != NO_IDX ? model_proc_by_tgid(k->m, k->m->procs[p].ppid) : NO_IDX;
+
+	return parent != NO_IDX && k->m->procs[p].target && k->m->procs[parent].target;
+}
+
+/* Memory that a fork made common is copied page by page when one of the two writes to it. */
+#define COPIES_MIN 1000 /* faults a second; each takes some microseconds */
+
+void copies_line(struct court *k, struct finding *f)
+{
+	uint32_t most = NO_IDX;
+	double per_s;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
+		if (thread_is_target(k->m, t) && !is_child_of_target(k, k->m->threads[t].tgid) &&
+		    (most == NO_IDX || k->m->threads[t].min_flt > k->m->threads[most].min_flt))
+			most = t;
+	}
+	per_s = most != NO_IDX ? k->m->threads[most].min_flt / (k->window_ns / 1e9) : 0;
+	if (per_s >= COPIES_MIN)
+		say(k, f, "%s: %.0f page faults a second without a disk: after a fork each page "
+			  "that it writes to is copied first", thread_label(k, most), per_s);
+}
+
 static void explain_cpu(struct court *k, struct finding *f, const struct cand *c)
 {
 	uint32_t t = c->loop != NO_IDX ? c->loop : c->top ? c->top->thread : NO_IDX;
@@ -365,8 +392,12 @@ static void explain_cpu(struct court *k, struct finding *f, const struct cand *c
 						    "The hypervisor gives %.0f %% of the "
 						    "CPU time to other machines.",
 						    100 * k->host_steal)
-				     : arena_printf(k->arena, "%s (pid %u) takes the CPU it needs.",
-						    c->neighbour_comm, c->neighbour);
+				     : arena_printf(k->arena, "%s (pid %u)%s takes the CPU it "
+						    "needs.", c->neighbour_comm, c->neighbour,
+						    is_child_of_target(k, c->neighbour) ?
+						    ", a child that it forked," : "");
+		if (is_child_of_target(k, c->neighbour))
+			copies_line(k, f);
 		refute(k, f, "the process is as slow when %s rests", c->neighbour_comm);
 	} else if (f->cls == FIND_CPU_QUOTA) {
 		f->summary = "The CPU quota of its cgroup holds it back.";
@@ -388,21 +419,15 @@ static void explain_cpu(struct court *k, struct finding *f, const struct cand *c
 
 void culprit_lines(struct court *k, struct finding *f)
 {
-	int said = 0;
+	size_t cnt;
+	const struct ran *ran = who_ran(k, &cnt);
 
-	for (size_t i = 0; i < k->m->culprit_cnt && said < 3; i++) {
-		const struct culprit *u = &k->m->culprits[i];
-		uint32_t v = model_proc_by_tgid(k->m, u->victim);
+	for (size_t i = 0; i < cnt && i < 3 && ran[i].ns >= 0.01 * k->window_ns; i++) {
+		const struct culprit *u = ran[i].first;
 
-		uint32_t p = model_proc_by_tgid(k->m, u->culprit);
-
-		if (v == NO_IDX || !k->m->procs[v].target || u->ns < 0.01 * k->window_ns ||
-		    (p != NO_IDX && k->m->procs[p].watcher))
-			continue;
-		say(k, f, "while it waited, %s ran for %s", u->culprit ?
+		say(k, f, "while it waited, %s%s ran for %s", u->culprit ?
 		    arena_printf(k->arena, "%s (pid %u)", u->comm, u->culprit) : "nobody",
-		    ns_text(k, u->ns));
-		said++;
+		    ran[i].more ? " and others of its name" : "", ns_text(k, ran[i].ns));
 	}
 }
 

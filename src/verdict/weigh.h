@@ -53,6 +53,7 @@ struct court {			/* all that a verdict is made from */
 	double turns;
 	double host_idle;	/* 0..1 of all CPUs over the window */
 	double host_steal;
+	bool *beside;		/* by proc idx: a target's child that no request waits for */
 	bool unasked;		/* a server, and no request came */
 	bool unwatched;		/* no states of its threads are known */
 };
@@ -132,8 +133,16 @@ const char *site_text(struct court *k, const struct site *site, uint32_t max);
 const char *lock_name(struct court *k, const struct lock *l);
 /* functions.c: what the stacks tell of the chain's steps */
 void functions_add(struct court *k, struct finding *f);
-/* Who ran while the target waited for a CPU. */
+/*
+ * Who ran while the target waited for a CPU, processes of one name together, whoever of
+ * the target waited: by time, without heldup.  first->culprit 0: nobody did.
+ */
+struct ran { const struct culprit *first; double ns; bool more; };
+struct ran *who_ran(const struct court *k, size_t *ret_cnt);
 void culprit_lines(struct court *k, struct finding *f);
+/* Forked by a target; and what that costs the target afterwards. */
+bool is_child_of_target(const struct court *k, uint32_t tgid);
+void copies_line(struct court *k, struct finding *f);
 /* A cgroup that is at its limit of memory, NULL if none is. */
 const struct cgroup *memory_full(const struct court *k);
 /* What holders of a lock mostly did meanwhile, NULL when not known. */

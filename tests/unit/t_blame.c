@@ -159,3 +159,55 @@ TEST(verdict_cpu_neighbour_is_waited_for)
 		judged_release(&j);
 	}
 }
+
+/* Two that share a name have more of the CPU than one that has most of any. */
+TEST(verdict_cpu_neighbours_of_one_name)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, 50, 50, "srv");
+	for (int i = 0; i < 10; i++)
+		synth_preempted(s, 50, i * 100 + 10, i * 100 + 90);
+	synth_culprit(s, 50, 80, "single", 300);
+	synth_culprit(s, 50, 81, "twin", 250);
+	synth_culprit(s, 50, 82, "twin", 250);
+	for (uint32_t p = 90; p < 96; p++) /* gone, and their names with them: not one */
+		synth_culprit(s, 50, p, "", 100);
+	judge(&j, s);
+	EQ_S(j.v->findings[0].culprit.comm, "twin");
+	OK(says(&j.v->findings[0], "twin (pid 81) and others of its name ran for 500 ms"));
+	judged_release(&j);
+}
+
+/* A child without requests has the CPU that the server waits for: no load of the requests'. */
+TEST(verdict_cpu_of_a_forked_child)
+{
+	struct synth *s = synth_new(1000);
+	struct ev_host *h;
+	struct judged j;
+
+	synth_thread(s, 50, 50, "srv");
+	synth_sock(s, 8, ROLE_SERVER, 0x7f000001, 80);
+	for (int i = 0; i < 10; i++) {
+		struct ev_turn *t = synth_event(s, EV_TURN, sizeof(*t), i * 100 + 96);
+
+		t->res = 8;
+		t->role = ROLE_SERVER;
+		t->h.tid = t->first_tid = 50;
+		synth_preempted(s, 50, i * 100 + 5, i * 100 + 95)->own_open = 1;
+	}
+	synth_end(s, 50, ROLE_SERVER, 80, 10, 900);
+	synth_proc(s, 50)->open_ns = 900000000;
+	synth_thread(s, 60, 60, "srv-child")->ppid = 50;
+	synth_preempted(s, 60, 990, 995);
+	synth_culprit(s, 50, 60, "srv-child", 850);
+	h = synth_host(s);
+	h->cpu_busy_ns = 1990000000;
+	h->cpu_idle_ns = 10000000;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-neighbour");
+	EQ_U(j.v->findings[0].culprit.pid, 60);
+	HAS(j.v->findings[0].summary, "a child that it forked");
+	judged_release(&j);
+}
