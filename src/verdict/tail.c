@@ -246,7 +246,7 @@ static void group_judge(struct court *k, const struct appfns *a, const struct wa
 	figures_take(k, t, g, s);
 	if (is_worth_naming(s)) {
 		tail_function(&own, a, g, s);
-		tail_words(&own, t, c, s);
+		tail_words(&own, a, t, c, s);
 	}
 }
 

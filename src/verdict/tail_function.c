@@ -118,6 +118,15 @@ static bool run_place(const struct court *k, const struct appfns *a, const struc
 	return false;
 }
 
+const char *tail_runs_in(const struct court *k, const struct appfns *a, uint32_t thread)
+{
+	struct stall life = { .begin_ns = k->m->threads[thread].begin_ns, .thread = thread,
+			      .end_ns = k->m->threads[thread].end_ns };
+	struct place p;
+
+	return a && run_place(k, a, &life, &p) ? a->fns[p.named].name : "";
+}
+
 /* Where t was, which had the request or is the end of its chain. */
 static bool place_of(const struct court *k, const struct appfns *a, const struct stall *h,
 		     uint32_t t, struct place *ret)

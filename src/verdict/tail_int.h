@@ -9,8 +9,8 @@
 struct appfns;
 
 /* tail_words.c: summary, evidence and refutation of s->f, in place of those of the mean. */
-void tail_words(struct court *k, const struct waits_tail *t, const struct cand *c,
-		struct stall_finding *s);
+void tail_words(struct court *k, const struct appfns *a, const struct waits_tail *t,
+		const struct cand *c, struct stall_finding *s);
 
 /*
  * tail_function.c: where in the program the stalls were spent: s->function, and in the
@@ -18,5 +18,7 @@ void tail_words(struct court *k, const struct waits_tail *t, const struct cand *
  */
 void tail_function(struct court *k, const struct appfns *a, const struct stall_group *g,
 		   struct stall_finding *s);
+/* The function in which thread was when it ran, all its life; "" not known. */
+const char *tail_runs_in(const struct court *k, const struct appfns *a, uint32_t thread);
 
 #endif /* TAIL_INT_H */

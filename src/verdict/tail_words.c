@@ -40,10 +40,69 @@ static const char *far_words(struct court *k, const struct stall_finding *s)
 	return arena_printf(k->arena, "waits for an answer from %s", name);
 }
 
+/* A process that tgid forked during the stall, by its first thread; NULL none. */
+static const struct thread *fork_in(const struct model *m, uint32_t tgid, const struct stall *h)
+{
+	for (size_t t = 0; t < m->thread_cnt; t++) {
+		const struct thread *th = &m->threads[t];
+
+		if (th->tid == th->tgid && th->tracked && m->procs[th->proc].ppid == tgid &&
+		    th->begin_ns > m->begin_ns && th->begin_ns >= h->begin_ns &&
+		    th->begin_ns <= h->end_ns)
+			return th;
+	}
+	return NULL;
+}
+
+struct forks { const struct thread *last; uint32_t cnt; };
+
+/* Of the stalls most had a fork of the one that held them: last NULL where not. */
+static struct forks forks_in(const struct court *k, const struct cand *c,
+			     const struct stall_finding *s)
+{
+	uint32_t t = c->loop != NO_IDX ? c->loop : c->top ? c->top->thread : NO_IDX;
+	bool runs = s->f.cls == FIND_LOOP_BLOCKED || s->f.cls == FIND_CPU_OWN;
+	struct forks f = { 0 };
+
+	for (uint32_t i = 0; runs && t != NO_IDX && i < s->cnt; i++) {
+		const struct thread *child = fork_in(k->m, k->m->threads[t].tgid, &s->stalls[i]);
+
+		f.cnt += child != NULL;
+		f.last = child ? child : f.last;
+	}
+	return 2 * f.cnt >= s->cnt ? f : (struct forks){ 0 };
+}
+
+static void fork_lines(struct court *k, const struct appfns *a, const struct cand *c,
+		       struct stall_finding *s)
+{
+	struct forks f = forks_in(k, c, s);
+	const char *in;
+
+	if (!f.last)
+		return;
+	in = tail_runs_in(k, a, (uint32_t)(f.last - k->m->threads));
+	if (*in)
+		say(k, &s->f, "%s (pid %u) runs in %s", f.last->comm, f.last->tgid, in);
+	say(k, &s->f, "in %u of them it forked, last %s (pid %u): who forks stands still until "
+		      "its page tables are copied, the longer the more memory it has", f.cnt,
+	    f.last->comm, f.last->tgid);
+	copies_line(k, &s->f);
+}
+
+static const char *computing_words(struct court *k, const struct cand *c,
+				   const struct stall_finding *s)
+{
+	struct forks f = forks_in(k, c, s);
+
+	return f.last ? arena_printf(k->arena, "forking %s (pid %u)", f.last->comm, f.last->tgid)
+		      : "computing";
+}
+
 static const char *blocked_words(struct court *k, const struct cand *c,
 				 const struct stall_finding *s)
 {
-	const char *does = c->top && c->top->kind == CAUSE_RUN ? "computing" :
+	const char *does = c->top && c->top->kind == CAUSE_RUN ? computing_words(k, c, s) :
 			   c->top && c->top->kind == CAUSE_TIMER ? "asleep" : "waiting";
 
 	return arena_printf(k->arena, "event loop of %s blocked%s, %s", thread_label(k, c->loop),
@@ -62,7 +121,8 @@ static const char *cpu_words(struct court *k, const struct cand *c, const struct
 		return arena_printf(k->arena, "waits for a CPU that %s (pid %u) has",
 				    c->neighbour_comm, c->neighbour);
 	if (c->top && c->top->kind == CAUSE_RUN)
-		return arena_printf(k->arena, "%s computes%s", thread_label(k, t),
+		return arena_printf(k->arena, "%s %s%s", thread_label(k, t),
+				    forks_in(k, c, s).last ? computing_words(k, c, s) : "computes",
 				    in_function(k, s, " in"));
 	return "waits for a CPU that its own load keeps busy";
 }
@@ -195,8 +255,8 @@ static void culprit_tell(struct court *k, const struct cand *c, struct finding *
 		f->culprit = party_of(k->m, stopped_waker(k));
 }
 
-void tail_words(struct court *k, const struct waits_tail *t, const struct cand *c,
-		struct stall_finding *s)
+void tail_words(struct court *k, const struct appfns *a, const struct waits_tail *t,
+		const struct cand *c, struct stall_finding *s)
 {
 	const char **had = s->f.evidence;
 	size_t cnt = s->f.evidence_cnt;
@@ -210,6 +270,7 @@ void tail_words(struct court *k, const struct waits_tail *t, const struct cand *
 	s->f.evidence = NULL;
 	s->f.evidence_cnt = 0;
 	figures_say(k, t, s);
+	fork_lines(k, a, c, s);
 	for (size_t i = 0; keeps_lines(s->f.cls) && i < cnt; i++)
 		say(k, &s->f, "%s", had[i]);
 	if (s->cnt == 1)

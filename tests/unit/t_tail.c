@@ -179,6 +179,36 @@ TEST(tail_names_the_function_that_computes)
 }
 
 /* Requests that take long in a loop that serves others meanwhile block nothing. */
+TEST(tail_names_forks)
+{
+	for (int forks = 0; forks < 2; forks++) {
+		struct synth *s = loop_world(every_3s, 100);
+		struct judged j;
+
+		synth_sampled(s, 5000000);
+		samples(s, GET, 0, 1000, 25);
+		for (int i = 0; i < 3; i++) {
+			uint32_t child = 30 + (uint32_t)i;
+			struct ev_task *task;
+
+			samples(s, CRUNCH, every_3s[i] + 1, every_3s[i] + 100, 5);
+			samples(s, GET, every_3s[i] + 101, every_3s[i] + 3000, 25);
+			turn(s, ROLE_SERVER, 8, 20, every_3s[i], 100);
+			if (!forks)
+				continue;
+			task = synth_thread(s, child, child, "save");
+			task->h.ts_ns = synth_ns(s, every_3s[i] + 95);
+			task->ppid = 20;
+			synth_preempted(s, child, every_3s[i] + 96, every_3s[i] + 99);
+		}
+		answers(s, 20, 100000, 3, 100);
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), "loop-blocked");
+		EQ_U(strstr(j.v->findings[0].summary, "forking save (pid 32)") != NULL, forks);
+		judged_release(&j);
+	}
+}
+
 TEST(tail_blames_no_loop_that_turns)
 {
 	static const double all[] = {1, 0};
