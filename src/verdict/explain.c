@@ -573,6 +573,28 @@ static void blocking_line(struct court *k, struct finding *f, const struct cause
 	    thread_label(k, t));
 }
 
+/* Waits of the target for whatever files that process serves: each may be for another. */
+static void served_line(struct court *k, struct finding *f, uint32_t server)
+{
+	const struct model *m = k->m;
+	uint64_t cnt = 0, ns = 0, max_ns = 0;
+
+	for (size_t i = 0; i < m->pair_cnt; i++) {
+		const struct pair *p = &m->pairs[i];
+
+		if (p->waker == NO_IDX || m->threads[p->waker].proc != server ||
+		    !thread_is_target(m, p->thread) || p->res == NO_IDX ||
+		    m->res[p->res].kind != RES_FILE)
+			continue;
+		cnt += p->cnt;
+		ns += p->ns;
+		max_ns = p->max_ns > max_ns ? p->max_ns : max_ns;
+	}
+	if (cnt)
+		say(k, f, "%llu waits for files that it serves, mean %s, longest %s",
+		    (unsigned long long)cnt, ns_text(k, (double)ns / cnt), ns_text(k, max_ns));
+}
+
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct proc *p = c->peer != NO_IDX ? &k->m->procs[c->peer] : NULL;
@@ -594,10 +616,8 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 					  p->comm, p->tgid,
 					  n ? " at " : file ? ", which serves the file " : "",
 					  n ? name : file ? f->resource : "");
-		if (file && c->top->via != NO_IDX)
-			waits_line(k, f, c->top->via, c->top->via_res);
-		else if (file)
-			waits_line(k, f, c->top->entry, c->top->res);
+		if (file)
+			served_line(k, f, c->peer);
 		peer_lines(k, f, c->peer, n);
 		if (n)
 			untaken_line(k, f, c->peer, n);
