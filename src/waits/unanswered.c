@@ -138,26 +138,33 @@ static double paired(const struct owed *o)
 	return o->datagrams ? o->asked_cnt : min_of(o->cnt + o->silent_cnt, o->asked_cnt);
 }
 
-/* Threads that have slept since before the window with a request open: in the causes already. */
-static double asleep_cnt(const struct engine *e, uint32_t proc)
+/*
+ * Threads that have slept since before the window with a request open: what they wait
+ * for is in the causes already.  asking: those that await an answer.
+ */
+static double asleep_cnt(const struct engine *e, uint32_t proc, bool asking)
 {
 	const struct model *m = e->m;
 	double cnt = 0;
 
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
 		const struct thread *th = &m->threads[t];
-		const struct wait *w = &m->waits[th->first_wait];
+		const struct wait *w = &m->waits[th->first_wait + th->wait_len - 1];
+		const struct res *r;
 
-		if (th->proc == proc && th->wait_len == 1 && (w->flags & WAITF_PENDING) &&
-		    (w->flags & WAITF_BEFORE_START) && wait_open(e, w))
-			cnt++;
+		if (th->proc != proc || !th->wait_len || !(w->flags & WAITF_PENDING) ||
+		    !(e->tinfo[t].asleep || (w->flags & WAITF_BEFORE_START)) ||
+		    !wait_open(e, w))
+			continue;
+		r = w->res != NO_IDX ? &m->res[w->res] : NULL;
+		cnt += !asking || (r && r->kind == RES_SOCKET && r->role == ROLE_CLIENT);
 	}
 	return cnt;
 }
 
 static double unseen_of(const struct engine *e, uint32_t proc, const struct owed *o)
 {
-	double told = paired(o) + asleep_cnt(e, proc);
+	double told = paired(o) + asleep_cnt(e, proc, false);
 
 	return o->first_cnt > told ? o->first_cnt - told : 0;
 }
@@ -207,7 +214,7 @@ void unanswered_lay(struct engine *e, uint32_t proc, uint32_t loop, struct cause
 	const struct model *m = e->m;
 	struct owed o = owed_of(m, proc);
 	struct laying k = { e, into, proc, loop };
-	double left = paired(&o);
+	double left = paired(&o) - asleep_cnt(e, proc, true);
 
 	/* an answer that was awaited before the request came is none for it, unless none else is */
 	for (int later = 0; later < 2; later++) {

@@ -205,3 +205,26 @@ TEST(unanswered_question_is_no_report)
 		judged_release(&j);
 	}
 }
+
+/* A thread that sleeps for the same answer with that request open: it is one request. */
+TEST(unanswered_is_not_counted_twice)
+{
+	struct synth *s = quick_loop();
+	struct ev_wait *w;
+	struct judged j;
+	uint64_t ns = 0;
+
+	synth_thread(s, 30, SRV, "worker");
+	synth_sock(s, 12, ROLE_CLIENT, 0x0a000001, 9000)->tgid = SRV;
+	w = synth_pending(s, 30, WAIT_SOCKET, 12, 1);
+	w->flags |= WAITF_BEFORE_START;
+	w->own_open = w->proc_open = 1;
+	conns(s, ROLE_SERVER, 80, 1)->owe_stale = 1;
+	conns(s, ROLE_CLIENT, 9000, 1)->await_stale = 1;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "external");
+	for (size_t i = 0; i < j.w->cause_cnt; i++)
+		ns += j.w->causes[i].kind == CAUSE_EXTERNAL ? j.w->causes[i].ns : 0;
+	OK(ns > 900000000 && ns < 1100000000);
+	judged_release(&j);
+}
