@@ -38,7 +38,7 @@ struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u64 txblock_ns;	  /* the send buffer was full since, 0 not */
 	u32 rx_bytes, tx_bytes; /* since the last turn */
 	u32 tcp;
-	u32 pad;
+	u32 counted;	  /* the tid that the open request is counted for, 0 none */
 	u64 notready_since_ns, notready_ns, poll_wake_cnt;
 };
 

@@ -133,13 +133,30 @@ static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 n
 	return 0;
 }
 
-/* Requests that are read and not answered, by thread and process, for the waits meanwhile. */
-static __always_inline void open_count(const struct sk_ent *e, s32 step)
+/*
+ * Requests that are read and not answered, by thread and process, for the waits
+ * meanwhile.  Several threads may read and answer on one socket at once: what was
+ * counted is taken back once.
+ */
+static __always_inline void open_add(u32 tid, u32 tgid, s32 step)
 {
-	if (e->role != ROLE_SERVER)
-		return;
-	__sync_fetch_and_add(&tio_of(e->first_tid)->own_open, step);
-	__sync_fetch_and_add(&proc_open[e->tgid & OPEN_MASK], step);
+	__sync_fetch_and_add(&tio_of(tid)->own_open, step);
+	__sync_fetch_and_add(&proc_open[tgid & OPEN_MASK], step);
+}
+
+static __always_inline void open_count(struct sk_ent *e)
+{
+	if (e->role == ROLE_SERVER &&
+	    __sync_val_compare_and_swap(&e->counted, 0, e->first_tid) == 0)
+		open_add(e->first_tid, e->tgid, 1);
+}
+
+static __always_inline void open_uncount(struct sk_ent *e)
+{
+	u32 tid = e->role == ROLE_SERVER ? __sync_lock_test_and_set(&e->counted, 0) : 0;
+
+	if (tid)
+		open_add(tid, e->tgid, -1);
 }
 
 static __always_inline bool is_coarse(const struct sk_ent *e)
@@ -233,7 +250,7 @@ static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now, u64 queue_ns
 	e->first_tid = tid;
 	e->queue_ns = e->role == ROLE_SERVER ? queue_ns : 0;
 	e->idle_add_ns = e->idle_ns ? since(e->idle_ns, now - e->queue_ns) : 0;
-	open_count(e, 1);
+	open_count(e);
 	return 0;
 }
 
@@ -293,7 +310,7 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 {
 	u64 service_ns = since(e->open_ns, now), total_ns = service_ns + e->queue_ns;
 
-	open_count(e, -1);
+	open_uncount(e);
 	if (!e->left) {
 		turn_sum(e, service_ns, turn_weight(e, total_ns));
 		send_turn(e, tid, service_ns, now);
@@ -313,7 +330,7 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 static __always_inline void turn_abandon(struct sk_ent *e)
 {
 	if (e->open_ns) {
-		open_count(e, -1);
+		open_uncount(e);
 		e->open_ns = 0;
 	}
 	e->unread_ns = 0;
