@@ -406,17 +406,49 @@ static bool is_fed_by_reader(const struct engine *e, const struct wait *w)
 	       th[w->waker].proc == th[w->thread].proc && e->tinfo[w->waker].reads;
 }
 
+/* Pairs of threads of two processes of which the first wakes the second. */
+static void asks_find(const struct engine *e, struct hmap *asks)
+{
+	const struct model *m = e->m;
+
+	for (size_t i = 0; i < m->pair_cnt; i++) {
+		const struct pair *p = &m->pairs[i];
+
+		if (p->ctx == WAKER_TASK && p->waker != NO_IDX &&
+		    m->threads[p->waker].proc != m->threads[p->thread].proc)
+			hmap_put(asks, (uint64_t)p->waker << 32 | p->thread, 1);
+	}
+}
+
+/*
+ * Whoever takes no requests himself, is woken by this thread and wakes it in turn, is
+ * asked by it: that is no place where work is handed over.
+ */
+static bool is_answer(const struct engine *e, const struct hmap *asks, const struct wait *w)
+{
+	uint32_t proc = e->m->threads[w->thread].proc;
+	uint64_t one;
+
+	return w->waker_ctx == WAKER_TASK && w->waker != NO_IDX && proc != NO_IDX &&
+	       e->m->procs[proc].target && e->m->threads[w->waker].proc != proc &&
+	       !e->tinfo[w->waker].reads && !e->tinfo[w->thread].reads &&
+	       hmap_get(asks, (uint64_t)w->thread << 32 | w->waker, &one);
+}
+
 /* Candidates: where a thread with nothing open waits for something to be handed over. */
 static void homes_collect(struct engine *e, homes *h)
 {
 	const struct model *m = e->m;
+	struct hmap asks = { 0 };
 
+	asks_find(e, &asks);
 	for (size_t i = 0; i < m->wait_cnt; i++) {
 		const struct wait *w = &m->waits[i];
 		bool accept = w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT;
 
 		if ((wait_open(e, w) && !is_open_to_all(m, w)) ||
-		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w))
+		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w) ||
+		    is_answer(e, &asks, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
 		if (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
@@ -428,6 +460,7 @@ static void homes_collect(struct engine *e, homes *h)
 					    is_fed_by_reader(e, w),
 					    (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns }));
 	}
+	hmap_release(&asks);
 	vec_sort(h, by_thread_res);
 }
 
