@@ -164,7 +164,8 @@ static __always_inline void waker_find(struct thr *t, struct waker *w)
 		w->tid = cur->pid;
 		w->tgid = cur->tgid;
 	}
-	if (!only_target && !(cur->flags & KPF_KTHREAD) && waits_for_process(t->cls) &&
+	if (!only_target && !(cur->flags & KPF_KTHREAD) &&
+	    (waits_for_process(t->cls) || t->cls == WAIT_STOPPED) &&
 	    cur->tgid != t->tgid && !thr_of(cur))
 		w->foreign = 1;
 }
