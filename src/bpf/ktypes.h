@@ -238,5 +238,6 @@ struct linux_binprm;
 #define KAF_INET 2
 #define KAF_INET6 10
 #define KIPPROTO_TCP 6
+#define KIPPROTO_UDP 17
 
 #endif /* KTYPES_H */

@@ -452,6 +452,18 @@ static __always_inline int on_recv(struct sock *sk, u32 tid, struct sk_ent *e, s
 	return 0;
 }
 
+/*
+ * Datagrams may be read in one go and answered after: one that came while another
+ * was open is a request of its own, answered now.  What is left was not.
+ */
+static __always_inline void datagram_answered(struct sk_ent *e)
+{
+	struct wire_end *end = recv_off ? NULL : end_of(e);
+
+	if (end)
+		end->partial_cnt--; /* the sum over the CPUs counts */
+}
+
 static __always_inline int on_send(struct sock *sk, u32 tid, struct sk_ent *e, s32 bytes, u64 now)
 {
 	struct tio *io = tio_of(tid);
@@ -483,6 +495,8 @@ static __always_inline int on_send(struct sock *sk, u32 tid, struct sk_ent *e, s
 		turn_close(e, tid, now);
 	else if (e->role == ROLE_CLIENT && !e->open_ns)
 		turn_open(e, tid, now, 0);
+	else if (e->role == ROLE_SERVER && sk->sk_protocol == KIPPROTO_UDP)
+		datagram_answered(e);
 	return 0;
 }
 

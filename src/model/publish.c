@@ -61,7 +61,9 @@ static void end_sums(struct end *d, const struct ev_end *f, const struct ev_end 
 	d->txblock_cnt = since(l->txblock_cnt, f->txblock_cnt);
 	d->rx_bytes = since(l->rx_bytes, f->rx_bytes);
 	d->tx_bytes = since(l->tx_bytes, f->tx_bytes);
-	d->partial_cnt = since(l->partial_cnt, f->partial_cnt);
+	/* more datagrams sent than came: it is no server of requests only */
+	if ((int64_t)(l->partial_cnt - f->partial_cnt) > 0)
+		d->partial_cnt = l->partial_cnt - f->partial_cnt;
 	for (int i = 0; i < EVENT_HIST_CNT; i++)
 		d->hist[i] = since(l->hist[i], f->hist[i]);
 	d->answer_max_ns = l->answer_max_ns;

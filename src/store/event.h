@@ -189,6 +189,7 @@ struct ev_end {			/* a conversation's sums; cumulative */
 	uint64_t uid;
 	uint32_t peer_tgid, peer_comm;
 	uint64_t turns, service_ns, answer_max_ns, queue_ns, queue_cnt, idle_ns;
+	/* partial: reads with a request open; of datagrams less those answered later, may wrap */
 	uint64_t txblock_ns, txblock_cnt, rx_bytes, tx_bytes, partial_cnt, conns;
 	uint64_t open_now, open_oldest_ns; /* requests open at ts_ns, age of the oldest */
 	uint64_t open_sum_ns;	/* ages of the open ones, summed */

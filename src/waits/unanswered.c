@@ -84,10 +84,12 @@ static double questions(const struct model *m, const struct end *n)
 	return given >= AT_A_TIME_MIN ? given : 0;
 }
 
-/* More came there than was answered. */
+/* More came there than was answered; one may have been on its way when the watch ended. */
 static bool owes_datagrams(const struct model *m, const struct end *n)
 {
-	for (uint32_t i = 0; (n->partial_cnt || n->open_now) && i < m->res_cnt; i++) {
+	bool owes = n->partial_cnt > 1 || n->open_oldest_ns >= WAITS_STALL_NS;
+
+	for (uint32_t i = 0; owes && i < m->res_cnt; i++) {
 		const struct res *r = &m->res[i];
 
 		if (r->kind == RES_SOCKET && r->role == ROLE_SERVER && r->sotype == SOCK_DGRAM &&
