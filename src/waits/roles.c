@@ -384,8 +384,11 @@ static void readers_mark(struct engine *e)
 	hmap_release(&seen);
 }
 
-/* fed: ended by a thread of its process that takes requests, who so handed one on */
-struct home { uint32_t thread, res; uint8_t cls; bool fed; uint64_t ns; };
+/*
+ * fed: ended by a thread of its process that takes requests, who so handed one on;
+ * answer: see is_answer.
+ */
+struct home { uint32_t thread, res; uint8_t cls; bool fed, answer; uint64_t ns; };
 typedef VEC(struct home) homes;
 
 static int by_thread_res(const void *pa, const void *pb)
@@ -447,8 +450,7 @@ static void homes_collect(struct engine *e, homes *h)
 		bool accept = w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT;
 
 		if ((wait_open(e, w) && !is_open_to_all(m, w)) ||
-		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w) ||
-		    is_answer(e, &asks, w))
+		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
 		if (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
@@ -457,7 +459,7 @@ static void homes_collect(struct engine *e, homes *h)
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;
 		vec_push(h, ((struct home){ w->thread, place_of(e, w->res), w->cls,
-					    is_fed_by_reader(e, w),
+					    is_fed_by_reader(e, w), is_answer(e, &asks, w),
 					    (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns }));
 	}
 	hmap_release(&asks);
@@ -466,19 +468,23 @@ static void homes_collect(struct engine *e, homes *h)
 
 /*
  * Those from i on that are of one thread, class and place: the time there in *ret_ns,
- * whether most were ended by handing a request on; returns the first of the next.
+ * 0 where most were answers, and whether most were ended by handing a request on;
+ * returns the first of the next.
  */
 static size_t home_sum(const homes *h, size_t i, uint64_t *ret_ns, bool *ret_fed)
 {
 	const struct home *first = &h->items[i];
-	size_t j, fed = 0;
+	size_t j, fed = 0, answers = 0;
 
 	*ret_ns = 0;
 	for (j = i; j < h->cnt && !by_thread_res(first, &h->items[j]); j++) {
 		*ret_ns += h->items[j].ns;
 		fed += h->items[j].fed;
+		answers += h->items[j].answer;
 	}
 	*ret_fed = 2 * fed >= j - i && fed;
+	if (2 * answers > j - i)
+		*ret_ns = 0;
 	return j;
 }
 
