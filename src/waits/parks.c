@@ -76,10 +76,29 @@ static bool is_park(const struct park *p)
 	return p && p->free_cnt > PARK_SHARE * ((double)p->free_cnt + p->open_cnt);
 }
 
+/*
+ * Does its thread still wait where it did when the watch began, in one wait or in
+ * pieces?  Then nobody saw whether it has a request.  before: so it was with the wait
+ * before this one.
+ */
+static bool is_before(const struct engine *e, size_t i, bool before)
+{
+	const struct wait *w = &e->m->waits[i];
+	const struct thread *th = &e->m->threads[w->thread];
+
+	if (w->own_open)
+		return false;
+	if (i == th->first_wait || w->flags & WAITF_BEFORE_START)
+		return w->flags & WAITF_BEFORE_START;
+	return before && (w->flags & WAITF_PREEMPTED || w[-1].flags & WAITF_PREEMPTED ||
+			  w->res == w[-1].res);
+}
+
 void parks_find(struct engine *e)
 {
 	const struct model *m = e->m;
 	struct parks k = { .e = e, .site = xcalloc(m->stack_cnt + 1, sizeof(uint64_t)) };
+	bool before = false;
 
 	BUG_ON(!k.site);
 	for (uint32_t i = 0; i < m->stack_cnt; i++)
@@ -87,7 +106,8 @@ void parks_find(struct engine *e)
 	for (size_t i = 0; i < m->wait_cnt; i++) {
 		const struct wait *w = &m->waits[i];
 
-		if (!may_park(e, i))
+		before = is_before(e, i, before);
+		if (!may_park(e, i) || before)
 			continue;
 		park_count(own_place(&k, w), w->own_open > 0);
 		park_count(same_site(&k, w), w->own_open > 0);
