@@ -90,6 +90,22 @@ static void weigh_blocked(struct court *k, const struct stall_group *g)
 	}
 }
 
+/* A loop that waits for a file is blocked, whatever keeps the file from it. */
+static void weigh_unserved(struct court *k)
+{
+	struct cand *from = &k->cand[FIND_UNKNOWN], *to = &k->cand[FIND_LOOP_BLOCKED];
+	const struct cause *x = from->top;
+
+	if (!x || (x->kind != CAUSE_DISK && x->kind != CAUSE_FSYNC) || x->entry == NO_IDX ||
+	    k->w->threads[x->entry].role != ROLE_T_LOOP || x->thread != x->entry)
+		return;
+	from->ns -= (double)x->ns;
+	to->ns += (double)x->ns;
+	to->loop = x->entry;
+	to->top = x;
+	to->top_ns = (double)x->ns;
+}
+
 /* One that serves requests itself, as the waiter does. */
 static bool is_sibling(const struct court *k, uint32_t a, uint32_t b)
 {
@@ -238,6 +254,7 @@ static void group_judge(struct court *k, const struct appfns *a, const struct wa
 	own.turns = g->req_cnt;
 	weigh_causes(&own);
 	weigh_disk(&own);
+	weigh_unserved(&own);
 	weigh_blocked(&own, g);
 	weigh_holders(&own);
 	weigh_neighbour(&own);
