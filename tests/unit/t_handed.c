@@ -93,3 +93,44 @@ TEST(waits_tell_fed_worker_from_loop)
 		judged_release(&j);
 	}
 }
+
+/*
+ * Sessions that slept in pieces when the watch began, of a request that nobody saw come,
+ * and do so later for requests that were seen: where they sleep is no place for work.
+ */
+static struct synth *sessions_asleep(void)
+{
+	struct synth *s = synth_new(1000);
+
+	for (uint32_t t = 80; t < 84; t++) {
+		synth_thread(s, t, 80, "session");
+		synth_res(s, t, RES_FUTEX, NULL);
+	}
+	for (uint32_t t = 80; t < 84; t++) {
+		struct ev_wait *w;
+
+		for (int i = 0; i < 10; i++) {
+			w = synth_irq_wait(s, t, WAIT_FUTEX, t, 1 + i * 10, 10 + i * 10,
+					   10 + i * 10, WAKER_TIMER);
+			w->flags |= i ? 0 : WAITF_BEFORE_START;
+		}
+		for (int i = 0; i < 4; i++) {
+			w = synth_wait(s, t, WAIT_FUTEX, t, 102 + i * 200, 295 + i * 200,
+				       295 + i * 200, 80 + (t + 1) % 4);
+			w->own_open = 1;
+			w->proc_open = 4;
+		}
+	}
+	synth_end(s, 80, ROLE_SERVER, 80, 16, 3200);
+	return s;
+}
+
+TEST(handed_is_not_who_slept_before_the_watch)
+{
+	struct judged j;
+
+	judge(&j, sessions_asleep());
+	for (uint32_t t = 0; t < j.m->thread_cnt; t++)
+		OK(j.w->threads[t].demand_ns > 500000000);
+	judged_release(&j);
+}
