@@ -391,20 +391,10 @@ static __noinline int thread_gone(struct task_struct *p, struct thr *t, u64 now)
 	return 0;
 }
 
-/* The thread of the task that leaves this CPU, NULL: not tracked. */
-static __always_inline struct thr *thr_leaving(const struct runners *r, struct task_struct *prev)
+/* The thread of a task, NULL: not tracked, or idle. */
+static __always_inline struct thr *thr_switched(struct task_struct *task)
 {
-	if (!prev->pid || (!r->tracked && r->seed_cnt == seed_cnt))
-		return NULL;
-	return thr_of(prev);
-}
-
-static __always_inline struct thr *thr_coming(struct runners *r, struct task_struct *next)
-{
-	struct thr *t = next->pid ? thr_of(next) : NULL;
-
-	runner_is(r, t);
-	return t;
+	return task->pid ? thr_of(task) : NULL;
 }
 
 static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr *t, u64 now,
@@ -466,11 +456,12 @@ int hu_switch(u64 *ctx)
 	at = clock ? clock : bpf_ktime_get_ns();
 	count_run(RUN_SWITCH);
 	note_runner(r, prev, at);
-	t = thr_leaving(r, prev);
+	t = thr_switched(prev);
 	own = t != NULL;
 	if (t)
 		leave(ctx, prev, t, switch_now(r, clock), at, r);
-	t = thr_coming(r, next);
+	t = thr_switched(next);
+	runner_is(r, next, t);
 	if (t)
 		come(next, t, switch_now(r, clock), at, clock, r);
 	else if (!own)

@@ -54,11 +54,11 @@ struct runners {
 	u64 window_ns;
 	u64 checked;   /* the run queue's clock when the two were last compared */
 	u32 seed_cnt;  /* when the present thread came */
-	u32 tid;       /* of the present thread, if it is tracked */
-	u8 tracked;
-	u8 full;       /* and is not light: its socket calls are looked at */
+	u32 pid;       /* kernel's: of the thread that came last, as far as switches are told */
+	u8 full;       /* it is tracked and not light: its socket calls are looked at */
+	u8 pad;
 	u16 samples;
-	u32 pad;
+	u32 pad2;
 	struct runner ran[RUNNER_CNT];
 };
 
@@ -166,24 +166,27 @@ static __always_inline struct runners *this_cpu(void)
 	return bpf_map_lookup_elem(&hu_runners, &zero);
 }
 
-/* t, NULL: a thread that is not tracked, is what runs here. */
-static __always_inline void runner_is(struct runners *r, const struct thr *t)
+/* task runs here; t is its thread, NULL if it is not tracked. */
+static __always_inline void runner_is(struct runners *r, struct task_struct *task,
+				      const struct thr *t)
 {
-	r->tracked = t != NULL;
+	r->pid = task->pid;
 	r->full = t && !t->light;
-	r->tid = t ? t->tid : 0;
 	r->seed_cnt = seed_cnt;
 }
 
 /*
  * Does a thread run here whose calls are looked at?  For hooks that run in
  * every process' calls: asking this costs less than looking the thread up.
- * One that began to be tracked while it ran may not switch for long.
+ * One that began to be tracked while it ran may not switch for long, and not
+ * every switch is told.
  */
 static __always_inline bool is_watched(struct runners *r)
 {
-	if (r->seed_cnt != seed_cnt)
-		runner_is(r, thr_of(bpf_get_current_task_btf()));
+	struct task_struct *cur = bpf_get_current_task_btf();
+
+	if (r->seed_cnt != seed_cnt || r->pid != (u32)cur->pid)
+		runner_is(r, cur, thr_of(cur));
 	return r->full;
 }
 

@@ -563,7 +563,7 @@ int hu_send(u64 *ctx)
 		if (recv_off && is_quick(sk)) {
 			runs->cnt[RUN_QUICK]++;
 			*sent_of(sk) = sent_tag(sk, bpf_jiffies64());
-			stall_note(tio_of(r->tid), coarse_now());
+			stall_note(tio_of(r->pid), coarse_now());
 			return 0;
 		}
 		if (!recv_off && listen_hint[sk->__sk_common.skc_num])
