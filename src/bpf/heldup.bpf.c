@@ -26,6 +26,8 @@
 
 #include "calls.c"
 
+#include "blame.c"
+
 #include "sched.c"
 
 #include "marks.c"

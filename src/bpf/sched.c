@@ -20,13 +20,6 @@
 
 #define NOT_TOLD (~0ull)
 
-struct hu_culprits_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct wire_culprit_key);
-	__type(value, struct wire_culprit);
-} hu_culprits SEC(".maps");
-
 struct hu_kstacks_map {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
 	__uint(max_entries, 4096);
@@ -72,56 +65,6 @@ static __always_inline u64 rq_clock(struct task_struct *p)
 	if (!bpf_core_field_exists(p->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
 		return 0;
 	return AS(task_struct, p)->se.cfs_rq->rq->clock;
-}
-
-static __always_inline void note_runner(struct runners *r, struct task_struct *prev, u64 clock)
-{
-	struct runner *e = &r->ran[r->idx++ & (RUNNER_CNT - 1)];
-
-	e->end_ns = clock;
-	e->tid = prev->pid;
-	e->tgid = prev->flags & KPF_KTHREAD ? prev->pid : prev->tgid;
-}
-
-static __always_inline void blame(u32 victim, const struct runner *by, u64 ns)
-{
-	struct wire_culprit_key key = {.victim_tgid = victim, .culprit_tgid = by->tgid};
-	struct wire_culprit *c = bpf_map_lookup_elem(&hu_culprits, &key), fresh = {0};
-
-	if (c) {
-		__sync_fetch_and_add(&c->ns, ns);
-		__sync_fetch_and_add(&c->cnt, 1);
-		return;
-	}
-	fresh.ns = ns;
-	fresh.cnt = 1;
-	fresh.tid = by->tid;
-	if (bpf_map_update_elem(&hu_culprits, &key, &fresh, BPF_NOEXIST))
-		count_loss(HU_LOSS_CULPRIT_MAP);
-}
-
-/* Shares out from..end, when victim waited for this CPU, to those who ran on it. */
-__noinline int blame_runners(u32 victim, u64 from, u64 end)
-{
-	struct runners *r = this_cpu();
-	u32 i, first;
-
-	if (!r)
-		return 0;
-	first = r->idx - 1;
-	for (i = 0; i < RUNNER_CNT - 1; i++) {
-		const struct runner *e = &r->ran[(first - i) & (RUNNER_CNT - 1)];
-		u64 begin = r->ran[(first - i - 1) & (RUNNER_CNT - 1)].end_ns;
-
-		if (e->end_ns <= from || !begin)
-			break;
-		if (begin < from)
-			begin = from;
-		if (end > begin)
-			blame(victim, e, end - begin);
-		end = begin;
-	}
-	return 0;
 }
 
 static __always_inline bool is_throttled(struct task_struct *p)
@@ -200,6 +143,7 @@ int hu_flush(void *ctx __attribute__((unused)))
 	u32 zero = 0;
 
 	jiffy_sample = bpf_jiffies64();
+	blames_flush();
 	batch_flush(this_cpu(), bpf_map_lookup_elem(&hu_batches, &zero));
 	return 0;
 }
@@ -282,7 +226,7 @@ __noinline int switch_in(struct thr *t, u64 now, u64 clock, u64 queued, struct r
 	if (io->last_io_ns && waits_for_net(t->cls))
 		io->last_io_ns = now;
 	if (runq_ns > CULPRIT_MIN_NS)
-		blame_runners(t->tgid, clock - runq_ns, clock);
+		blame_wait(t->tgid, clock - runq_ns, clock);
 	if (t->flags & WAITF_PREEMPTED && runq_ns < SHORT_PREEMPT_NS)
 		return 0;
 	if (since(t->off_ns, now) < told_from_ns(t))
