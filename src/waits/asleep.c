@@ -54,11 +54,18 @@ bool waits_for_client(const struct engine *e, const struct wait *w)
 	return w->res == NO_IDX || e->sets[w->res] != SET_LISTED;
 }
 
+/* It opened a FIFO that nobody else has open. */
+static bool opens_fifo(const struct wait *w)
+{
+	return w->cls == WAIT_PIPE && w->res == NO_IDX;
+}
+
 /* As a lock, a latch and a pause are waited for; what takes a child or a disk is no secret. */
 static bool hides_request(const struct engine *e, const struct wait *w)
 {
 	return (w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
-		w->cls == WAIT_SYSV || w->cls == WAIT_SIGNAL || w->cls == WAIT_TIMER) &&
+		w->cls == WAIT_SYSV || w->cls == WAIT_SIGNAL || w->cls == WAIT_TIMER ||
+		opens_fifo(w)) &&
 	       !waits_for_client(e, w);
 }
 
@@ -192,8 +199,8 @@ static bool serves_conn(const struct crew *c, uint32_t t)
 	const struct wait *w = last_wait(c->m, t);
 	const struct stack *s = stack_of(c->m, w);
 
-	if (c->thread_cnt == 1)
-		return c->conns == 1;
+	if (c->thread_cnt == 1) /* of many connections it may have none to answer */
+		return c->conns == 1 || c->owes;
 	if (!c->owes || accepts(w))
 		return false;
 	if (as_many(c, &c->names, name_key(c->m, t)))

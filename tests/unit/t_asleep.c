@@ -164,3 +164,27 @@ TEST(waits_sessions_by_name)
 		EQ_U(j.w->threads[t].role == ROLE_T_ENTRY, j.m->threads[t].tid >= 53);
 	judged_release(&j);
 }
+
+/* The only thread opens a FIFO that nobody reads: that is at work where an answer is owed. */
+TEST(waits_only_thread_opens_a_fifo)
+{
+	for (int owes = 0; owes < 2; owes++) {
+		struct synth *s = synth_new(1000);
+		struct judged j;
+		struct ev_wait *w;
+
+		synth_thread(s, 60, 60, "httpd");
+		w = synth_pending(s, 60, WAIT_PIPE, 0, 0.1);
+		w->flags |= WAITF_BEFORE_START;
+		w->ustack = synth_stack(s, 60, "open@libc.so.6;send_file;main");
+		for (int i = 0; i < 2; i++) {
+			struct ev_conn *c = conn_at(s, 60, 3, i ? 999 : 0);
+
+			c->owe_reply = owes;
+			c->oldest_owe_ms = owes ? 5000 : 0;
+		}
+		judge(&j, s);
+		EQ_U(j.w->demand_kind, owes ? 1 : 2); /* requests, or lives */
+		judged_release(&j);
+	}
+}
