@@ -113,6 +113,7 @@ struct live {
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
+	struct hmap sums_told;	/* of culprits and disk users: the count last told */
 	VEC(struct live_proc) procs;
 	VEC(uint32_t) procs_free; /* indexes + 1 of empty entries */
 	uint32_t bystander_cnt;	/* entries of processes not watched, about */

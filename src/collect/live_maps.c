@@ -3,12 +3,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "collect/cgroups.h"
 #include "collect/host.h"
 #include "collect/live_cost.h"
@@ -79,6 +81,28 @@ const char *live_comm(struct live *l, uint32_t tgid)
 	return comm;
 }
 
+/*
+ * Has a sum of a process moved since it was last told?  Of one that is gone and does
+ * not move any more nothing is kept: a host that forks for a year has no end of them.
+ */
+static bool has_moved(struct live *l, const struct bpf_map *map, const void *key, uint32_t tgid,
+		      uint64_t cnt)
+{
+	size_t size = bpf_map__key_size(map);
+	uint64_t id = hash_bytes(key, size) ^ (uint64_t)bpf_map__fd(map), *told;
+
+	told = hmap_slot(&l->sums_told, id);
+	if (*told != cnt) {
+		*told = cnt;
+		return true;
+	}
+	if (tgid && kill((pid_t)tgid, 0) < 0 && errno == ESRCH) {
+		bpf_map__delete_elem(map, key, size, 0);
+		hmap_del(&l->sums_told, id);
+	}
+	return false;
+}
+
 static void put_culprit(struct live *l, const void *key, const void *value, uint64_t now)
 {
 	const struct wire_culprit_key *k = key;
@@ -90,6 +114,8 @@ static void put_culprit(struct live *l, const void *key, const void *value, uint
 		.cnt = v->cnt,
 	};
 
+	if (!has_moved(l, l->bpf.skel->maps.hu_culprits, key, k->culprit_tgid, v->cnt))
+		return;
 	live_bystander(l, k->culprit_tgid, now);
 	if (k->culprit_tgid)
 		ev.comm = emit_str(&l->emit, live_comm(l, k->culprit_tgid));
@@ -111,6 +137,8 @@ static void put_disk(struct live *l, const void *key, const void *value, uint64_
 		.lat_max_ns = v->lat_max_ns,
 	};
 
+	if (!has_moved(l, l->bpf.skel->maps.hu_disks, key, k->tgid, v->ios))
+		return;
 	live_bystander(l, k->tgid, now);
 	memcpy(comm, v->comm, WIRE_COMM_LEN);
 	ev.comm = emit_str(&l->emit, comm);

@@ -211,6 +211,17 @@ static void publish_ends(struct model *m)
 	SORT(m->ends, m->end_cnt, cmp_end);
 }
 
+/*
+ * Is the first of two readings of a sum from before the window?  A sum is told when it
+ * moves: one that was told before the window only did not move in it.
+ */
+static bool sum_has_base(const struct model *m, const struct event_hdr *first,
+			 const struct event_hdr *last)
+{
+	return first->ts_ns < m->begin_ns ||
+	       (first->ts_ns != last->ts_ns && model_is_base(m, first->ts_ns));
+}
+
 static int cmp_culprit(const void *pa, const void *pb)
 {
 	const struct culprit *a = pa, *b = pb;
@@ -230,7 +241,7 @@ static void publish_culprits(struct model *m)
 	for (size_t i = 0; i < m->culprit_cnt; i++) {
 		const struct ev_culprit *f = &p->culprits.rows.items[i].first;
 		const struct ev_culprit *l = &p->culprits.rows.items[i].last;
-		bool base = f->h.ts_ns != l->h.ts_ns && model_is_base(m, f->h.ts_ns);
+		bool base = sum_has_base(m, &f->h, &l->h);
 
 		m->culprits[i] = (struct culprit){
 			.victim = l->victim_tgid, .culprit = l->culprit_tgid,
@@ -263,7 +274,7 @@ static void publish_disks(struct model *m)
 	for (size_t i = 0; i < m->disk_use_cnt; i++) {
 		const struct ev_disk *f = &p->disks.rows.items[i].first;
 		const struct ev_disk *l = &p->disks.rows.items[i].last;
-		bool base = f->h.ts_ns != l->h.ts_ns && model_is_base(m, f->h.ts_ns);
+		bool base = sum_has_base(m, &f->h, &l->h);
 
 		m->disk_uses[i] = (struct disk_use){
 			.dev = l->dev, .tgid = l->tgid, .tid = l->h.tid, .op = l->op,

@@ -216,14 +216,14 @@ struct ev_sock {		/* snapshot of a socket in use */
 	uint32_t tgid, last_tid, role, pad;
 };
 
-struct ev_culprit {		/* cumulative */
+struct ev_culprit {		/* cumulative, told when it moved */
 	struct event_hdr h;	/* tid: one of its threads */
 	uint32_t victim_tgid, culprit_tgid;
 	uint64_t ns, cnt;
 	uint32_t comm, pad;
 };
 
-struct ev_disk {		/* cumulative */
+struct ev_disk {		/* cumulative, told when it moved */
 	struct event_hdr h;
 	uint32_t dev, tgid, op, comm;
 	uint64_t ios, sectors, lat_ns, lat_max_ns;

@@ -196,7 +196,8 @@ static int cmp_u64(const void *pa, const void *pb)
 static bool can_go(const struct base_ev *b)
 {
 	return b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK ||
-			 b->ev->kind == EV_STACK || b->ev->kind == EV_FRAME);
+			 b->ev->kind == EV_STACK || b->ev->kind == EV_FRAME ||
+			 b->ev->kind == EV_CULPRIT || b->ev->kind == EV_DISK);
 }
 
 /* A frame is used where its stack is. */

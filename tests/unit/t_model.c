@@ -633,3 +633,26 @@ TEST(model_connections_unread_since_before)
 	EQ_U(MS(m->procs[0].unread_ns), 6 * MS(m->end_ns - m->begin_ns));
 	synth_free(s);
 }
+
+/* Sums are told when they move: one told before the window only did not move in it. */
+TEST(model_sum_that_did_not_move_is_zero)
+{
+	struct synth *s = synth_new(1000);
+	struct ev_culprit *ev[4];
+	const struct model *m;
+
+	synth_thread(s, 1, 1, "victim");
+	for (int i = 0; i < 4; i++)
+		ev[i] = synth_culprit(s, 1, i ? i / 2 * 2 + 50 : 50, "neighbour", 400 + 100 * i);
+	ev[0]->h.ts_ns -= 2 * NS_PER_SEC; /* 50: a second before the window */
+	ev[2]->h.ts_ns -= 2 * NS_PER_SEC; /* 52: then, and at its end */
+	ev[1]->culprit_tgid = 51;	  /* 51: at its end only */
+	m = synth_model(s);
+	for (size_t i = 0; i < m->culprit_cnt; i++) {
+		uint32_t tgid = m->culprits[i].culprit;
+
+		EQ_U(MS(m->culprits[i].ns), tgid == 50 ? 0 : tgid == 51 ? 500 : 100);
+	}
+	EQ_U(m->culprit_cnt, 3);
+	synth_free(s);
+}
