@@ -17,12 +17,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/timed_call.h"
 #include "collect/import.h"
 #include "collect/import_ctf.h"
 #include "collect/import_int.h"
@@ -153,8 +153,7 @@ static void stop_child(struct ctf_source *s)
 	s->fd = -1;
 	if (s->pid <= 0)
 		return;
-	kill(s->pid, SIGKILL);
-	waitpid(s->pid, NULL, 0);
+	timed_call_end_child(s->pid);
 	s->pid = 0;
 }
 

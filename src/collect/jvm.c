@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/timed_call.h"
 #include "collect/procfs.h"
 
 enum {
@@ -248,8 +249,8 @@ int jvm_perfmap(uint32_t tgid, uint32_t timeout_ms, struct err *err)
 	bool in_time = pid > 0 && drain(pipe_fds[0], t.deadline_ns + NS_PER_SEC / 2, answer, &len);
 	close(pipe_fds[0]);
 	if (pid > 0 && !in_time)
-		kill(pid, SIGKILL);
-	if (pid > 0)
+		timed_call_end_child(pid);
+	else if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (pid < 0)
 		ret = err_errno(err, -errno, "fork");

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/timed_call.h"
 #include "collect/cgroups.h"
 #include "collect/flight_int.h"
 #include "collect/guard.h"
@@ -172,6 +173,19 @@ static int begin(struct live *l, struct err *err)
 	return target_go(&l->target, err);
 }
 
+/* Once for each: whoever hangs so is rarely the server's fault, and often its trouble. */
+static void emit_hung(struct live *l, uint64_t now)
+{
+	uint32_t pid;
+
+	for (; (pid = timed_call_hung(l->hung_told)) != 0; l->hung_told++)
+		emit_note(&l->emit, NOTE_LIMIT, now,
+			  "pid %u hangs in the kernel: its mappings and memory could not be read "
+			  "within %.1f s (its mmap lock is held, or a file system does not answer); "
+			  "its functions and locks are unknown", pid,
+			  (double)TIMED_CALL_NS / NS_PER_SEC);
+}
+
 static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 {
 	struct ev_tick ev = {.begin_ns = begin_ns};
@@ -198,6 +212,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	}
 	if (last)
 		flight_keep_end(l, now);
+	emit_hung(l, now);
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
 }
 
@@ -363,6 +378,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	int rc = l->flight ? flight_open(l, err) : 0;
 
 	guard_raise();
+	timed_call_start();
 	if (rc == 0)
 		rc = target_resolve(opts->select, &l->target, err);
 	files_raise(); /* after a command to be watched was forked: it keeps its own limit */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -15,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/timed_call.h"
 #include "collect/procfs.h"
 
 #define DELETED " (deleted)"
@@ -102,27 +105,56 @@ void mappings_release(struct mappings *m)
 	*m = (struct mappings){0};
 }
 
-static int read_of(uint32_t tid, struct mappings *ret)
+/* In the child of timed_call: the lines of what may be executed, as many as fit. */
+static long executable_lines(const void *args, char *out, size_t cap, int *ret_fd)
 {
-	CLEANUP_FREE char *line = xmalloc(MAPPINGS_LINE);
+	uint32_t tid;
+	char line[MAPPINGS_LINE], path[64];
 	CLEANUP_FCLOSE FILE *file = NULL;
-	char path[64];
-	size_t lines = 0;
-	bool whole = true;
+	size_t used = 0, lines = 0;
+	bool whole = true, taken = false;
 
-	mappings_release(ret);
+	(void)ret_fd;
+	memcpy(&tid, args, sizeof(tid));
 	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
 	file = fopen(path, "re");
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (fgets(line, MAPPINGS_LINE, file) && lines++ < MAPPINGS_LINES_MAX) {
+	while (fgets(line, sizeof(line), file) && lines++ < MAPPINGS_LINES_MAX) {
+		const char *perms = strchr(line, ' ');
 		size_t len = strlen(line);
-		bool began = whole; /* a line that is longer comes in pieces */
 
+		if (whole) /* else the rest of a longer line, which comes in pieces */
+			taken = !perms || strnlen(perms, 4) < 4 || perms[3] == 'x';
 		whole = len && line[len - 1] == '\n';
-		if (whole)
-			line[len - 1] = '\0';
-		if (!began || !whole || mappings_add_line(ret, line) < 0)
+		if (!taken)
+			continue;
+		if (len > cap - used)
+			return (long)used;
+		memcpy(out + used, line, len);
+		used += len;
+	}
+	return (long)used;
+}
+
+static int read_of(uint32_t tgid, uint32_t tid, struct mappings *ret)
+{
+	CLEANUP(buf_release) struct buf text = {0};
+	struct timed_call call = {.fn = executable_lines, .pid = tgid, .args = &tid,
+				  .args_len = sizeof(tid), .out = &text};
+	long rc = timed_call(&call);
+
+	mappings_release(ret);
+	if (rc < 0)
+		return (int)rc;
+	for (char *line = text.data, *end; line && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		if (!end) { /* there was no room for the rest */
+			ret->cut_cnt++;
+			break;
+		}
+		*end = '\0';
+		if (end - line >= MAPPINGS_LINE - 1 || mappings_add_line(ret, line) < 0)
 			ret->odd_cnt++;
 	}
 	return 0;
@@ -130,14 +162,14 @@ static int read_of(uint32_t tid, struct mappings *ret)
 
 int mappings_read(uint32_t tgid, struct mappings *ret)
 {
-	int rc = read_of(tgid, ret);
+	int rc = read_of(tgid, tgid, ret);
 	uint32_t tid;
 
 	/* a main thread that has ended shows an empty file */
 	if (rc < 0 || ret->items.cnt)
 		return rc;
 	tid = procfs_living_tid(tgid);
-	return tid == tgid ? 0 : read_of(tid, ret);
+	return tid == tgid ? 0 : read_of(tgid, tid, ret);
 }
 
 /* Opened for nothing first: opening a device or a FIFO for reading may do something. */
@@ -159,8 +191,16 @@ static int reopen_file(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
+struct open_args {
+	uint32_t tgid;
+	uint32_t dev_major, dev_minor;
+	bool by_path; /* that path may be tried */
+	uint64_t start, end, ino;
+	char path[PATH_MAX];
+};
+
 /* Where /proc/PID/map_files is not allowed: by its path, in the process's own root. */
-static int open_by_path(uint32_t tid, const struct mapping *m)
+static int open_by_path(uint32_t tid, const struct open_args *m)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -169,7 +209,7 @@ static int open_by_path(uint32_t tid, const struct mapping *m)
 	struct stat st;
 	char path[64];
 
-	if (m->deleted)
+	if (!m->by_path)
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/proc/%u/root", tid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -186,7 +226,7 @@ static int open_by_path(uint32_t tid, const struct mapping *m)
 	return reopen_file(fd);
 }
 
-static int open_of(uint32_t tid, const struct mapping *m)
+static int open_of(uint32_t tid, const struct open_args *m)
 {
 	CLEANUP_CLOSE int fd = -1;
 	char path[96];
@@ -200,15 +240,39 @@ static int open_of(uint32_t tid, const struct mapping *m)
 	return reopen_file(fd);
 }
 
-int mapping_open(uint32_t tgid, const struct mapping *m)
+/* In the child of timed_call. */
+static long open_mapped(const void *args, char *out, size_t cap, int *ret_fd)
 {
-	int fd = open_of(tgid, m);
+	const struct open_args *m = args;
+	int fd = open_of(m->tgid, m);
 	uint32_t tid;
 
-	if (fd >= 0)
-		return fd;
-	tid = procfs_living_tid(tgid);
-	return tid == tgid ? fd : open_of(tid, m);
+	(void)out;
+	(void)cap;
+	if (fd < 0) {
+		tid = procfs_living_tid(m->tgid);
+		fd = tid == m->tgid ? fd : open_of(tid, m);
+	}
+	*ret_fd = fd < 0 ? -1 : fd;
+	return fd < 0 ? fd : 0;
+}
+
+int mapping_open(uint32_t tgid, const struct mapping *m)
+{
+	struct open_args args = {.tgid = tgid, .dev_major = m->dev_major,
+				 .dev_minor = m->dev_minor, .start = m->start, .end = m->end,
+				 .ino = m->ino,
+				 .by_path = !m->deleted && strlen(m->path) < PATH_MAX};
+	size_t path_len = args.by_path ? strlen(m->path) + 1 : 1;
+	int fd;
+	struct timed_call call = {.fn = open_mapped, .pid = tgid, .args = &args,
+				  .args_len = offsetof(struct open_args, path) + path_len,
+				  .ret_fd = &fd};
+
+	memcpy(args.path, args.by_path ? m->path : "", path_len);
+	long rc = timed_call(&call);
+
+	return rc < 0 ? (int)rc : fd < 0 ? -EIO : fd;
 }
 
 uint64_t mappings_exec_pages(uint32_t tgid)

@@ -45,7 +45,10 @@ struct mappings {
 	uint32_t odd_cnt;
 };
 
-/* What is there already is dropped first.  -ESRCH when the process is gone, -EACCES. */
+/*
+ * What is there already is dropped first.  -ESRCH when the process is gone,
+ * -EACCES, -ETIMEDOUT when its mmap lock is not let go of (timed_call.h).
+ */
 int mappings_read(uint32_t tgid, struct mappings *ret);
 void mappings_release(struct mappings *m);
 
@@ -55,7 +58,8 @@ int mappings_add_line(struct mappings *m, const char *line);
 /*
  * The mapped file itself, whatever its path names by now: descriptor, or
  * -errno.  -ENOENT: it is gone or another one; -EINVAL no regular file;
- * -ENOTSUP on a file system that a process may serve itself (FUSE).
+ * -ENOTSUP on a file system that a process may serve itself (FUSE); -ETIMEDOUT
+ * when the process or the file system does not answer.
  */
 int mapping_open(uint32_t tgid, const struct mapping *m);
 

@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "collect/emit.h"
@@ -81,22 +79,18 @@ struct member_walk {
 /* dev 0: not known, the link's text decides. */
 static void emit_member(struct member_walk *w, const struct member_line *m)
 {
-	char path[64], link[PATH_MAX];
-	struct stat st;
-	uint64_t ino = m->ino;
+	char link[PATH_MAX];
+	uint64_t ino = m->ino, now_ino;
 
 	if (w->cnt >= MEMBERS_MAX) {
 		w->stat->over_cnt++;
 		return;
 	}
 	w->cnt++;
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", w->set->tgid, m->fd);
-	ssize_t len = readlink(path, link, sizeof(link) - 1);
-	link[len > 0 ? len : 0] = '\0';
-	if (stat(path, &st) == 0) {
-		if (ino && st.st_ino != ino) /* the number was closed and given to another file */
+	if (procfs_fd(w->set->tgid, m->fd, link, sizeof(link), &now_ino) == 0 && now_ino) {
+		if (ino && now_ino != ino) /* the number was closed and given to another file */
 			link[0] = '\0';
-		ino = ino ? ino : st.st_ino;
+		ino = ino ? ino : now_ino;
 	}
 	uint64_t res = 0;
 	if (strncmp(link, "socket:", 7) == 0)

@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/timed_call.h"
 #include "base/vec.h"
 #include "collect/procfs.h"
 #include "wire/wire.h"
@@ -85,21 +86,12 @@ const char *names_clean(struct names *n, const char *text)
 /* Link text of the descriptor if it still is this inode; false otherwise. */
 static bool fd_link(const struct wire_res *w, char *out, size_t cap)
 {
-	char path[64];
-	struct stat st;
+	uint64_t ino;
 
-	if (w->fd < 0 || !w->tgid)
+	if (w->fd < 0 || !w->tgid || procfs_fd(w->tgid, w->fd, out, cap, &ino) < 0)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", w->tgid, w->fd);
-	ssize_t len = readlink(path, out, cap - 1);
-	if (len <= 0)
-		return false;
-	out[len] = '\0';
-	/*
-	 * The device is not compared: overlayfs and btrfs show another one to
-	 * stat than the superblock has.
-	 */
-	return stat(path, &st) == 0 && (w->ino == 0 || st.st_ino == w->ino);
+	/* the device is not compared: overlayfs and btrfs show another one than the superblock has */
+	return w->ino == 0 || ino == w->ino;
 }
 
 /*
@@ -121,26 +113,49 @@ static const char *maps_path(const char *line, uint32_t dev, uint64_t ino)
 	return line + used;
 }
 
-static const char *mapped_file(struct names *n, const struct wire_res *w)
+struct mapped_args {
+	uint32_t tgid, dev;
+	uint64_t ino;
+};
+
+/* In the child of timed_call. */
+static long mapped_path(const void *args, char *out, size_t cap, int *ret_fd)
 {
+	struct mapped_args a;
 	CLEANUP(buf_release) struct buf b = {0};
 	char path[64];
 
-	if (!w->tgid || !w->ino)
-		return NULL;
-	snprintf(path, sizeof(path), "/proc/%u/maps", w->tgid);
+	(void)ret_fd;
+	memcpy(&a, args, sizeof(a));
+	snprintf(path, sizeof(path), "/proc/%u/maps", a.tgid);
 	int ret = file_read(path, MAPS_MAX, &b, NULL);
 	if (ret < 0 && ret != -E2BIG)
-		return NULL;
+		return ret;
 	for (const char *line = buf_str(&b); line && *line;) {
-		const char *found = maps_path(line, w->dev, w->ino);
-		if (found && *found && *found != '\n')
-			return answer(n, found, strcspn(found, "\n"));
+		const char *found = maps_path(line, a.dev, a.ino);
+		size_t len = found ? strcspn(found, "\n") : 0;
+
+		if (len && len < cap) {
+			memcpy(out, found, len);
+			return (long)len;
+		}
 		line = strchr(line, '\n');
 		if (line)
 			line++;
 	}
-	return NULL;
+	return 0;
+}
+
+static const char *mapped_file(struct names *n, const struct wire_res *w)
+{
+	CLEANUP(buf_release) struct buf path = {0};
+	struct mapped_args args = {.tgid = w->tgid, .dev = w->dev, .ino = w->ino};
+	struct timed_call call = {.fn = mapped_path, .pid = w->tgid, .args = &args,
+				  .args_len = sizeof(args), .out = &path};
+
+	if (!w->tgid || !w->ino || timed_call(&call) <= 0)
+		return NULL;
+	return answer(n, buf_str(&path), path.len);
 }
 
 #define OPEN_FILES_MAX 512 /* descriptors looked at for a file that came without one */

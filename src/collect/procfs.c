@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/timed_call.h"
 
 #define PF_KTHREAD 0x00200000u
 #define STATUS_MAX 8192	   /* a status file has about 1.5 KiB; group lists make it longer */
@@ -355,17 +356,90 @@ int procfs_syscall(uint32_t tid, struct procfs_syscall *ret_call)
 	return len < 0 ? (int)len : procfs_parse_syscall(text, ret_call);
 }
 
+struct mem_args {
+	uint32_t tgid;
+	uint64_t addr, len;
+};
+
+static long mem_read(uint32_t tid, const struct mem_args *a, char *out)
+{
+	CLEANUP_CLOSE int fd = -1;
+	char path[64];
+	ssize_t got;
+
+	/* unlike process_vm_readv(2), whose wait for the lock SIGKILL does not end */
+	snprintf(path, sizeof(path), "/proc/%u/mem", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	got = pread(fd, out, a->len, (off_t)a->addr);
+	return got < 0 ? -errno : got;
+}
+
+/* In the child of timed_call. */
+static long mem_of(const void *args, char *out, size_t cap, int *ret_fd)
+{
+	struct mem_args a;
+	uint32_t tid;
+	long got;
+
+	(void)ret_fd;
+	memcpy(&a, args, sizeof(a));
+	a.len = a.len < cap ? a.len : cap;
+	got = mem_read(a.tgid, &a, out);
+	if (got == 0 || got == -ESRCH) { /* its main thread may have ended before others */
+		tid = procfs_living_tid(a.tgid);
+		got = tid == a.tgid ? -ESRCH : mem_read(tid, &a, out);
+	}
+	return got;
+}
+
 long procfs_read_mem(uint32_t tgid, uint64_t addr, void *out, size_t len)
 {
-	struct iovec local = {.iov_base = out, .iov_len = len};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = len};
-	ssize_t got = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
+	CLEANUP(buf_release) struct buf bytes = {0};
+	struct mem_args args = {tgid, addr, len};
+	struct timed_call call = {.fn = mem_of, .pid = tgid, .args = &args,
+				  .args_len = sizeof(args), .out = &bytes};
+	long got;
 
-	if (got < 0 && errno == ESRCH) { /* its main thread may have ended before others */
-		tgid = procfs_living_tid(tgid);
-		got = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
-	}
-	return got < 0 ? -errno : got;
+	if (addr > INT64_MAX) /* the kernel's half: no offset of a file */
+		return -EFAULT;
+	got = timed_call(&call);
+	if (got > 0)
+		memcpy(out, bytes.data, (size_t)got);
+	return got;
+}
+
+static bool fdinfo_ino(uint32_t tgid, int fd, uint64_t *ret_ino)
+{
+	char name[32], text[256];
+	ssize_t len;
+	const char *at;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	len = read_pid_file(tgid, name, text, sizeof(text));
+	at = len > 0 ? strstr(text, "\nino:\t") : NULL;
+	return at && procfs_parse_u64(at + strlen("\nino:\t"), UINT64_MAX, ret_ino, NULL) == 0;
+}
+
+int procfs_fd(uint32_t tgid, int fd, char *out, size_t cap, uint64_t *ret_ino)
+{
+	char path[64];
+	struct statx st;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", tgid, fd);
+	len = readlink(path, out, cap - 1);
+	out[len > 0 ? len : 0] = '\0';
+	if (len <= 0)
+		return -ENOENT;
+	*ret_ino = 0;
+	/* a file system that is asked may never answer; kernels before 5.14 do not tell otherwise */
+	if (*out == '/' && fdinfo_ino(tgid, fd, ret_ino))
+		return 0;
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0)
+		*ret_ino = st.stx_ino;
+	return 0;
 }
 
 uint64_t procfs_ns(uint32_t tid, const char *name)

@@ -77,7 +77,16 @@ struct procfs_syscall {
 int procfs_syscall(uint32_t tid, struct procfs_syscall *ret_call);
 int procfs_parse_syscall(const char *text, struct procfs_syscall *ret_call);
 
-/* Reads memory of tgid: bytes read, or -errno.  A short count is not an error. */
+/*
+ * What a descriptor of tgid is, as its link says, and its inode, 0 unknown.
+ * Never waits for a file system.  -ENOENT when there is none.
+ */
+int procfs_fd(uint32_t tgid, int fd, char *out, size_t cap, uint64_t *ret_ino);
+
+/*
+ * Reads memory of tgid: bytes read, or -errno.  A short count is not an error;
+ * -ETIMEDOUT when its mmap lock is not let go of (timed_call.h).
+ */
 long procfs_read_mem(uint32_t tgid, uint64_t addr, void *out, size_t len);
 
 /* Inode of /proc/TID/ns/NAME ("net", "mnt", "pid"), 0 when it cannot be read. */

@@ -5,7 +5,8 @@
  * Opening a file of another process' file system as that process would see it:
  * symbolic links are followed inside its root only, never out of it, never
  * through /proc's magic ones; what is no regular file is not opened at all, so
- * that nothing is set off and nobody is waited for.
+ * that nothing is set off and nobody is waited for.  A file system that does not
+ * answer in time (timed_call.h) gives -ETIMEDOUT.
  */
 #include <stdint.h>
 

@@ -21,13 +21,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/timed_call.h"
 #include "symbols/lines_child.h"
 
 enum { NOBODY = 65534, CPU_SECONDS = 60, FILES_MAX = 256 };
@@ -54,8 +54,7 @@ static void stop_child(struct lines *l)
 	if (l->sock < 0)
 		return;
 	close(l->sock);
-	kill(l->pid, SIGKILL);
-	waitpid(l->pid, NULL, 0);
+	timed_call_end_child(l->pid);
 	l->sock = -1;
 	hmap_clear(&l->sent);
 }
