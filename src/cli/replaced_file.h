@@ -5,7 +5,9 @@
  * A file that takes the place of an old one when all of it is on the disk, so
  * that a crash or a full disk leaves the old or the new.  What cannot be
  * replaced (a device, a FIFO, a file in a folder that nobody may write to) is
- * written in place.
+ * written in place.  Links are followed by the kernel's rules; one that another
+ * user laid in a folder where everybody may write, or a file there, is refused
+ * (-EACCES).
  */
 struct buf;
 struct err;
