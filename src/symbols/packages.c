@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -45,11 +46,24 @@ static void take_line(struct finding *f, const char *line, size_t len, const cha
 	f->left--;
 }
 
+/*
+ * dpkg's grammar of names: two or more of a-z 0-9 + - . that begin with a letter
+ * or digit.  Whoever owns the root chose the file's name, and a person may paste
+ * into a shell what is made of it.
+ */
+static bool is_package(const char *name, size_t len)
+{
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
+
+	return len >= 2 && len < PACKAGES_NAME_MAX && strspn(name, chars) >= len &&
+	       !strchr("+-.", name[0]);
+}
+
 /* name: "libc6:amd64.list" */
 static void take_list(struct finding *f, int dir_fd, const char *name)
 {
 	CLEANUP_CLOSE int fd = inroot_open_below(dir_fd, name);
-	char package[256];
+	char package[NAME_MAX + 1];
 	ssize_t got;
 	size_t len = 0;
 
@@ -91,8 +105,10 @@ int packages_find(const char *root, const char *const *paths, size_t cnt, struct
 	while (f.left && f.total < PACKAGES_TOTAL_MAX && lists < PACKAGES_CNT_MAX &&
 	       (e = readdir(dir))) {
 		const char *dot = strrchr(e->d_name, '.');
+		const char *end = dot ? e->d_name + strcspn(e->d_name, ":") : NULL;
 
-		if (dot && strcmp(dot, ".list") == 0) {
+		if (dot && strcmp(dot, ".list") == 0 &&
+		    is_package(e->d_name, (size_t)((end < dot ? end : dot) - e->d_name))) {
 			take_list(&f, dirfd(dir), e->d_name);
 			lists++;
 		}

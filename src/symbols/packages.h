@@ -3,7 +3,8 @@
 #define PACKAGES_H
 /*
  * Which Debian packages brought some files, and where their debug symbols are:
- * from the lists that dpkg keeps below a root.
+ * from the lists that dpkg keeps below a root.  The root may be a hostile
+ * container's: a list whose name is no package name is not read.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@ enum {
 	PACKAGES_LIST_MAX = 8 << 20,   /* bytes of one list; a longer one is left out */
 	PACKAGES_TOTAL_MAX = 64 << 20, /* of all; the rest is left out */
 	PACKAGES_CNT_MAX = 20000,
+	PACKAGES_NAME_MAX = 128,       /* the longest of Debian has 70 */
 };
 
 /*
