@@ -16,7 +16,7 @@
 
 #define SHIFT_MAX 12
 #define SHIFT_MIN 8
-#define PAGES_MAX (1u << 22)
+#define PAGES_MAX (1u << 21) /* 512 MiB of text in the smallest pages; the largest seen has 200 */
 #define ROWS_AIM 48 /* at most so many in the fullest page, where smaller pages can do that */
 
 _Static_assert(1u << SHIFT_MIN < UNW_PAGE_ROWS_MAX + 1, "one row a byte and the one before");

@@ -24,6 +24,7 @@
 
 enum {
 	CIE_MAX = 1 << 18, /* one for each object file at worst */
+	HASHED = 3 * 17,   /* bytes of an entry of a hash that was just doubled */
 	RBX_ROW_MAX = 16384, /* ld.so has 2,000; in a large file such frames are of leaves */
 	PADDING = 16,	   /* fewer bytes between functions are not worth a row */
 	RADIX_BITS = 11,
@@ -70,7 +71,7 @@ static int entries_read(struct cfi_maker *m, const struct cfi_section *sec, stru
 	int ret = 0;
 
 	for (size_t pos = 0; cfi_entry_next(sec, &pos, &e);) {
-		if (e.is_cie && m->cies.cnt < CIE_MAX) {
+		if (e.is_cie && m->cies.cnt < m->cie_max) {
 			hmap_put(&x.by_off, e.off, m->cies.cnt);
 			cfi_cie_read(sec, &e, vec_add(&m->cies));
 			continue;
@@ -81,8 +82,9 @@ static int entries_read(struct cfi_maker *m, const struct cfi_section *sec, stru
 			m->bad_cnt++;
 			continue;
 		}
-		if (m->fdes.cnt >= CFI_FDE_MAX) {
-			ret = err_set(err, -E2BIG, "over %d FDEs", CFI_FDE_MAX);
+		if (m->fdes.cnt >= m->fde_max) {
+			ret = err_set(err, -E2BIG, "over %zu FDEs in a file of %zu bytes",
+				      m->fde_max, m->file_bytes);
 			break;
 		}
 		fde.cie = cie;
@@ -164,6 +166,28 @@ static void fdes_run(struct cfi_maker *m)
 		cfi_rows_none(m, done);
 }
 
+static size_t least(uint64_t a, size_t b)
+{
+	return a < b ? (size_t)a : b;
+}
+
+/*
+ * What the file may take in memory is shared out: an eighth for CIEs, which are
+ * hashed too, three for FDEs, twice while they are sorted, and when these are
+ * gone one for rows, of which the layout for the kernel is made: that takes up
+ * to four, and a quarter for its pages.
+ */
+static void maker_bound(struct cfi_maker *m, const struct image *im, const struct cfi_sections *s)
+{
+	uint64_t room = image_room(im), own = s->own_len;
+
+	room = room > own ? room - own : 0;
+	m->file_bytes = image_size(im);
+	m->cie_max = least(room / 8 / (sizeof(struct cfi_cie) + HASHED), CIE_MAX);
+	m->fde_max = least(room / 8 * 3 / sizeof(struct cfi_fde), CFI_FDE_MAX);
+	m->row_max = least(room / 8 / sizeof(struct unw_row), CFI_ROW_MAX);
+}
+
 /* All FDEs, not yet sorted. */
 static int maker_read(struct cfi_maker *m, const struct cfi_sections *s, struct err *err)
 {
@@ -218,7 +242,10 @@ static int maker_open(struct cfi_maker *m, struct image *im, struct cfi_sections
 
 	if (code == 0)
 		code = cfi_find(im, s, err);
-	return code == 0 ? maker_read(m, s, err) : code;
+	if (code < 0)
+		return code;
+	maker_bound(m, im, s);
+	return maker_read(m, s, err);
 }
 
 int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
@@ -235,7 +262,8 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 	cfi_plt_add(&m, im);
 	for (size_t i = 0; i < s.cnt; i++)
 		bytes += s.list[i].len;
-	vec_reserve(&m.rows, bytes / 8 + 16); /* a row takes five to ten bytes to say */
+	/* a row takes five to ten bytes to say */
+	vec_reserve(&m.rows, least(bytes / 8 + 16, m.row_max));
 	maker_sort(&m);
 	bad_cnt = m.bad_cnt;
 	fdes_run(&m);
@@ -247,7 +275,8 @@ int cfi_build(struct image *im, struct cfi_table *ret, struct err *err)
 		fdes_run(&m);
 	}
 	if (m.full)
-		return err_set(err, -E2BIG, "over %d rows", CFI_ROW_MAX);
+		return err_set(err, -E2BIG, "over %zu rows in a file of %zu bytes", m.row_max,
+			       m.file_bytes);
 	table_take(&m, ret);
 	return 0;
 }

@@ -8,7 +8,8 @@
  *
  *	struct cfi_table t = {0};  cfi_build or cfi_cached, cfi_row ...  cfi_release
  *
- * Bounds: CFI_*_MAX.  The same bytes always give the same table.
+ * Bounds: CFI_*_MAX, and less where a file is small (IMAGE_OVER_MAX).  The same
+ * bytes always give the same table.
  */
 #include <stdbool.h>
 #include <stddef.h>

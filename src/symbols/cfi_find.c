@@ -67,6 +67,7 @@ static int hdr_follow(struct image *im, struct cfi_sections *s, struct err *err)
 		s->own = alloc_big(left);
 		if (!s->own)
 			return err_set(err, -ENOMEM, "no memory for .eh_frame");
+		s->own_len = left;
 		ret = image_read(im, off, s->own, left, err);
 		if (ret < 0)
 			return err_prefix(err, ".eh_frame");
@@ -94,5 +95,5 @@ void cfi_sections_release(struct cfi_sections *s)
 {
 	free(s->own);
 	s->own = NULL;
-	s->cnt = 0;
+	s->cnt = s->own_len = 0;
 }

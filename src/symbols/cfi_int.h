@@ -104,7 +104,9 @@ struct cfi_maker {
 	uint64_t base_vaddr;
 	uint64_t text_len;
 	uint32_t fde_cnt, bad_cnt, odd_cnt;
-	bool full; /* CFI_ROW_MAX was reached */
+	size_t file_bytes;
+	size_t cie_max, fde_max, row_max; /* of this file, at most the bounds of all */
+	bool full; /* row_max was reached */
 	bool on_rbx;   /* a CFA is on rbx */
 	bool with_rbx; /* so rows say where that is */
 };
@@ -124,6 +126,7 @@ struct cfi_sections {
 	struct cfi_section list[CFI_SECTION_CNT];
 	size_t cnt;
 	uint8_t *own; /* bytes that are not a section of im */
+	size_t own_len;
 };
 int cfi_find(struct image *im, struct cfi_sections *ret, struct err *err);
 void cfi_sections_release(struct cfi_sections *s);

@@ -130,7 +130,7 @@ static void row_push(struct cfi_maker *m, const struct unw_row *row)
 {
 	if (m->rows.cnt && same_rule(vec_last(&m->rows), row))
 		return;
-	if (m->rows.cnt >= CFI_ROW_MAX) {
+	if (m->rows.cnt >= m->row_max) {
 		m->full = true;
 		return;
 	}

@@ -30,6 +30,8 @@ struct image {
 	const uint8_t *bytes; /* borrowed */
 	uint64_t size;
 	uint64_t kept_bytes; /* of all data[] */
+	uint64_t max_bytes;  /* that they may have */
+	uint64_t all_bytes;  /* with what is made of them */
 	Elf64_Ehdr ehdr;
 	struct image_segment *segments;
 	struct image_section *sections;
@@ -294,6 +296,9 @@ static struct image *image_new(struct image *im, struct err *err)
 		 sections_read(im, err) == 0) {
 		text_find(im);
 		build_id_find(im);
+		im->all_bytes = im->size + IMAGE_OVER_MAX;
+		im->max_bytes = IMAGE_TOTAL_MAX;
+		image_reserve(im, 0);
 		return im;
 	}
 	image_free(im);
@@ -417,9 +422,16 @@ const struct image_section *image_find(const struct image *im, const char *name)
 	return NULL;
 }
 
-/* SHF_COMPRESSED: an Elf64_Chdr, then the stream. */
-static uint8_t *data_inflate(const uint8_t *raw, size_t raw_len, size_t *ret_len, struct err *err)
+static uint64_t left(const struct image *im)
 {
+	return im->max_bytes - im->kept_bytes;
+}
+
+/* SHF_COMPRESSED: an Elf64_Chdr, then the stream. */
+static uint8_t *data_inflate(const struct image *im, const uint8_t *raw, size_t raw_len,
+			     size_t *ret_len, struct err *err)
+{
+	uint64_t max = left(im) < IMAGE_SECTION_MAX ? left(im) : IMAGE_SECTION_MAX;
 	Elf64_Chdr h;
 
 	if (raw_len < sizeof(h)) {
@@ -427,9 +439,12 @@ static uint8_t *data_inflate(const uint8_t *raw, size_t raw_len, size_t *ret_len
 		return NULL;
 	}
 	memcpy(&h, raw, sizeof(h));
-	if (h.ch_size > IMAGE_SECTION_MAX) {
-		err_set(err, -E2BIG, "%llu bytes inflated, limit %llu",
-			(unsigned long long)h.ch_size, (unsigned long long)IMAGE_SECTION_MAX);
+	if (max > image_room(im) - raw_len) /* both are there for a while */
+		max = image_room(im) - raw_len;
+	if (h.ch_size > max) {
+		err_set(err, -E2BIG, "%llu bytes inflated, of which a file of %llu may take %llu",
+			(unsigned long long)h.ch_size, (unsigned long long)im->size,
+			(unsigned long long)max);
 		return NULL;
 	}
 	*ret_len = h.ch_size;
@@ -439,15 +454,16 @@ static uint8_t *data_inflate(const uint8_t *raw, size_t raw_len, size_t *ret_len
 static uint8_t *data_new(const struct image *im, const struct image_section *sec, size_t *ret_len,
 			 struct err *err)
 {
+	uint64_t max = left(im) < IMAGE_SECTION_MAX ? left(im) : IMAGE_SECTION_MAX;
 	CLEANUP_FREE uint8_t *raw = NULL;
 
 	if (sec->type == SHT_NOBITS) {
 		err_set(err, -ENODATA, "its bytes are not in this file");
 		return NULL;
 	}
-	if (sec->size > IMAGE_SECTION_MAX) {
+	if (sec->size > max) {
 		err_set(err, -E2BIG, "%llu bytes, limit %llu", (unsigned long long)sec->size,
-			(unsigned long long)IMAGE_SECTION_MAX);
+			(unsigned long long)max);
 		return NULL;
 	}
 	raw = read_new(im, sec->off, sec->size, err);
@@ -458,7 +474,7 @@ static uint8_t *data_new(const struct image *im, const struct image_section *sec
 		*ret_len = sec->size;
 		return data;
 	}
-	return raw ? data_inflate(raw, sec->size, ret_len, err) : NULL;
+	return raw ? data_inflate(im, raw, sec->size, ret_len, err) : NULL;
 }
 
 int image_data(struct image *im, const struct image_section *sec, const uint8_t **ret_data,
@@ -471,12 +487,6 @@ int image_data(struct image *im, const struct image_section *sec, const uint8_t 
 	BUG_ON(idx >= im->section_cnt);
 	if (!im->data[idx]) {
 		data = data_new(im, sec, &len, &why);
-		if (data && len > IMAGE_TOTAL_MAX - im->kept_bytes) {
-			free(data);
-			data = NULL;
-			err_set(&why, -E2BIG, "over the %llu bytes for all sections of a file",
-				(unsigned long long)IMAGE_TOTAL_MAX);
-		}
 		if (!data)
 			return err_set(err, why.code, "section %s: %s", sec->name, why.msg);
 		im->data[idx] = data;
@@ -486,6 +496,39 @@ int image_data(struct image *im, const struct image_section *sec, const uint8_t 
 	*ret_data = im->data[idx];
 	*ret_len = im->data_len[idx];
 	return 0;
+}
+
+void image_drop(struct image *im, const struct image_section *sec)
+{
+	size_t idx = (size_t)(sec - im->sections);
+
+	BUG_ON(idx >= im->section_cnt);
+	if (!im->data[idx])
+		return;
+	im->kept_bytes -= im->data_len[idx];
+	free(im->data[idx]);
+	im->data[idx] = NULL;
+}
+
+uint64_t image_room(const struct image *im)
+{
+	return im->all_bytes - im->kept_bytes;
+}
+
+void image_reserve(struct image *im, uint64_t bytes)
+{
+	uint64_t room = image_room(im);
+
+	im->all_bytes -= bytes < room ? bytes : room;
+	image_limit(im, im->all_bytes > IMAGE_OVER_MAX / 4 ? im->all_bytes - IMAGE_OVER_MAX / 4 : 0);
+}
+
+void image_limit(struct image *im, uint64_t max_bytes)
+{
+	if (max_bytes < im->kept_bytes)
+		max_bytes = im->kept_bytes;
+	if (max_bytes < im->max_bytes)
+		im->max_bytes = max_bytes;
 }
 
 int image_vaddr_off(const struct image *im, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_left)

@@ -10,7 +10,7 @@
  *
  * Bounds: IMAGE_*_MAX below; one over them is refused with its name.  Every
  * offset handed out lies in the file, every name ends.  Sections are read when
- * asked for and kept until image_free.
+ * asked for and kept until image_free or image_drop.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +21,12 @@ struct image;
 #define IMAGE_FILE_MAX    (UINT64_C(4) << 30)
 #define IMAGE_SECTION_MAX (UINT64_C(512) << 20) /* inflated */
 #define IMAGE_TOTAL_MAX   (UINT64_C(1) << 30)   /* all sections of one image, inflated */
+/*
+ * What a file may take in memory over its own size, all that is made of it
+ * included: so much a database's host can spare.  A quarter of it is not for
+ * sections; image_room is what these have left so far.
+ */
+#define IMAGE_OVER_MAX (UINT64_C(64) << 20)
 
 enum {
 	IMAGE_BUILD_ID_MAX = 20, /* longer ones are cut */
@@ -88,6 +94,18 @@ const struct image_section *image_find(const struct image *im, const char *name)
  */
 int image_data(struct image *im, const struct image_section *sec, const uint8_t **ret_data,
 	       size_t *ret_len, struct err *err);
+
+/* Gives a section's bytes back before image_free; asked for again, they are read again. */
+void image_drop(struct image *im, const struct image_section *sec);
+
+/* Memory that may still be taken for this file, in bytes; see IMAGE_OVER_MAX. */
+uint64_t image_room(const struct image *im);
+
+/* Takes bytes of that for what the caller makes of the file. */
+void image_reserve(struct image *im, uint64_t bytes);
+
+/* All sections may take so much at most, where they are copies of what the caller holds. */
+void image_limit(struct image *im, uint64_t max_bytes);
 
 /* len bytes of the file; all or an error. */
 int image_read(const struct image *im, uint64_t off, void *buf, size_t len, struct err *err);

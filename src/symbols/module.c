@@ -119,6 +119,11 @@ static void __attribute__((format(printf, 2, 3))) tell(struct module *m, const c
 	m->problem = xstrdup(text);
 }
 
+static const char *why(int code)
+{
+	return code == -E2BIG ? "takes too much memory for a file of this size" : strerror(-code);
+}
+
 /* What stays open until symtab_finish. */
 struct loading {
 	struct module *m;
@@ -133,16 +138,19 @@ static bool add_table(struct loading *l, struct image *im, int fd, const char *t
 {
 	int ret = symtab_add(&l->m->tab, im, fd, table, &l->text, source);
 
+	l->m->is_over |= ret == -E2BIG;
 	if (ret < 0 && ret != -ENOENT)
-		tell(l->m, "%s: %s", table, strerror(-ret));
+		tell(l->m, "%s: %s", table, why(ret));
 	if (ret == 0 && source > l->m->source)
 		l->m->source = source;
 	return ret == 0;
 }
 
+/* What is unpacked is there three times: its sections and names are copied out of it. */
 static bool add_packed(struct loading *l)
 {
 	const struct image_section *sec = image_find(l->im, ".gnu_debugdata");
+	uint64_t max = image_room(l->im) / 4;
 	struct err err = {0};
 	const uint8_t *data;
 	size_t len;
@@ -152,13 +160,17 @@ static bool add_packed(struct loading *l)
 		return false;
 	ret = image_data(l->im, sec, &data, &len, &err);
 	if (ret == 0)
-		ret = unxz(data, len, &l->packed_bytes, &len);
+		ret = unxz(data, len, max, &l->packed_bytes, &len);
+	image_drop(l->im, sec);
 	if (ret == 0)
 		l->packed = image_open_bytes(l->packed_bytes, len, &err);
 	if (!l->packed) {
-		tell(l->m, ".gnu_debugdata: %s", err.code ? err.msg : strerror(-ret));
+		l->m->is_over |= ret == -E2BIG;
+		tell(l->m, ".gnu_debugdata: %s", err.code ? err.msg : why(ret));
 		return false;
 	}
+	image_reserve(l->im, 3 * len);
+	image_limit(l->packed, len);
 	return add_table(l, l->packed, -1, ".symtab", SYMBOL_DEBUGDATA);
 }
 
@@ -170,9 +182,23 @@ static bool add_go(struct loading *l)
 
 	if (ret == 0)
 		ret = symtab_add_go(&l->m->tab, &g, l->fd, &l->text);
+	l->m->is_over |= ret == -E2BIG;
 	if (ret < 0 && ret != -ENOENT)
-		tell(l->m, "Go's own table: %s", strerror(-ret));
+		tell(l->m, "Go's own table: %s", why(ret));
 	return ret == 0;
+}
+
+/*
+ * Entries take an eighth of what the larger file may, and as much again while
+ * they are sorted.
+ */
+static void entries_bound(struct loading *l, const struct image *im)
+{
+	size_t max = image_room(im) / 8 / sizeof(struct symtab_entry);
+
+	max = max < SYMTAB_MAX ? max : SYMTAB_MAX;
+	if (l->m->tab.max < max)
+		l->m->tab.max = max;
 }
 
 static bool has_info(const struct image *im)
@@ -195,6 +221,7 @@ static void take_debug(struct loading *l, int fd, char *path, enum symbol_source
 		return;
 	}
 	l->m->has_lines = l->m->lines_in_debug = has_info(l->debug);
+	entries_bound(l, l->debug);
 	if (l->m->source != SYMBOL_SYMTAB)
 		add_table(l, l->debug, fd, ".symtab", source);
 }
@@ -231,8 +258,12 @@ static void add_bounds(struct loading *l)
 {
 	struct symtab_bounds *bounds = NULL;
 	size_t cnt = 0;
+	int ret = fde_bounds(l->im, &bounds, &cnt);
 
-	if (fde_bounds(l->im, &bounds, &cnt) < 0)
+	l->m->is_over |= ret == -E2BIG;
+	if (ret == -E2BIG)
+		tell(l->m, "bounds of functions: %s", why(ret));
+	if (ret < 0)
 		return;
 	symtab_add_bounds(&l->m->tab, bounds, cnt);
 	free(bounds);
@@ -282,8 +313,16 @@ void module_load(struct module *m, const struct module_load_opts *opts,
 		tell(m, "code over 4 GiB: only its start has names");
 		l.text.len = UINT32_MAX;
 	}
+	entries_bound(&l, l.im);
+	/* a copy has the names twice for a while */
+	image_reserve(l.im, opts->copy ? image_room(l.im) / 2 : image_room(l.im) / 4);
 	add_all(&l, opts, ret_result);
 	symtab_finish(&m->tab);
+	if (m->tab.over_cnt) {
+		m->is_over = true;
+		tell(m, "%llu of its functions are left out: they would take too much memory",
+		     (unsigned long long)m->tab.over_cnt);
+	}
 	image_free(l.im);
 	image_free(l.packed);
 	image_free(l.debug);
@@ -309,7 +348,7 @@ void module_unload(struct module *m)
 		close(m->debug_fd);
 	m->debug_fd = -1;
 	m->source = SYMBOL_NONE;
-	m->has_lines = m->lines_in_debug = m->is_loaded = false;
+	m->has_lines = m->lines_in_debug = m->is_loaded = m->is_over = false;
 }
 
 void module_close(struct module *m, const char *problem)

@@ -50,6 +50,7 @@ struct module {
 	char *debug_path;
 	bool has_lines;	       /* .debug_info is in debug_fd or fd */
 	bool lines_in_debug;   /* it is in debug_fd */
+	bool is_over;	       /* something was left out for the memory that it would take */
 	char *problem;	       /* NULL: none */
 	uint64_t used_seq;     /* for giving back the least recently used */
 };

@@ -125,10 +125,21 @@ static bool is_code(const Elf64_Sym *sym, const char *name)
 
 static void add_entry(struct symtab *t, const struct symtab_entry *e)
 {
-	if (t->entries.cnt >= SYMTAB_MAX)
-		t->refused_cnt++;
+	if (t->entries.cnt >= (t->max ? t->max : SYMTAB_MAX))
+		t->over_cnt++;
 	else
 		vec_push(&t->entries, *e);
+}
+
+/* What table_load read is no longer needed, but for names that have no place in a file. */
+static void table_drop(struct image *im, const char *name, int fd)
+{
+	const struct image_section *sec = image_find(im, name);
+
+	if (fd < 0)
+		return;
+	image_drop(im, image_section(im, sec->link));
+	image_drop(im, sec);
 }
 
 /* Where the names of one table are; -ENOSPC over the bound. */
@@ -148,7 +159,7 @@ static int add_strings(struct symtab *t, const struct image_section *sec, const 
 		.fd = fd,
 		.off = sec->off,
 		.len = from->strings_len,
-		.data = from->strings,
+		.data = fd < 0 ? from->strings : NULL,
 	};
 
 	return add_names(t, &s);
@@ -186,16 +197,20 @@ int symtab_add(struct symtab *t, struct image *im, int fd, const char *table,
 					 .rank = rank_of(&from, i, name)};
 		add_entry(t, &e);
 	}
+	table_drop(im, table, fd);
 	return 0;
 }
 
 /* ---- PLT */
+
+enum { SLOT_BYTES = 4 * 17 }; /* of an entry of a hash while it is doubled */
 
 struct plt {
 	struct symtab *t;
 	struct hmap got; /* address of a slot to the name's offset */
 	const struct table *from;
 	const struct symtab_text *text;
+	size_t got_max; /* that the file's share of memory has room for */
 	uint8_t table;
 };
 
@@ -207,7 +222,7 @@ static void plt_relocs(struct plt *p, struct image *im, const char *name)
 
 	if (!sec || sec->type != SHT_RELA || image_data(im, sec, &data, &len, NULL) < 0)
 		return;
-	for (size_t i = 0; i < len / sizeof(Elf64_Rela) && p->got.cnt < SYMTAB_MAX; i++) {
+	for (size_t i = 0; i < len / sizeof(Elf64_Rela) && p->got.cnt < p->got_max; i++) {
 		const Elf64_Rela *r = (const Elf64_Rela *)(const void *)data + i;
 		uint64_t type = ELF64_R_TYPE(r->r_info), sym = ELF64_R_SYM(r->r_info);
 
@@ -265,11 +280,14 @@ int symtab_add_plt(struct symtab *t, struct image *im, int fd, const struct symt
 	if (ret < 0)
 		return ret;
 	p.table = (uint8_t)ret;
+	p.got_max = image_room(im) / 2 / SLOT_BYTES;
+	p.got_max = p.got_max < SYMTAB_MAX ? p.got_max : SYMTAB_MAX;
 	plt_relocs(&p, im, ".rela.plt");
 	plt_relocs(&p, im, ".rela.dyn");
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		plt_section(&p, im, sections[i]);
 	hmap_release(&p.got);
+	table_drop(im, ".dynsym", fd);
 	return 0;
 }
 

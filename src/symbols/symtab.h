@@ -69,17 +69,19 @@ struct symtab_bounds { /* of a function without a name */
 };
 
 struct symtab {
+	size_t max; /* of entries, at most SYMTAB_MAX, which 0 means */
 	VEC(struct symtab_entry) entries;
 	struct symtab_strings tables[SYMTAB_TABLE_MAX];
 	unsigned table_cnt;
 	uint32_t named_cnt;  /* after symtab_finish; without the PLT's */
 	uint32_t bounds_cnt; /* functions that have only bounds */
-	uint64_t refused_cnt;/* symbols that point outside, or over SYMTAB_MAX */
+	uint64_t refused_cnt;/* symbols that point outside */
+	uint64_t over_cnt;   /* or are over max */
 };
 
 /*
  * Adds the functions of a symbol table, ".symtab" or ".dynsym".  im is borrowed
- * until symtab_finish; fd, of the same file, until symtab_release, or -1 where
+ * until symtab_finish, its sections only where fd is -1; fd, of the same file, until symtab_release, or -1 where
  * im is no file.  -ENOENT when there is no such table, -EINVAL a damaged one.
  */
 int symtab_add(struct symtab *t, struct image *im, int fd, const char *table,

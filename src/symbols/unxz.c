@@ -11,7 +11,7 @@
 
 enum { STEP = 1 << 20 };
 
-int unxz(const void *data, size_t len, uint8_t **ret_data, size_t *ret_len)
+int unxz(const void *data, size_t len, size_t max, uint8_t **ret_data, size_t *ret_len)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	struct buf out = {0};
@@ -19,12 +19,15 @@ int unxz(const void *data, size_t len, uint8_t **ret_data, size_t *ret_len)
 
 	stream.next_in = data;
 	stream.avail_in = len;
-	while (code == LZMA_OK && out.len < UNXZ_MAX) {
-		buf_reserve(&out, STEP);
+	max = max < UNXZ_MAX ? max : UNXZ_MAX;
+	while (code == LZMA_OK && out.len < max) {
+		size_t step = max - out.len < STEP ? max - out.len : STEP;
+
+		buf_reserve(&out, step);
 		stream.next_out = (uint8_t *)out.data + out.len;
-		stream.avail_out = STEP;
+		stream.avail_out = step;
 		code = lzma_code(&stream, LZMA_FINISH);
-		out.len += STEP - stream.avail_out;
+		out.len += step - stream.avail_out;
 	}
 	lzma_end(&stream);
 	if (code != LZMA_STREAM_END) {
@@ -38,10 +41,11 @@ int unxz(const void *data, size_t len, uint8_t **ret_data, size_t *ret_len)
 
 #else
 
-int unxz(const void *data, size_t len, uint8_t **ret_data, size_t *ret_len)
+int unxz(const void *data, size_t len, size_t max, uint8_t **ret_data, size_t *ret_len)
 {
 	(void)data;
 	(void)len;
+	(void)max;
 	(void)ret_data;
 	(void)ret_len;
 	return -ENOTSUP;

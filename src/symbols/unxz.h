@@ -8,9 +8,14 @@
 #include <stdint.h>
 
 #define UNXZ_MAX (128u << 20)	     /* bytes that come out */
-#define UNXZ_MEMORY_MAX (128u << 20) /* that the packer's settings may ask for */
+/* Address space that the packer's settings may ask for; no more is touched than comes out. */
+#define UNXZ_MEMORY_MAX (128u << 20)
 
-/* *ret_data is the caller's.  -EBADMSG damaged, -E2BIG over a bound, -ENOTSUP not built in. */
-int unxz(const void *data, size_t len, uint8_t **ret_data, size_t *ret_len);
+/*
+ * At most max bytes come out, and as many are needed besides meanwhile.
+ * *ret_data is the caller's.  -EBADMSG damaged, -E2BIG over a bound, -ENOTSUP
+ * not built in.
+ */
+int unxz(const void *data, size_t len, size_t max, uint8_t **ret_data, size_t *ret_len);
 
 #endif /* UNXZ_H */
