@@ -411,6 +411,7 @@ static void json_stats(struct json *j, const struct symbols *s)
 	json_ku64(j, "refused", st.refused_cnt);
 	json_ku64(j, "debuginfod", st.debuginfod_cnt);
 	json_ku64(j, "debuginfod_late", st.debuginfod_late_cnt);
+	json_ku64(j, "debuginfod_over", st.debuginfod_over_cnt);
 	json_ku64(j, "lines_late", st.lines_late_cnt);
 	json_ku64(j, "lines_lost", st.lines_lost_cnt);
 	json_ku64(j, "cut", st.cut_cnt);

@@ -20,6 +20,8 @@ typedef void *get_user_data_fn(struct debuginfod_client *client);
 struct debuginfod {
 	struct debuginfod_client *client;
 	uint64_t deadline_ns;
+	uint64_t left_bytes, done_bytes; /* done: of the present file */
+	bool over;			 /* it was given up for its size */
 	int (*find)(struct debuginfod_client *, const unsigned char *, int, char **);
 	void (*end)(struct debuginfod_client *);
 };
@@ -31,18 +33,20 @@ bool debuginfod_wanted(void)
 	return urls && *urls;
 }
 
-/* Called several times a second; not 0 gives up. */
+/* Called at each piece that comes, and several times a second; not 0 gives up. */
 static int progress(struct debuginfod_client *client, long done, long all)
 {
 	get_user_data_fn *get = (get_user_data_fn *)dlsym(RTLD_DEFAULT, "debuginfod_get_user_data");
-	const struct debuginfod *d = get ? get(client) : NULL;
+	struct debuginfod *d = get ? get(client) : NULL;
 
-	(void)done;
-	(void)all;
-	return !d || clock_mono_ns() > d->deadline_ns;
+	if (!d)
+		return 1;
+	d->done_bytes = done > 0 ? (uint64_t)done : 0; /* a small number until it has a server */
+	d->over = d->done_bytes > d->left_bytes || (all > 0 && (uint64_t)all > d->left_bytes);
+	return d->over || clock_mono_ns() > d->deadline_ns;
 }
 
-struct debuginfod *debuginfod_new(void)
+struct debuginfod *debuginfod_new(uint64_t max_bytes)
 {
 	struct debuginfod_client *(*begin)(void);
 	void (*set_progress)(struct debuginfod_client *, progress_fn *);
@@ -58,6 +62,7 @@ struct debuginfod *debuginfod_new(void)
 	set_progress = (__typeof__(set_progress))dlsym(lib, "debuginfod_set_progressfn");
 	set_user_data = (__typeof__(set_user_data))dlsym(lib, "debuginfod_set_user_data");
 	d = xcalloc(1, sizeof(*d));
+	d->left_bytes = max_bytes;
 	d->find = (__typeof__(d->find))dlsym(lib, "debuginfod_find_debuginfo");
 	d->end = (__typeof__(d->end))dlsym(lib, "debuginfod_end");
 	if (begin && set_progress && set_user_data && d->find && d->end)
@@ -86,7 +91,14 @@ int debuginfod_open(struct debuginfod *d, const uint8_t *build_id, size_t len,
 	int fd;
 
 	d->deadline_ns = deadline_ns;
+	d->done_bytes = 0;
+	d->over = false;
+	if (!d->left_bytes)
+		return -EFBIG;
 	fd = d->find(d->client, build_id, (int)len, &path);
+	d->left_bytes -= d->done_bytes < d->left_bytes ? d->done_bytes : d->left_bytes;
+	if (fd < 0 && d->over)
+		return -EFBIG;
 	if (fd < 0)
 		return clock_mono_ns() > deadline_ns ? -ETIME : fd;
 	*ret_path = path ? path : xstrdup("debuginfod");

@@ -15,13 +15,17 @@ struct debuginfod;
 /* True when the environment names a server; nothing is loaded or asked. */
 bool debuginfod_wanted(void);
 
-/* NULL when no server is named or the library is not there. */
-struct debuginfod *debuginfod_new(void);
+/*
+ * max_bytes: of all files together; a server that sends without end would fill
+ * the disk.  NULL when no server is named or the library is not there.
+ */
+struct debuginfod *debuginfod_new(uint64_t max_bytes);
 void debuginfod_free(struct debuginfod *d);
 
 /*
  * A descriptor and *ret_path, the caller's.  Waits until deadline_ns
- * (clock_mono_ns) at most.  -ETIME then, -ENOENT when no server has it, or the
+ * (clock_mono_ns) at most.  -ETIME then, -EFBIG for more bytes than are left, of
+ * which the client's cache keeps none, -ENOENT when no server has it, or the
  * client's -errno.
  */
 int debuginfod_open(struct debuginfod *d, const uint8_t *build_id, size_t len,

@@ -248,6 +248,10 @@ static void find_debug(struct loading *l, bool has_symtab, const struct module_l
 		result->debuginfod_late = true;
 		tell(m, "debuginfod has not answered in time");
 	}
+	if (fd == -EFBIG) {
+		result->debuginfod_over = true;
+		tell(m, "debuginfod sends more than may be fetched");
+	}
 	if (fd < 0)
 		return;
 	result->debuginfod_had = true;

@@ -65,6 +65,7 @@ struct module_load_opts {
 struct module_load_result {
 	bool debuginfod_had;  /* it gave a file */
 	bool debuginfod_late; /* not waited for any longer */
+	bool debuginfod_over; /* more bytes than are left for it */
 };
 
 struct module_key module_key_of(const struct stat *st);

@@ -23,6 +23,11 @@
 #define BYTES_DEFAULT (UINT64_C(64) << 20)
 #define FILES_DEFAULT 400 /* of the usual 1,024 descriptors; a debug file takes a second one */
 #define STRINGS_MAX (1u << 19) /* distinct names and files handed out */
+/*
+ * A link of 1 Gbit/s brings no more in the time that is waited for it: what
+ * does is on this machine or in the next rack, and could fill the disk.
+ */
+#define DEBUGINFOD_BYTES_PER_MS (UINT64_C(125) * 1000)
 #define JIT_RETRY_NS NS_PER_SEC
 #define JIT_RETRY_SHARE 20 /* and at least so many times as long as reading it took */
 
@@ -296,7 +301,7 @@ static void ensure_loaded(struct symbols *s, struct module *m)
 	if (m->is_loaded)
 		return;
 	if (s->debuginfod_left_ns && !s->debuginfod_tried) {
-		s->debuginfod = debuginfod_new();
+		s->debuginfod = debuginfod_new(DEBUGINFOD_BYTES_PER_MS * s->opts.debuginfod_ms);
 		s->debuginfod_tried = true;
 	}
 	start_ns = clock_mono_ns();
@@ -310,6 +315,7 @@ static void ensure_loaded(struct symbols *s, struct module *m)
 									 : s->debuginfod_left_ns;
 	s->stats.debuginfod_cnt += result.debuginfod_had;
 	s->stats.debuginfod_late_cnt += result.debuginfod_late;
+	s->stats.debuginfod_over_cnt += result.debuginfod_over;
 	s->stats.refused_cnt += m->problem != NULL;
 	make_room(s);
 }

@@ -162,6 +162,7 @@ struct symbols_stats {
 	uint64_t refused_cnt;	 /* tables or files that are damaged or over a bound */
 	uint64_t debuginfod_cnt; /* files that debuginfod had */
 	uint64_t debuginfod_late_cnt; /* not waited for any longer */
+	uint64_t debuginfod_over_cnt; /* too large to be fetched */
 	uint64_t lines_late_cnt;      /* addresses without lines since the time was used up */
 	uint64_t lines_lost_cnt;      /* processes that read debug information and died of it */
 	uint64_t cut_cnt;	      /* names cut, frames inlined deeper, strings over the bound */

@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 from heldup_cli import FAILED, OK, RIGHTS, USAGE, Skip, heldup, heldup_as_nobody
@@ -383,6 +384,52 @@ def test_symbols_waits_no_longer_for_debuginfod():
             start = time.monotonic()
             heldup("symbols", "-p", str(pid), "--debuginfod", "0s", env=env).ended(OK)
             assert time.monotonic() - start < 2
+
+
+def endless(listener, sent, announced):
+    """Answers each question with a body that has no end; sent[0] counts its bytes."""
+    def answer(conn):
+        with conn, contextlib.suppress(OSError):
+            conn.recv(65536)
+            conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n")
+            conn.sendall(b"Content-Length: 99000000000\r\n\r\n" if announced else b"\r\n")
+            while True:
+                sent[0] += conn.send(bytes(1 << 20))
+
+    with contextlib.suppress(OSError):
+        while True:
+            threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def check_endless(announced, seconds, most):
+    with socket.socket() as s, built() as folder, tempfile.TemporaryDirectory() as cache:
+        split(folder)
+        sent = [0]
+        s.bind(("127.0.0.1", 0))
+        s.listen(8)
+        threading.Thread(target=endless, args=(s, sent, announced), daemon=True).start()
+        env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % s.getsockname()[1],
+               "DEBUGINFOD_CACHE_PATH": cache}
+        with running(folder + "/prog") as pid:
+            r = heldup("symbols", "-p", str(pid), "--json", "--debuginfod", "%ds" % seconds,
+                       env=env).ended(OK)
+        s.shutdown(socket.SHUT_RDWR)
+        stats = json.loads(r.out)["stats"]
+        if not sent[0]:
+            raise Skip("libdebuginfod is not installed")
+        assert sent[0] < most, "%d MB were fetched" % (sent[0] / 1e6)
+        assert stats["debuginfod_over"] or not announced and stats["debuginfod_late"], stats
+        kept = sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(cache)
+                   for name in names)
+        assert kept < 4096, "%d bytes stay in the cache" % kept
+
+
+def test_symbols_fetches_no_endless_debug_file():
+    check_endless(False, 1, 125e6 + 32e6)  # what is in the sockets besides
+
+
+def test_symbols_fetches_no_debug_file_that_is_too_large():
+    check_endless(True, 2, 32e6)
 
 
 MAP_FILES = ("import mmap,sys,time\nfiles=[open(p,'rb') for p in sys.argv[1:]]\n"
