@@ -275,18 +275,16 @@ static bool is_watched(const struct model *m, const struct thread *t)
 	       (!t->exited || m->procs[t->proc].died_of);
 }
 
-/* How long those wait that cannot go on before this thread does. */
-static double waiters_ns(const struct model *m, uint32_t thread)
+/* By thread: how long those wait that cannot go on before it does. */
+static void waiters_sum(const struct model *m, double *ret_ns)
 {
-	double sum = 0;
-
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
 		const struct call *c = last_call(m, t);
+		uint32_t by = c && c->result == CALL_UNFINISHED ? hangs_waits_for(m, t) : NO_IDX;
 
-		if (c && c->result == CALL_UNFINISHED && hangs_waits_for(m, t) == thread)
-			sum += (double)c->dur_ns;
+		if (by != NO_IDX)
+			ret_ns[by] += (double)c->dur_ns;
 	}
-	return sum;
 }
 
 /*
@@ -341,7 +339,7 @@ static bool clients_wait(const struct model *m, uint32_t thread)
 	return false;
 }
 
-static struct spin spin_of(const struct blame *b, uint32_t thread)
+static struct spin spin_of(const struct blame *b, uint32_t thread, const double *waiters_ns)
 {
 	const struct model *m = b->p->m;
 	const struct thread *t = &m->threads[thread];
@@ -368,7 +366,7 @@ static struct spin spin_of(const struct blame *b, uint32_t thread)
 	s.harm_ns = (double)s.quiet_ns;
 	if (b->samples && !ran_on(b, thread, s.begin_ns, &ran))
 		s.harm_ns = 0;
-	waited_ns = s.harm_ns > 0 ? waiters_ns(m, thread) : 0;
+	waited_ns = s.harm_ns > 0 ? waiters_ns[thread] : 0;
 	if (!b->samples)
 		s.harm_ns *= last ? WEIGHT_UNSEEN : 0;
 	else if (!last && waited_ns <= 0 && !clients_wait(m, thread))
@@ -416,13 +414,15 @@ static int cmp_spin(const void *pa, const void *pb)
 void hangs_find(struct blame *b, struct hangs *ret_hangs, struct arena *arena)
 {
 	const struct model *m = b->p->m;
+	CLEANUP_FREE double *waiters_ns = xcalloc(m->thread_cnt + 1, sizeof(*waiters_ns));
 
+	waiters_sum(m, waiters_ns);
 	*ret_hangs = (struct hangs){ARENA_ARRAY(arena, struct spin, m->thread_cnt + 1), 0};
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
 		struct spin s = {0};
 
 		if (is_watched(m, &m->threads[t]))
-			s = spin_of(b, t);
+			s = spin_of(b, t, waiters_ns);
 		if (s.harm_ns <= 0)
 			continue;
 		spin_blame(b, &s);

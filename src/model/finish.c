@@ -217,6 +217,27 @@ static void thread_times(struct model *m, struct thread *t, const struct mthread
 		thread_counters(m, t, tr->begin_ns);
 }
 
+/* A server that forks for each request has as many processes as threads: no loop over both. */
+static void publish_proc_threads(struct model *m)
+{
+	struct model_priv *p = m->priv;
+	uint32_t *all = ARENA_ARRAY(&p->pub, uint32_t, p->threads.cnt + 1), next = 0;
+
+	VEC_FOREACH(&p->procs, d) {
+		d->first_thread = next;
+		next += d->thread_cnt;
+		d->thread_cnt = 0;
+	}
+	for (uint32_t t = 0; t < p->threads.cnt; t++) {
+		uint32_t proc = p->threads.items[t].proc;
+		struct proc *d = proc != NO_IDX ? &p->procs.items[proc] : NULL;
+
+		if (d)
+			all[d->first_thread + d->thread_cnt++] = t;
+	}
+	m->proc_threads = all;
+}
+
 static void publish_threads(struct model *m)
 {
 	struct model_priv *p = m->priv;
@@ -235,6 +256,7 @@ static void publish_threads(struct model *m)
 		if (t->proc != NO_IDX)
 			p->procs.items[t->proc].thread_cnt++;
 	}
+	publish_proc_threads(m);
 	m->threads = p->threads.items;
 	m->thread_cnt = p->threads.cnt;
 	m->slices = p->slices.items;

@@ -95,7 +95,7 @@ struct proc {
 	uint64_t cgroup_id;
 	uint8_t target, peer, kthread; /* chosen by the user; drawn in; kernel thread */
 	uint8_t watcher;	       /* heldup: no neighbour of anybody */
-	uint32_t thread_cnt;
+	uint32_t first_thread, thread_cnt; /* run of proc_threads[] */
 	/* over the window: */
 	uint64_t open_ns, out_ns, unread_ns; /* integrals: request-nanoseconds */
 	uint32_t open_last, out_last, unread_last;
@@ -197,6 +197,7 @@ struct model {
 
 	struct thread *threads; size_t thread_cnt;
 	struct proc *procs; size_t proc_cnt;
+	const uint32_t *proc_threads; /* thread idxs by process, in each ascending */
 	struct res *res; size_t res_cnt;
 	struct wait *waits; size_t wait_cnt;
 	struct wait *long_waits; size_t long_cnt;

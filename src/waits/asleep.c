@@ -118,11 +118,6 @@ struct crew {			/* the threads of a process */
 	struct hmap names;	/* threads of a name, but for a number at its end */
 };
 
-static bool in_crew(const struct crew *c, uint32_t t)
-{
-	return c->m->threads[t].proc == c->proc && c->m->threads[t].tracked;
-}
-
 uint32_t sleep_stack(const struct model *m, const struct wait *w)
 {
 	const struct thread *th = &m->threads[w->thread];
@@ -164,11 +159,14 @@ static bool accepts(const struct wait *w)
 
 static void crew_count(const struct engine *e, struct crew *c)
 {
-	for (uint32_t t = 0; t < c->m->thread_cnt; t++) {
+	const struct proc *p = &c->m->procs[c->proc];
+
+	for (uint32_t k = 0; k < p->thread_cnt; k++) {
+		uint32_t t = c->m->proc_threads[p->first_thread + k];
 		const struct stack *s = stack_of(c->m, last_wait(c->m, t));
 		struct hmap seen = { 0 };
 
-		if (!in_crew(c, t) || accepts(last_wait(c->m, t)))
+		if (!c->m->threads[t].tracked || accepts(last_wait(c->m, t)))
 			continue;
 		++*hmap_slot(&c->names, name_key(c->m, t));
 		c->thread_cnt++;
@@ -213,9 +211,12 @@ static bool serves_conn(const struct crew *c, uint32_t t)
 
 static void crew_mark(struct engine *e, const struct crew *c)
 {
-	for (uint32_t t = 0; t < e->m->thread_cnt; t++) {
+	const struct proc *p = &e->m->procs[c->proc];
+
+	for (uint32_t k = 0; k < p->thread_cnt; k++) {
+		uint32_t t = e->m->proc_threads[p->first_thread + k];
 		struct tinfo *ti = &e->tinfo[t];
-		const struct wait *w = in_crew(c, t) ? last_wait(e->m, t) : NULL;
+		const struct wait *w = e->m->threads[t].tracked ? last_wait(e->m, t) : NULL;
 
 		if (!w || ti->reads || !serves_conn(c, t))
 			continue;

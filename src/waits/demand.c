@@ -131,9 +131,12 @@ static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool lo
 static void threads_walk(struct demand *d)
 {
 	const struct model *m = d->e->m;
+	const struct proc *p = &m->procs[d->proc];
 
-	for (uint32_t t = 0; t < m->thread_cnt; t++) {
-		if (m->threads[t].proc != d->proc || !m->threads[t].tracked)
+	for (uint32_t i = 0; i < p->thread_cnt; i++) {
+		uint32_t t = m->proc_threads[p->first_thread + i];
+
+		if (!m->threads[t].tracked)
 			continue;
 		switch (d->e->r->threads[t].role) {
 		case ROLE_T_LOOP:
@@ -246,10 +249,13 @@ static double conns_of(const struct demand *d)
 /* Time that loops of the process were away from home. */
 static double loops_busy(const struct demand *d)
 {
+	const struct proc *p = &d->e->m->procs[d->proc];
 	double ns = 0;
 
-	for (uint32_t t = 0; t < d->e->m->thread_cnt; t++) {
-		if (d->e->m->threads[t].proc == d->proc && d->e->r->threads[t].role == ROLE_T_LOOP)
+	for (uint32_t i = 0; i < p->thread_cnt; i++) {
+		uint32_t t = d->e->m->proc_threads[p->first_thread + i];
+
+		if (d->e->r->threads[t].role == ROLE_T_LOOP)
 			ns += d->e->r->threads[t].demand_ns;
 	}
 	return ns;
@@ -303,10 +309,13 @@ static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
 static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
 {
 	const struct model *m = e->m;
+	const struct proc *p = &m->procs[proc];
 	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX };
 
-	for (uint32_t t = 0; t < m->thread_cnt; t++) {
-		if (m->threads[t].proc == proc && m->threads[t].tracked)
+	for (uint32_t i = 0; i < p->thread_cnt; i++) {
+		uint32_t t = m->proc_threads[p->first_thread + i];
+
+		if (m->threads[t].tracked)
 			thread_walk(&d, t, into, false);
 	}
 }

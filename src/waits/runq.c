@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/search.h"
 #include "waits/engine.h"
 
 /* Part of its periods in which a cgroup must be throttled to be called held back. */
@@ -67,12 +68,11 @@ static const struct cgroup *throttled_group(const struct model *m, const struct 
 
 static double runq_of(const struct model *m, uint32_t proc)
 {
+	const struct proc *p = &m->procs[proc];
 	double ns = 0;
 
-	for (size_t i = 0; i < m->thread_cnt; i++) {
-		if (m->threads[i].proc == proc)
-			ns += m->threads[i].ns[ST_RUNQ];
-	}
+	for (uint32_t i = 0; i < p->thread_cnt; i++)
+		ns += m->threads[m->proc_threads[p->first_thread + i]].ns[ST_RUNQ];
 	return ns;
 }
 
@@ -81,11 +81,12 @@ static void share_of(const struct model *m, uint32_t proc, struct runq_share *s)
 	const struct proc *p = &m->procs[proc];
 	double own = 0, other = 0, none = 0, all, runq = runq_of(m, proc);
 	const struct cgroup *g = throttled_group(m, p);
+	size_t at = SORTED_PREFIX(m->culprits, m->culprit_cnt, it, it->victim < p->tgid);
 
-	for (size_t i = 0; i < m->culprit_cnt; i++) {
-		const struct culprit *c = &m->culprits[i];
+	for (; at < m->culprit_cnt && m->culprits[at].victim == p->tgid; at++) {
+		const struct culprit *c = &m->culprits[at];
 
-		if (c->victim != p->tgid || is_watcher(m, c->culprit))
+		if (is_watcher(m, c->culprit))
 			continue;
 		if (!c->culprit)
 			none += c->ns;

@@ -147,14 +147,16 @@ static double paired(const struct owed *o)
 static double asleep_cnt(const struct engine *e, uint32_t proc, bool asking)
 {
 	const struct model *m = e->m;
+	const struct proc *p = &m->procs[proc];
 	double cnt = 0;
 
-	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+	for (uint32_t i = 0; i < p->thread_cnt; i++) {
+		uint32_t t = m->proc_threads[p->first_thread + i];
 		const struct thread *th = &m->threads[t];
 		const struct wait *w = &m->waits[th->first_wait + th->wait_len - 1];
 		const struct res *r;
 
-		if (th->proc != proc || !th->wait_len || !(w->flags & WAITF_PENDING) ||
+		if (!th->wait_len || !(w->flags & WAITF_PENDING) ||
 		    !(e->tinfo[t].asleep || (w->flags & WAITF_BEFORE_START)) ||
 		    !wait_open(e, w))
 			continue;
@@ -183,12 +185,15 @@ struct laying { struct engine *e; struct causes *into; uint32_t proc, loop; };
 /* A thread that sleeps until that conversation answers, NO_IDX: none does. */
 static uint32_t asker(const struct model *m, uint32_t proc, const struct end *n)
 {
-	for (uint32_t t = 0; t < m->thread_cnt; t++) {
+	const struct proc *p = &m->procs[proc];
+
+	for (uint32_t i = 0; i < p->thread_cnt; i++) {
+		uint32_t t = m->proc_threads[p->first_thread + i];
 		const struct thread *th = &m->threads[t];
 		const struct wait *w = &m->waits[th->first_wait + (th->wait_len - 1)];
 		const struct res *r;
 
-		if (th->proc != proc || !th->tracked || !th->wait_len || w->res == NO_IDX)
+		if (!th->tracked || !th->wait_len || w->res == NO_IDX)
 			continue;
 		r = &m->res[w->res];
 		if (r->kind == RES_SOCKET && r->role == n->role && r->rport == n->rport &&

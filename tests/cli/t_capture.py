@@ -229,3 +229,19 @@ def test_trace_that_is_none_is_refused():
             f.write("an ordinary log\n" * 50)
         heldup("why", "-i", path).ended(FAILED).one_line().says("no trace of strace")
         heldup("why", "-i", d).ended(FAILED).one_line().says("is a directory")
+def cpu_for_threads(cnt):
+    """Seconds of CPU time for a trace in which each of cnt processes makes a call."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
+        f.writelines("%d 1690000000.%06d read(3, \"\", 9) = 0 <0.000010>\n" % (1000 + i, i * 10)
+                     for i in range(cnt))
+        f.flush()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        heldup("why", "-i", f.name).ended(OK)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def test_capture_of_many_threads_takes_linear_time():
+    few, many = cpu_for_threads(15000), cpu_for_threads(60000)
+    assert many < 7 * few + 0.3, "%.2f s for 15,000, %.2f s for 60,000" % (few, many)
+
+
