@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alike.h"
 #include "verdict/weigh.h"
 
 #define CHAIN_MAX 8

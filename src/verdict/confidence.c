@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/alike.h"
 #include "functions/functions.h"
 #include "verdict/shed.h"
 #include "verdict/tail.h"

@@ -2,6 +2,7 @@
 /* Words for findings about how work is handed out, and for those that hold nobody up. */
 #include <string.h>
 
+#include "base/alike.h"
 #include "model/calls.h"
 #include "verdict/weigh.h"
 

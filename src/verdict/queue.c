@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "base/alike.h"
+#include "base/hash.h"
 #include "verdict/weigh.h"
 
 /* A pool is used up when its threads are idle less than a tenth of the time, taken together. */
@@ -30,6 +32,14 @@ static bool same_pool(const struct court *k, const struct wgroup *a, const struc
 		return false;
 	return a->proc == b->proc ||
 	       strcmp(m->procs[a->proc].comm, m->procs[b->proc].comm) == 0;
+}
+
+static uint64_t pool_key(const struct court *k, const struct wgroup *g)
+{
+	const char *comm = k->m->procs[g->proc].comm;
+
+	return hash_pair(name_alike_key(g->comm),
+			 hash_pair(g->role, hash_bytes(comm, strlen(comm))));
 }
 
 /* Threads alike, over forked processes too. */
@@ -102,6 +112,7 @@ static bool takes_requests(const struct court *k, const struct wgroup *g)
 static struct pool used_up_pool(const struct court *k)
 {
 	struct pool best = { .group = NO_IDX };
+	struct hmap seen = { 0 }; /* pools: forked processes may be many */
 
 	for (size_t i = 0; i < k->w->group_cnt; i++) {
 		const struct wgroup *g = &k->w->groups[i];
@@ -109,8 +120,9 @@ static struct pool used_up_pool(const struct court *k)
 
 		if (g->proc == NO_IDX || !k->m->procs[g->proc].target)
 			continue;
-		if (!takes_requests(k, g))
+		if (!takes_requests(k, g) || hmap_get(&seen, pool_key(k, g), NULL))
 			continue;
+		hmap_put(&seen, pool_key(k, g), 1);
 		p = pool_of(k, i);
 		if (p.life < POOL_LIFE_MIN * p.threads * k->window_ns)
 			continue;
@@ -122,6 +134,7 @@ static struct pool used_up_pool(const struct court *k)
 		if (p.life > 0 && p.idle < POOL_IDLE_MAX * p.life && p.life > best.life)
 			best = p;
 	}
+	hmap_release(&seen);
 	return best;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alike.h"
 #include "functions/appfn.h"
 #include "verdict/tail_int.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/alike.h"
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/cmp.h"
@@ -599,23 +600,6 @@ static unsigned role_of(const struct engine *e, uint32_t t)
 	return ti->answers ? ROLE_T_HELPER : ROLE_T_OTHER;
 }
 
-/* How long a name is without the number at its end; whole where it is nothing else. */
-static size_t stem_len(const char *name)
-{
-	size_t len = strlen(name), n = len;
-
-	while (n && name[n - 1] >= '0' && name[n - 1] <= '9')
-		n--;
-	return n ? n : len;
-}
-
-bool named_alike(const char *a, const char *b)
-{
-	size_t len = stem_len(a);
-
-	return len == stem_len(b) && !a[len] == !b[len] && memcmp(a, b, len) == 0;
-}
-
 /* Two helpers of one process with the same home, or the same name and kind of home, are workers. */
 static void workers_tell(struct engine *e)
 {
@@ -630,7 +614,7 @@ static void workers_tell(struct engine *e)
 			if (r->threads[t].role != ROLE_T_HELPER)
 				continue;
 			key = (uint64_t)m->threads[t].tgid << 32 ^ e->tinfo[t].home_cls;
-			for (size_t i = 0; i < stem_len(m->threads[t].comm); i++)
+			for (size_t i = 0; i < name_stem_len(m->threads[t].comm); i++)
 				key = key * 31 + (unsigned char)m->threads[t].comm[i];
 			if (!pass)
 				++*hmap_slot(&by_home, key);
@@ -748,19 +732,18 @@ void roles_assign(struct engine *e)
 	workers_tell(e);
 }
 
-static uint32_t group_of(struct engine *e, uint32_t t)
+static uint32_t group_of(struct engine *e, uint32_t t, struct hmap *known)
 {
 	const struct thread *th = &e->m->threads[t];
 	struct waits_result *r = e->r;
+	uint64_t key = (uint64_t)th->proc << 8 | r->threads[t].role, *slot;
 	struct wgroup *g;
 
-	for (size_t i = 0; i < r->group_cnt; i++) {
-		g = &r->groups[i];
-		if (g->proc == th->proc && g->role == r->threads[t].role &&
-		    named_alike(g->comm, th->comm))
-			return i;
-	}
+	slot = hmap_slot(known, hash_pair(key, name_alike_key(th->comm)));
+	if (*slot)
+		return *slot - 1;
 	g = &r->groups[r->group_cnt];
+	*slot = r->group_cnt + 1;
 	g->proc = th->proc;
 	g->role = r->threads[t].role;
 	g->comm = th->comm;
@@ -775,6 +758,7 @@ void groups_make(struct engine *e)
 {
 	const struct model *m = e->m;
 	struct waits_result *r = e->r;
+	struct hmap known = { 0 };
 
 	threads_sum(e);
 	r->groups = ARENA_ARRAY(e->arena, struct wgroup, m->thread_cnt + 1);
@@ -785,7 +769,7 @@ void groups_make(struct engine *e)
 
 		if (!th->tracked)
 			continue;
-		r->threads[t].group = group_of(e, t);
+		r->threads[t].group = group_of(e, t, &known);
 		g = &r->groups[r->threads[t].group];
 		g->thread_cnt++;
 		g->busy_cnt += r->threads[t].idle_ns < BUSY_IDLE_MAX * life;
@@ -795,4 +779,5 @@ void groups_make(struct engine *e)
 		g->run_ns += th->ns[ST_RUN];
 		g->runq_ns += th->ns[ST_RUNQ];
 	}
+	hmap_release(&known);
 }

@@ -190,9 +190,6 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 /* Of the answer times in a struct end's hist: the middle of the bucket, 0 when there are none. */
 uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns);
 
-/* Names of threads alike: the same, but for a number at the end ("pool-1-thread-7"). */
-bool named_alike(const char *a, const char *b);
-
 const char *role_name(unsigned role);
 const char *cause_name(unsigned kind);
 

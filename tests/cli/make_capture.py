@@ -13,6 +13,7 @@ RES_FUTEX, RES_EPOLL = 1, 4   # kinds of resource
 TASK_SEEN, WAKER_TASK, WHOLE = 1, 1, 1
 BASE_NS = 10 ** 12
 KERNEL = 0xffff << 48
+CHUNK_EVENTS = 2000
 
 
 class Capture:
@@ -76,11 +77,11 @@ class Capture:
         return self.stacks[text]
 
     def wait(self, tid, cls, res, off_ms, wake_ms, end_ms, waker=0, stack=None, waker_stack=None,
-             nr=-1):
+             nr=-1, tgid=10):
         ns = [BASE_NS + int(t * 1e6) for t in (off_ms, wake_ms)]
         ids = [self.stack(s) if s else 0 for s in (stack, waker_stack)]
         self.put(WAIT, tid, end_ms, struct.pack(
-            "<QQQQ6IhBBBBHHHIII", ns[0], ns[1], res, 0, 10, 0, waker, 10 if waker else 0, 0, 0,
+            "<QQQQ6IhBBBBHHHIII", ns[0], ns[1], res, 0, tgid, 0, waker, 10 if waker else 0, 0, 0,
             nr, cls, 0, WAKER_TASK if waker else 0, 0, 0, 0, 0, 0, *ids))
 
     def sample(self, tid, at_ms, stack, cnt=1):
@@ -112,11 +113,13 @@ class Capture:
         strs = [e for e in self.events if e[2] == STR]
         rest = [e for e in self.events if e[2] not in (STR, TICK)]
         rest.sort(key=lambda e: (e[2] != META, struct.unpack_from("<Q", e, 8)[0]))
-        raw = b"".join(strs + rest + [e for e in self.events if e[2] == TICK])
+        ordered = strs + rest + [e for e in self.events if e[2] == TICK]
+        chunks = [(1, b"".join(ordered[i:i + CHUNK_EVENTS]), len(ordered[i:i + CHUNK_EVENTS]))
+                  for i in range(0, len(ordered), CHUNK_EVENTS)]
         head = b"\x89HELDUP\n" + struct.pack("<IHHQI", 0x01020304, 1, 32, 1, 0)
         with open(path, "wb") as file:
             file.write(head + struct.pack("<I", zlib.crc32(head)))
-            for kind, data, cnt in ((1, raw, len(self.events)), (2, b"\0" * 40, 0)):
+            for kind, data, cnt in chunks + [(2, b"\0" * 40, 0)]:
                 chunk = struct.pack("<IHHIIIII", 0x4b4e4843, kind, 0, len(data), len(data), cnt,
                                     zlib.crc32(data), 0)
                 file.write(chunk + struct.pack("<I", zlib.crc32(chunk)) + data)
