@@ -23,6 +23,7 @@
 #include "cli/select.h"
 #include "cli/sig_store.h"
 #include "cli/watching.h"
+#include "collect/host.h"
 #include "collect/source.h"
 #include "functions/functions.h"
 #include "model/calls.h"
@@ -191,6 +192,15 @@ static const struct functions_result *functions_of(const struct model *m,
 	return functions_analyse(m, sig_store_find(m, a->arena), &opts, a->arena);
 }
 
+/* The watch told its own last; the answer was made since, and may have taken more. */
+static void memory_tell(struct model *m)
+{
+	struct ev_self now = {0};
+
+	host_self(&now);
+	m->self.rss_max_bytes = now.rss_max_bytes;
+}
+
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
@@ -216,6 +226,8 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 	confidence_hear(v, a.functions, &cli->arena);
 	if (run.model->stack_sum_cnt && page_file_wanted(page))
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
+	if (!o->input.path)
+		memory_tell(run.model);
 	if (!page->to_stdout)
 		print_answer(o, &a);
 	if (late < 0)

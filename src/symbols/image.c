@@ -520,7 +520,8 @@ void image_reserve(struct image *im, uint64_t bytes)
 	uint64_t room = image_room(im);
 
 	im->all_bytes -= bytes < room ? bytes : room;
-	image_limit(im, im->all_bytes > IMAGE_OVER_MAX / 4 ? im->all_bytes - IMAGE_OVER_MAX / 4 : 0);
+	room = im->all_bytes > IMAGE_OVER_MAX / 4 ? im->all_bytes - IMAGE_OVER_MAX / 4 : 0;
+	image_limit(im, room);
 }
 
 void image_limit(struct image *im, uint64_t max_bytes)
