@@ -14,6 +14,7 @@
 #include "cli/cmd.h"
 #include "cli/forest_file_read.h"
 #include "cli/options.h"
+#include "cli/request_opts.h"
 #include "cli/packed_file.h"
 #include "cli/page_file.h"
 #include "cli/trace_files.h"
@@ -30,6 +31,7 @@ enum { COLUMNS = 130, FILES_MAX = 256 };
 struct forest_cmd_opts {
 	const char *type_re, *trace, *traces_path, *save_path;
 	int64_t top;
+	struct fold_list fold;
 	struct output_opts output;
 };
 
@@ -95,7 +97,8 @@ static int find_trace(struct session *s, struct err *err)
 {
 	const struct forest_cmd_opts *o = s->cli->opts;
 	const struct trace_files_sink sink = {.ctx = s, .trace = take};
-	const struct trace_files_opts how = {0};
+	const struct fold_opts fold = fold_list_opts(&o->fold);
+	const struct trace_files_opts how = {.fold = &fold};
 	struct requests_input input;
 	const char *colon = strrchr(o->trace, ':'), *id = o->trace;
 	char *path;
@@ -272,6 +275,7 @@ static const struct opt forest_opt_table[] = {
 	{.type = OPT_INT, .long_name = "top", .metavar = "N", .min = 1, .max = 100000,
 	 .help = "rows of a table in the text", .def = "12",
 	 OPT_AT(struct forest_cmd_opts, top)},
+	OPT_GROUP(fold_opt_table, struct forest_cmd_opts, fold),
 	OPT_GROUP(output_opt_table, struct forest_cmd_opts, output),
 	OPT_END,
 };

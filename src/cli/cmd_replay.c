@@ -49,6 +49,7 @@ struct replay_cmd_opts {
 	int64_t rounds, batch, seed, budget;
 	bool whole_spans;
 	struct key_list keys;
+	struct fold_list fold;
 	double cv, slow_pct;
 	struct output_opts output;
 };
@@ -92,7 +93,9 @@ static int read_traces(struct cli *cli, char **paths, size_t cnt, struct strtab 
 		       struct kept *k, struct err *err)
 {
 	const struct trace_files_sink sink = {.ctx = k, .trace = keep_trace};
-	const struct trace_files_opts opts = {0};
+	const struct replay_cmd_opts *o = cli->opts;
+	const struct fold_opts fold = fold_list_opts(&o->fold);
+	const struct trace_files_opts opts = {.fold = &fold};
 	struct requests_input input;
 	char t[FMT_MAX];
 	int code;
@@ -508,6 +511,7 @@ static const struct opt replay_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
 	 .help = "keep what was tried and what it showed, for heldup forest",
 	 OPT_AT(struct replay_cmd_opts, forest_path)},
+	OPT_GROUP(fold_opt_table, struct replay_cmd_opts, fold),
 	OPT_GROUP(json_opt_table, struct replay_cmd_opts, output),
 	OPT_GROUP(color_opt_table, struct replay_cmd_opts, output),
 	OPT_END,

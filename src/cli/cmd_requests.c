@@ -41,6 +41,7 @@ struct requests_cmd_opts {
 	double cv, slow_pct;
 	int64_t min_cnt, top;
 	struct key_list keys;
+	struct fold_list fold;
 	bool no_events;
 	struct output_opts output;
 	const char *exports[EXPORT_CNT];	/* that of the page is in output */
@@ -113,8 +114,9 @@ static int set_read(struct set *s, enum edge_rank_side side, char **paths, size_
 		    uint64_t memory_bytes, struct err *err)
 {
 	const struct requests_cmd_opts *o = s->cli->opts;
+	const struct fold_opts fold = fold_list_opts(&o->fold);
 	const struct trace_files_opts how = {.max_bytes = memory_bytes,
-					     .no_events = o->no_events};
+					     .no_events = o->no_events, .fold = &fold};
 	const struct requests_opts opts = {.cv_min = o->cv, .slow_pct = o->slow_pct,
 					   .min_cnt = (uint32_t)o->min_cnt,
 					   .keys = o->keys.specs, .key_cnt = o->keys.cnt,
@@ -364,6 +366,7 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "key", .metavar = "NAME", .parse = key_parse,
 	 .help = "tell paths apart by this attribute, or [LABEL=]NAME:N,N by ranges of it; "
 		 "may be repeated", OPT_AT(struct requests_cmd_opts, keys)},
+	OPT_GROUP(fold_opt_table, struct requests_cmd_opts, fold),
 	{.type = OPT_FLAG, .long_name = "no-events",
 	 .help = "leave out events and log lines inside of spans",
 	 OPT_AT(struct requests_cmd_opts, no_events)},

@@ -2,6 +2,7 @@
 #include "cli/request_opts.h"
 
 #include <errno.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,3 +90,45 @@ int percentile_parse(void *dst, const char *text, struct arena *arena, struct er
 		return err_usage(err, "'%s' is not a percentile from 50 to 99.9", text);
 	return 0;
 }
+
+int fold_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	struct fold_list *list = dst;
+	struct fold_rule *rule = &list->rules[list->cnt];
+	char *re = arena_strdup(arena, text), *equals = strrchr(re, '=');
+	regex_t compiled;
+	char why[160];
+	int code;
+
+	if (list->cnt == FOLD_RULES_MAX)
+		return err_usage(err, "more than %d --fold", FOLD_RULES_MAX);
+	if (!equals || equals == re)
+		return err_usage(err, "--fold '%s': give RE=TEXT, such as 'shop-[a-z]+=shop-{id}'",
+				 text);
+	*equals = '\0';
+	code = regcomp(&compiled, re, REG_EXTENDED);
+	if (code) {
+		regerror(code, &compiled, why, sizeof(why));
+		return err_usage(err, "'%s' is not a regular expression: %s", re, why);
+	}
+	regfree(&compiled);
+	*rule = (struct fold_rule){re, equals + 1};
+	list->cnt++;
+	return 0;
+}
+
+struct fold_opts fold_list_opts(const struct fold_list *list)
+{
+	return (struct fold_opts){.rules = list->rules, .rule_cnt = list->cnt,
+				  .keep_ids = list->keep_ids};
+}
+
+const struct opt fold_opt_table[] = {
+	{.type = OPT_CUSTOM, .long_name = "fold", .metavar = "RE=TEXT", .parse = fold_parse,
+	 .help = "in names of spans, replace what RE matches with TEXT; may be repeated",
+	 OPT_AT(struct fold_list, rules)},
+	{.type = OPT_FLAG, .long_name = "no-fold",
+	 .help = "keep ids in names: do not make /user/17 and /user/18 one /user/{id}",
+	 OPT_AT(struct fold_list, keep_ids)},
+	OPT_END,
+};

@@ -5,12 +5,15 @@
  * What tells requests apart, and which of them are a problem: for all commands
  * that look at requests.
  *
- *	in the option struct:	struct key_list keys; double cv, slow_pct;
+ *	in the option struct:	struct key_list keys; double cv, slow_pct; struct fold_list fold;
  *	in the table:		.parse = key_parse, OPT_AT(struct x, keys) ...
+ *				OPT_GROUP(fold_opt_table, struct x, fold)
  */
 #include <stdint.h>
 
+#include "cli/opt.h"
 #include "requests/bins.h"
+#include "spans/fold.h"
 
 struct arena;
 struct err;
@@ -21,6 +24,20 @@ struct path_list {
 	char *items[PATHS_MAX];
 	uint32_t cnt;
 };
+
+struct fold_list {
+	struct fold_rule rules[FOLD_RULES_MAX];
+	uint32_t cnt;
+	bool keep_ids;
+};
+
+extern const struct opt fold_opt_table[];
+
+/* Borrows list. */
+struct fold_opts fold_list_opts(const struct fold_list *list);
+
+/* RE=TEXT, to a struct fold_list. */
+int fold_parse(void *dst, const char *text, struct arena *arena, struct err *err);
 
 struct key_list {
 	struct key_spec specs[KEYS_MAX];

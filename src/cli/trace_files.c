@@ -18,6 +18,7 @@
 #include "requests/skew.h"
 #include "requests/stand_in.h"
 #include "spans/assemble.h"
+#include "spans/fold.h"
 #include "spans/spans.h"
 
 #define SHOW_NS (200 * NS_PER_MS)	/* a person sees it move, the disk of a log does not fill */
@@ -40,6 +41,7 @@ struct reader {
 	const struct trace_files_sink *sink;
 	struct progress progress;
 	struct skew *skew;
+	struct fold *fold;
 	struct strtab *strings;
 	struct stand_in_stats rooted;
 	struct detach_stats detached;
@@ -107,9 +109,11 @@ static int take_span(void *ctx, const struct trace_id *trace, const struct span 
 		     const struct attr *attrs, const struct span_ref *refs)
 {
 	struct reader *r = ctx;
+	struct span folded = *span;
 
 	r->progress.span_cnt++;
-	return assembler_add(r->assembler, trace, span, attrs, refs);
+	attrs = fold_span(r->fold, &folded, attrs);
+	return assembler_add(r->assembler, trace, &folded, attrs, refs);
 }
 
 static bool take_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
@@ -177,6 +181,7 @@ static void reader_release(struct reader *r)
 {
 	assembler_free(r->assembler);
 	skew_free(r->skew);
+	fold_free(r->fold);
 	arena_release(&r->mended);
 }
 
@@ -240,6 +245,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 
 	if (!r.assembler)
 		return err ? err->code : -EIO;
+	r.fold = fold_new(opts->fold, strings);
 	r.progress.shown = isatty(STDERR_FILENO);
 	r.progress.begin_ns = clock_mono_ns();
 	code = read_all(&r, paths, cnt, opts, strings, files, &in.file_cnt, err);
@@ -258,6 +264,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 	in.trace_cnt = r.progress.trace_cnt;
 	in.rooted = r.rooted;
 	in.detached = r.detached;
+	in.folded_cnt = fold_cnt(r.fold);
 	progress_end(&r.progress);
 	reader_release(&r);
 	if (code == 0)

@@ -13,12 +13,14 @@
 
 struct arena;
 struct err;
+struct fold_opts;
 struct strtab;
 struct trace;
 
 struct trace_files_opts {
 	uint64_t max_bytes;	/* of memory for spans, the rest is on disk; 0: the default */
 	bool no_events;		/* events and log lines inside of spans are left out */
+	const struct fold_opts *fold;	/* how ids in names are folded; NULL: as is usual */
 };
 
 struct trace_files_sink {

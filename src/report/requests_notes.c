@@ -105,6 +105,8 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 
 	notes_read(&l, v->in);
 	notes_assembled(&l, &v->in->assembled);
+	note(&l, "folded_names", "names with ids in them, taken for one route (--no-fold)",
+	     v->in->folded_cnt);
 	note(&l, "detached_requests", "requests that messages of others began",
 	     v->in->detached.part_cnt);
 	notes_graph(&l, &v->r->graph_stats, &v->in->rooted);

@@ -42,6 +42,7 @@ struct requests_input {
 	struct skew_result clocks;	/* hosts whose times were moved */
 	struct stand_in_stats rooted;
 	struct detach_stats detached;
+	uint64_t folded_cnt;	/* names with ids that became routes (spans/fold.h) */
 	uint64_t trace_cnt;	/* handed on: fewer than assembled after a stop */
 	bool stopped;		/* by the user: a part of it only */
 };
