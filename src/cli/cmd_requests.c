@@ -26,6 +26,7 @@
 #include "requests/changes.h"
 #include "requests/key_changes.h"
 #include "requests/requests.h"
+#include "requests/service_blame.h"
 #include "spans/reading.h"
 
 enum {
@@ -255,6 +256,7 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 	bool any, to_stdout = false;
 	int code = 0;
 
+	v.blames = service_blames_make(v.rank, s->points, s->strings, v.arena);
 	v.type_shown = types_shown(s, o->type_re, &any);
 	if (!any)
 		return err_set(err, -ENOENT, "no request type matches '%s'", o->type_re);

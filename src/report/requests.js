@@ -392,6 +392,7 @@ function hero() {
 	const few = !D.types.some(t => t.groups.some(g => g.decided));
 	page.append(el('section', 'hero ' + (first ? 'bad' : few ? 'doubt' : 'good'),
 		el('h1', '', D.diff ? 'What changed' : first ? 'Held up' : few ? 'Too few requests to say' : 'Nothing stands out'),
+		D.service_to_blame ? el('p', 'summary', el('b', '', 'Service to blame: '), D.service_to_blame.words) : null,
 		D.problems.length && !D.diff ? [el('p', 'summary', jump(first)), el('ul', 'small', D.problems.slice(1, 6).map(p =>
 			el('li', '', jump(p)))), D.problems.length > 6 ? el('p', 'soft small', plural(D.problems.length - 6, 'more problem') +
 			' below') : null] :

@@ -507,6 +507,7 @@ static void json_object(const struct requests_view *v, struct json *j)
 {
 	json_obj(j);
 	json_kstr(j, "schema", "heldup/requests/1");
+	requests_json_blame(v, j);
 	requests_json_input(v, j);
 	json_settings(v, j);
 	json_karr(j, "types");

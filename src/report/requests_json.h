@@ -25,6 +25,9 @@ void requests_json_diff(const struct requests_view *v, struct json *j);
 /* The key "keys" of a type of v->diff. */
 void requests_json_key_changes(const struct requests_view *v, struct json *j, uint32_t type);
 
+/* The keys "service_to_blame" and "services_to_blame". */
+void requests_json_blame(const struct requests_view *v, struct json *j);
+
 /* The keys "edges_to_blame" and "called_more". */
 void requests_json_rank(const struct requests_view *v, struct json *j);
 void requests_json_calls(const struct requests_view *v, struct json *j);

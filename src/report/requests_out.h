@@ -28,6 +28,8 @@ struct key_changes;
 struct pen;
 struct points;
 struct requests_diff;
+struct service_blames;
+struct edge_rank_row;
 struct strtab;
 
 struct requests_file {		/* one input */
@@ -61,6 +63,7 @@ struct requests_view {
 	uint32_t trace_more_cnt;	/* requests of that trace beside the one shown */
 	const struct forest_view *forest;	/* its way through this; NULL: not asked for */
 	const struct edge_rank_result *rank;
+	const struct service_blames *blames;	/* of rank */
 	/* --diff: r is what is compared with base */
 	const struct requests_diff *diff;
 	const struct key_changes *diff_keys;	/* by type of diff */
@@ -97,6 +100,8 @@ void requests_point_words(const struct requests_view *v, uint32_t point, struct 
 /* "a → b", "a end → b", "in a": at most width columns (0: any), each name losing its middle. */
 void requests_edge_words(const struct requests_view *v, const struct edge_key *k,
 			 unsigned width, struct buf *out);
+
+struct edge_key requests_rank_key(const struct edge_rank_row *row);
 
 /* So much more than the first edge must all edges of a tracepoint make to be told instead. */
 #define REQUESTS_OWNER_AHEAD 1.5

@@ -463,6 +463,7 @@ void requests_page_object(const struct requests_view *v, struct json *j)
 	}
 	json_arr_end(j);
 	requests_json_problems(v, j);
+	requests_json_blame(v, j);
 	requests_json_rank(v, j);
 	requests_json_calls(v, j);
 	requests_json_explain(v, j);

@@ -27,7 +27,7 @@ enum {
 /* Of what the first is to blame for, and of what is usual: less is not worth a line. */
 static const double TOLD_PART = 0.01;
 
-static struct edge_key key_of(const struct edge_rank_row *row)
+struct edge_key requests_rank_key(const struct edge_rank_row *row)
 {
 	return (struct edge_key){.from = row->from.point, .to = row->to.point,
 				 .owner = REQUEST_POINT_NONE,
@@ -40,7 +40,7 @@ static void put_row(const struct requests_view *v, struct pen *p,
 {
 	CLEANUP(buf_release) struct buf name = {0};
 	unsigned width = p->columns - COL_VISITS - 14;
-	struct edge_key key = key_of(row);
+	struct edge_key key = requests_rank_key(row);
 	char t[FMT_MAX];
 
 	pen_to(p, 4);
@@ -174,7 +174,7 @@ static void json_row(const struct requests_view *v, struct json *j,
 					    [EDGE_USUAL_OWN] = "own",
 					    [EDGE_USUAL_PEERS] = "peers",
 					    [EDGE_USUAL_FILLED] = "filled"};
-	struct edge_key key = key_of(row);
+	struct edge_key key = requests_rank_key(row);
 
 	json_obj(j);
 	requests_json_edge_key(v, &key, j);

@@ -659,6 +659,8 @@ void requests_text(const struct requests_view *v, struct pen *p)
 
 	if (p->columns < PEN_COLUMNS_MIN + 40)
 		p->columns = PEN_COLUMNS_MIN + 40;
+	if (v->blames && !v->explain)
+		requests_put_blame(v, p);
 	requests_input_words(v->in, &b);
 	pen_wrap(p, PEN_BOLD, 2, 3, buf_str(&b));
 	pen_nl(p);

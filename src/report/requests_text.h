@@ -34,6 +34,8 @@ void requests_put_keys(const struct requests_view *v, struct pen *p,
 		       const char *title);
 /* Which keys go with what changed in a type of v->diff. */
 void requests_put_key_changes(const struct requests_view *v, struct pen *p, uint32_t type);
+/* The one service to blame: the first line. */
+void requests_put_blame(const struct requests_view *v, struct pen *p);
 /* The edges to blame over all types; nothing where there is but one group. */
 void requests_put_rank(const struct requests_view *v, struct pen *p);
 

@@ -462,6 +462,7 @@ static void score_rows(const struct edge_rank *r, struct edge_rank_row *rows, ui
 		double ratio = log((rows[i].mean_ns + typical) / (usual[i] + typical));
 		uint32_t ends[2] = {service_of(r, &rows[i].from), service_of(r, &rows[i].to)};
 
+		rows[i].log_ratio = ratio;
 		for (int end = 0; end < (ends[0] == ends[1] ? 1 : 2); end++) {
 			struct slower *s = slower_at(all, &by_service, ends[end]);
 

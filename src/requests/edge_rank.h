@@ -67,6 +67,7 @@ struct edge_rank_row {
 	double usual_ns;
 	double more_low_ns;	/* mean over usual, less one standard error */
 	double service_ratio;	/* mean over usual of the edges of the worse end's service */
+	double log_ratio;	/* mean over usual, with what edges usually take added to both */
 	double score;		/* see above; rows are sorted by it */
 	enum edge_usual usual;
 };

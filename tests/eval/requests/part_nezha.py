@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The 45 faults of Nezha's Train Ticket: is the service that was made faulty an
-end of the edges that `heldup requests` ranks first?
+end of the edges that `heldup requests` ranks first, and is it the one service that it blames?
 
 Each fault has three minutes of spans, from the minute of the injection on, and
 each day one minute without faults.  Beside heldup's ranking stand three simple
@@ -153,10 +153,12 @@ def by_own_time(bad, good):
 # ---- judging
 
 def ranked(heldup, bad, good):
+    """The ends of the edges to blame, and the service to blame, as an edge with itself."""
     command = [heldup, 'requests', '--json'] + (['--diff', good] if good else []) + bad
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [(e['from']['service'], e['to']['service'])
-            for e in json.loads(done.stdout)['edges_to_blame']]
+    doc = json.loads(done.stdout)
+    return ([(e['from']['service'], e['to']['service']) for e in doc['edges_to_blame']],
+            [(s['service'], s['service']) for s in doc['services_to_blame']])
 
 
 def rank_of(wanted, pairs):
@@ -191,9 +193,12 @@ def evaluate(opts, say):
             bad, good = files_of(spans, fault), os.path.join(
                 spans, 'baseline-%s.csv' % fault['day'])
             roots, usual = [r for path in bad for r in read(path)], read(good)
+            edges_good, services_good = ranked(opts.heldup, bad, good)
+            edges_itself, services_itself = ranked(opts.heldup, bad, None)
             for rule, against, pairs in (
-                    ('heldup', 'good', ranked(opts.heldup, bad, good)),
-                    ('heldup', 'itself', ranked(opts.heldup, bad, None)),
+                    ('heldup', 'good', edges_good), ('heldup', 'itself', edges_itself),
+                    ('heldup, one service', 'good', services_good),
+                    ('heldup, one service', 'itself', services_itself),
                     ('share of variance', 'itself', by_covariance(roots, None)),
                     ('mean shift', 'good', by_shift(roots, usual)),
                     ('own time of spans', 'good', by_own_time(roots, usual)),
