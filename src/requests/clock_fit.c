@@ -10,7 +10,6 @@
 
 #include "base/cmp.h"
 #include "requests/offsets.h"
-#include "requests/tree.h"
 
 struct line {
 	int64_t at, offset_ns, sure_ns;
@@ -30,14 +29,14 @@ static int64_t shifted(int64_t bound, int64_t by)
 
 static bool is_broken(const struct clock_sample *s, int64_t offset_ns)
 {
-	return shifted(s->low, offset_ns) > TREE_TICK_NS ||
-	       shifted(s->high, offset_ns) < -TREE_TICK_NS;
+	return shifted(s->low, offset_ns) > s->tick_ns ||
+	       shifted(s->high, offset_ns) < -s->tick_ns;
 }
 
 static bool is_impossible(const struct clock_sample *s, int64_t offset_ns)
 {
-	return (s->hard_low && shifted(s->low, offset_ns) > TREE_TICK_NS) ||
-	       (s->hard_high && shifted(s->high, offset_ns) < -TREE_TICK_NS);
+	return (s->hard_low && shifted(s->low, offset_ns) > s->tick_ns) ||
+	       (s->hard_high && shifted(s->high, offset_ns) < -s->tick_ns);
 }
 
 static int64_t line_at(const struct line *line, int64_t at)
@@ -222,6 +221,17 @@ bool clock_fit_is_poor(const struct clock_fit *fit)
 		impossible += fit->pieces[i].impossible_after;
 	}
 	return over_share(impossible, cnt);
+}
+
+bool clock_fit_is_sound(const struct clock_fit *fit)
+{
+	uint32_t cnt = 0, broken = 0;
+
+	for (uint32_t i = 0; i < fit->cnt; i++) {
+		cnt += fit->pieces[i].cnt;
+		broken += fit->pieces[i].broken_after;
+	}
+	return (uint64_t)broken * 100 <= (uint64_t)cnt * CLOCK_LEFT_PCT;
 }
 
 bool clock_fit_is_odd(const struct clock_fit *fit)

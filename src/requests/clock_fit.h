@@ -20,6 +20,7 @@ enum {
 	CLOCK_SAMPLES_MIN = 20,		/* fewer do not move a clock */
 	CLOCK_PIECES_MAX = CLOCK_SAMPLES_MAX / CLOCK_SAMPLES_MIN,
 	CLOCK_PIECE_COST = CLOCK_SAMPLES_MIN / 2,
+	CLOCK_LEFT_PCT = 1,	/* of all bounds, when one offset explains them */
 	CLOCK_SHARE_PCT = 5,	/* bounds broken by other causes: timeouts, lost parents */
 };
 
@@ -37,6 +38,7 @@ struct clock_sample {
 	int64_t at[2];		/* clock_time of the two spans, as their clocks say */
 	int64_t low, high;	/* of what must be added to the second clock */
 	bool hard_low, hard_high;	/* it is impossible, not only odd, to be over that */
+	int64_t tick_ns;	/* contradicted by no more than this it is not */
 };
 
 struct clock_piece {
@@ -55,6 +57,9 @@ struct clock_fit {
 	uint32_t cnt;
 	struct clock_piece pieces[CLOCK_PIECES_MAX];	/* by time; at least one */
 };
+
+/* It leaves at most CLOCK_LEFT_PCT % contradicted: one that may be small is right then. */
+bool clock_fit_is_sound(const struct clock_fit *fit);
 
 /* One offset for all times.  Sorts samples, of which there is at least one. */
 void clock_fit_one(struct clock_sample *samples, size_t cnt, struct clock_fit *ret);

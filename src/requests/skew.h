@@ -26,7 +26,10 @@
  * at least half of the bounds between it and another that are contradicted (by
  * over a millisecond), and more than CLOCK_SHARE_PCT % of them are impossible as
  * above, or more than half contradicted: fewer children that outlive their
- * parents are work left behind.  It is right to much less, since the tightest
+ * parents are work left behind.  Where nothing is contradicted by a millisecond,
+ * what the clocks of the two hosts are seen to tick in is taken for it (95 % of
+ * begins or ends are whole ones of it), down to a microsecond; then one offset must
+ * leave at most CLOCK_LEFT_PCT % contradicted.  It is right to much less, since the tightest
  * bounds of all requests count.  Where one offset leaves more contradicted
  * than that, the clock was set on the way or runs at another speed, and it gets an
  * offset for each piece of time (clock_fit.h).  A step is known to between two

@@ -40,9 +40,14 @@ struct skew_pair {
 	int64_t offset_ns, sure_ns;
 };
 
+/* What clocks tick in, finest first: of others than these the next coarser is as good. */
+enum { SKEW_TICKS = 4 };
+extern const int64_t skew_ticks[SKEW_TICKS];
+
 struct skew_host_sum {
 	uint64_t clock;
 	uint64_t span_cnt;
+	uint64_t whole_cnt[2][SKEW_TICKS];	/* of begins, ends: those that are whole ticks */
 	uint32_t place;		/* by name, of those that are in a pair; TREE_NONE */
 };
 

@@ -84,6 +84,11 @@ static int pair_cmp(const void *a, const void *b)
 	return 0;
 }
 
+static const struct skew_host_sum *host_at(const struct skew *s, uint32_t place)
+{
+	return &s->hosts.items[s->order[place]];
+}
+
 static bool is_moved(const struct clock_fit *fit)
 {
 	for (uint32_t i = 0; i < fit->cnt; i++) {
@@ -118,6 +123,48 @@ static struct offset offset_of(const struct skew_pair *pair, const struct clock_
 	return ret;
 }
 
+/* Of the coarser of its begins and ends: some runtimes begin spans by one clock, end by another. */
+static int64_t tick_of(const struct skew_host_sum *host)
+{
+	int tick = 0;
+
+	if (host->span_cnt < CLOCK_SAMPLES_MIN)
+		return TREE_TICK_NS;
+	for (int end = 0; end < 2; end++)
+		for (int i = tick + 1; i < SKEW_TICKS; i++)
+			if ((host->span_cnt - host->whole_cnt[end][i]) * 100 <=
+			    host->span_cnt * CLOCK_SHARE_PCT)
+				tick = i;
+	return skew_ticks[tick];
+}
+
+static void ticks_set(struct skew_pair *pair, int64_t tick_ns)
+{
+	VEC_FOREACH(&pair->samples, sample)
+		sample->tick_ns = tick_ns;
+}
+
+/*
+ * Where nothing is wrong by a coarse tick, by the one that the clocks show: the latter alone proves
+ * little, since some servers end their spans just after their clients, so one offset must mend
+ * nearly all.  Whether ret was changed.
+ */
+static bool fine_judge(const struct skew *s, struct skew_pair *pair, struct clock_fit *ret)
+{
+	int64_t a = tick_of(host_at(s, pair->a)), b = tick_of(host_at(s, pair->b));
+	struct clock_fit fine;
+
+	if (a >= TREE_TICK_NS || b >= TREE_TICK_NS)
+		return false;
+	ticks_set(pair, a > b ? a : b);
+	clock_fit_one(pair->samples.items, pair->samples.cnt, &fine);
+	ticks_set(pair, TREE_TICK_NS);
+	if (!is_moved(&fine) || !clock_fit_is_sound(&fine))
+		return false;
+	*ret = fine;
+	return true;
+}
+
 static void pair_judge(struct skew *s, size_t idx, bool pieces)
 {
 	struct skew_pair *pair = &s->pairs.items[idx];
@@ -129,6 +176,8 @@ static void pair_judge(struct skew *s, size_t idx, bool pieces)
 		clock_fit_one(pair->samples.items, pair->samples.cnt, &fit);
 	pair->poor = clock_fit_is_poor(&fit);
 	pair->odd = clock_fit_is_odd(&fit);
+	if (!pieces && !pair->poor && !is_moved(&fit) && fine_judge(s, pair, &fit))
+		pair->odd = false;
 	if (pair->poor || is_moved(&fit))
 		pair->fit = arena_dup(&s->arena, &fit, sizeof(fit));
 	s->offsets[idx] = offset_of(pair, &fit);
@@ -145,6 +194,7 @@ static void pairs_judge(struct skew *s)
 	vec_sort(&s->pairs, pair_cmp);
 	for (size_t i = 0; i < s->pairs.cnt; i++) {
 		skew_samples_cut(&s->pairs.items[i]);
+		ticks_set(&s->pairs.items[i], TREE_TICK_NS);
 		pair_judge(s, i, false);
 	}
 	for (int round = 0; round < 2; round++) {
@@ -158,11 +208,6 @@ static void pairs_judge(struct skew *s)
 			fits++;
 		}
 	}
-}
-
-static const struct skew_host_sum *host_at(const struct skew *s, uint32_t place)
-{
-	return &s->hosts.items[s->order[place]];
 }
 
 /* From the host with the most spans of those not yet reached; false when all are. */

@@ -116,6 +116,19 @@ static void bound_take(struct skew *s, const struct trace *trace, const struct s
 		skew_samples_cut(pair);
 }
 
+/* The coarsest is what graph.h lets pass. */
+const int64_t skew_ticks[SKEW_TICKS] = {1000, 10000, 100000, TREE_TICK_NS};
+
+static void ticks_count(struct skew_host_sum *host, const struct span *span)
+{
+	const int64_t at[] = {span->begin_ns, span->end_ns};
+
+	host->span_cnt++;
+	for (int end = 0; end < 2; end++)
+		for (int i = 0; i < SKEW_TICKS && at[end] % skew_ticks[i] == 0; i++)
+			host->whole_cnt[end][i]++;
+}
+
 static bool one_clock(const struct trace *trace)
 {
 	for (uint32_t i = 1; i < trace->span_cnt; i++) {
@@ -140,7 +153,7 @@ void skew_learn(struct skew *s, const struct trace *trace)
 		uint32_t idx = tree.order[i];
 		uint32_t host = host_number(s, skew_clock(&trace->spans[idx]));
 
-		s->hosts.items[host].span_cnt++;
+		ticks_count(&s->hosts.items[host], &trace->spans[idx]);
 		if (tree.nodes[idx].parent != TREE_NONE && skew_child_bound(&tree, idx, &bound))
 			bound_take(s, trace, &bound);
 	}

@@ -282,3 +282,63 @@ TEST(skew_of_clocks_that_were_set_or_drift)
 		clocks_check(&table[i], 7);
 	}
 }
+
+/* Two hosts near each other: ways of 50 to 450 us; times are whole ticks, or 1 in late ends late. */
+static void near_make(struct made *m, uint64_t n, int64_t off, int64_t tick, uint64_t late)
+{
+	int64_t at = (int64_t)n * 1000000000 + (int64_t)(hash_u64(n + 3) % 1000000000);
+	int64_t out = 50000 + (int64_t)(hash_u64(n) % 400000);
+	int64_t back = 50000 + (int64_t)(hash_u64(n + 7) % 400000), begin, end;
+
+	if (late && n % late == 0)
+		back = 50000 - (int64_t)(hash_u64(n + 9) % 9000000);
+	made_clear(m);
+	begin = at / tick * tick;
+	end = (at + out + 5000000 + back) / tick * tick;
+	made_span(m, 1, 0, "front/get", begin, end)->host = strtab_add(&m->strings, "host-a");
+	begin = (at + out + off) / tick * tick;
+	end = (at + out + 5000000 + off) / tick * tick;
+	made_span(m, 2, 1, "back/get", begin, end)->host = strtab_add(&m->strings, "host-b");
+	m->trace.id.lo = n;
+}
+
+TEST(skew_of_less_than_a_millisecond_is_mended_where_clocks_tell_so_much)
+{
+	static const struct {
+		int64_t off, tick;
+		uint64_t late;
+		uint32_t moved;
+	} table[] = {
+		{0, 1000, 0, 0},
+		{1300000, 1000, 0, 1}, {-1300000, 1000, 0, 1}, {-900000, 1, 0, 1},
+		{1000000, 100000, 0, 1},
+		{700000, 1000000, 0, 0},	/* its clocks do not say so much */
+		{0, 1000, 10, 0},		/* calls that were given up: no offset mends them */
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct made m = {0};
+		struct skew *s = skew_new(&m.strings);
+		const struct skew_result *r;
+
+		ROW(i);
+		for (uint64_t n = 0; n < 1000; n++) {
+			struct trace trace;
+
+			near_make(&m, n, table[i].off, table[i].tick, table[i].late);
+			trace = *made_trace(&m);
+			trace.id.lo = n;
+			skew_learn(s, &trace);
+		}
+		r = skew_finish(s);
+		EQ_U(r->host_cnt, table[i].moved);
+		for (uint32_t h = 0; h < r->host_cnt; h++) {
+			int64_t wrong = r->hosts[h].offset_ns + table[i].off;
+
+			OK(wrong < 150000 && wrong > -150000);
+			OK(r->hosts[h].broken_after * 100 <= r->hosts[h].bound_cnt);
+		}
+		skew_free(s);
+		made_release(&m);
+	}
+}
