@@ -43,7 +43,8 @@ static struct trace_id representative(const struct evidence_group *g)
 static uint32_t hidden_cnt(const struct viewing *v, const struct hyp_node *n,
 			   const struct forest_edge *e)
 {
-	uint8_t *met = ARENA_ARRAY(v->arena, uint8_t, v->c->point_size);
+	struct arena scratch = {0};	/* of one edge: of an answer there are many thousand */
+	uint8_t *met = ARENA_ARRAY(&scratch, uint8_t, v->c->point_size);
 	uint32_t cnt = 0;
 	struct stretches ways;
 	struct hidden_query q = {
@@ -52,7 +53,7 @@ static uint32_t hidden_cnt(const struct viewing *v, const struct hyp_node *n,
 		.from = e->from, .to = e->to, .owner = e->owner,
 	};
 
-	hidden_find(&q, v->arena, &ways);
+	hidden_find(&q, &scratch, &ways);
 	for (uint32_t i = 0; i < ways.cnt; i++)
 		for (uint32_t k = 0; k < ways.items[i].event_cnt; k++) {
 			struct forest_event event = ways.items[i].events[k];
@@ -61,6 +62,7 @@ static uint32_t hidden_cnt(const struct viewing *v, const struct hyp_node *n,
 			cnt += !(met[event.point] & side);
 			met[event.point] |= side;
 		}
+	arena_release(&scratch);
 	return cnt;
 }
 

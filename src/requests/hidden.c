@@ -294,13 +294,26 @@ static void answer_fill(struct finder *f, struct stretches *ret)
 	ret->trace_cnt = f->trace_cnt;
 }
 
+/* A way has no more events than its trace has nodes. */
+static uint32_t events_max(const struct hidden_query *q)
+{
+	uint32_t max = 0;
+
+	for (uint32_t i = 0; i < q->known_cnt; i++)
+		if (q->known[i].full.graph.node_cnt > max)
+			max = q->known[i].full.graph.node_cnt;
+	return max < HIDDEN_EVENTS_MAX ? max : HIDDEN_EVENTS_MAX;
+}
+
 void hidden_find(const struct hidden_query *q, struct arena *arena, struct stretches *ret)
 {
 	struct finder f = {.q = q, .arena = arena};
+	struct arena scratch = {0};
+	size_t room = events_max(q) + (size_t)1;
 
-	f.way.events = ARENA_ARRAY(arena, struct forest_event, HIDDEN_EVENTS_MAX + 1);
-	f.way.owners = ARENA_ARRAY(arena, uint32_t, HIDDEN_EVENTS_MAX + 1);
-	f.way.took_ns = ARENA_ARRAY(arena, int64_t, HIDDEN_EVENTS_MAX + 1);
+	f.way.events = ARENA_ARRAY(&scratch, struct forest_event, room);
+	f.way.owners = ARENA_ARRAY(&scratch, uint32_t, room);
+	f.way.took_ns = ARENA_ARRAY(&scratch, int64_t, room);
 	critical_look(&f);
 	if (!f.cnt)
 		beside_look(&f);
@@ -311,4 +324,5 @@ void hidden_find(const struct hidden_query *q, struct arena *arena, struct stret
 	}
 	answer_fill(&f, ret);
 	hmap_release(&f.by_hash);
+	arena_release(&scratch);
 }

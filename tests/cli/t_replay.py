@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -217,3 +218,16 @@ def test_replay_leaves_out_requests_that_are_too_big():
         with open(path, "a") as f:
             f.write("2,1,,s,op,1700000000000000,50\n")
         heldup("replay", path).ended(OK).says("of over 8192 spans, left out: 1 request\\n")
+
+
+def test_replay_of_many_names_is_small():
+    """Each type of request is searched by itself: what is needed for one edge is not kept for all."""
+    with tempfile.TemporaryDirectory(prefix="heldup-cli-") as folder:
+        path = os.path.join(folder, "names.csv")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("trace_id,span_id,parent_id,service,operation,start_us,duration_us\n")
+            for i in range(1, 1001):
+                out.write("%d,1,,front,GET /user/%d,%d,%d\n" % (i, i, 1600000000000000 + i * 100000, 5000 + i))
+        limit = 112 << 20  # of addresses; what is used stays under 50 MB
+        heldup("replay", "--no-fold", "--strategy", "hedge", path,
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))).ended(OK)

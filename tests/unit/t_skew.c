@@ -283,7 +283,7 @@ TEST(skew_of_clocks_that_were_set_or_drift)
 	}
 }
 
-/* Two hosts near each other: ways of 50 to 450 us; times are whole ticks, or 1 in late ends late. */
+/* Two hosts near each other: ways of 50 to 450 us; of late calls one is answered too late. */
 static void near_make(struct made *m, uint64_t n, int64_t off, int64_t tick, uint64_t late)
 {
 	int64_t at = (int64_t)n * 1000000000 + (int64_t)(hash_u64(n + 3) % 1000000000);
