@@ -361,7 +361,7 @@ function calls() {
 	if (!D.called_more.length) return;
 	const box = el('div', '');
 	page.append(el('section', '', el('h2', '', 'Called more often'), el('p', 'soft small',
-		'How often in one request, on its critical path, against the good requests.'), some(box, D.called_more.map(c =>
+		'How often in one request, against the good requests.'), some(box, D.called_more.map(c =>
 		el('div', 'edge-row', el('span', 'path', c.tracepoint), el('span', 'small', c.good_times.toFixed(1) + ' → ' +
 			c.bad_times.toFixed(1) + ', in ' + c.type), el('span', 'num', '+' + ns(c.delta_ns)), el('span', ''))),
 	EDGES_AT_ONCE, 'tracepoints')));

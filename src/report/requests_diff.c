@@ -142,8 +142,8 @@ static void put_owner_changes(const struct requests_view *v, struct pen *p,
 		buf_adds(&name, "while ");
 		requests_point_words(v, o->point, &name);
 		buf_adds(&name, " runs");
-		if (fabs(o->bad_times - o->good_times) >= 0.05)
-			buf_printf(&name, ", %.1f → %.1f times", o->good_times, o->bad_times);
+		if (fabs(o->bad_times.mean - o->good_times.mean) >= 0.05)
+			buf_printf(&name, ", %.1f → %.1f times", o->good_times.mean, o->bad_times.mean);
 		pen_to(p, 4);
 		pen_cut(p, i ? PEN_PLAIN : PEN_BOLD, p->columns - COL_GOOD - 5, buf_str(&name));
 		put_figures(p, o->good_ns, o->bad_ns, o->delta_ns, o->share, true);
@@ -638,8 +638,8 @@ static void json_owner_changes(const struct requests_view *v, struct json *j,
 		json_kstr(j, "tracepoint", buf_str(&words));
 		requests_json_num(j, "good_ns", o->good_ns, 0);
 		requests_json_num(j, "bad_ns", o->bad_ns, 0);
-		requests_json_num(j, "good_times", o->good_times, 3);
-		requests_json_num(j, "bad_times", o->bad_times, 3);
+		requests_json_num(j, "good_times", o->good_times.mean, 3);
+		requests_json_num(j, "bad_times", o->bad_times.mean, 3);
 		requests_json_num(j, "delta_ns", o->delta_ns, 0);
 		requests_json_num(j, "share", o->share, 5);
 		json_obj_end(j);

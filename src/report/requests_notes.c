@@ -96,6 +96,8 @@ static void notes_analysis(struct list *l, const struct requests_stats *s)
 	note(l, "id_keys", "keys left out: nearly each request has its own value", s->id_key_cnt);
 	note(l, "refused_values", "values of keys over the bound", s->value_over_cnt);
 	note(l, "refused_requests", "requests over 134 million of one path", s->moment_over_cnt);
+	note(l, "uncounted_calls", "calls over the bound of those that are counted by type",
+	     s->call_over_cnt);
 	note(l, "uncopied_traces", "requests too big to be drawn", s->uncopied_cnt);
 }
 

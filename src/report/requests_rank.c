@@ -86,9 +86,9 @@ static void put_call(const struct requests_view *v, struct pen *p, const struct 
 	buf_printf(&words, ", in %s", strtab_str(v->strings, bad->types[type].name));
 	pen_to(p, 4);
 	pen_cut(p, PEN_PLAIN, p->columns - COL_BEFORE - 12, buf_str(&words));
-	snprintf(t, sizeof(t), "%.1f", c->owner->good_times);
+	snprintf(t, sizeof(t), "%.1f", c->owner->good_times.mean);
 	pen_right(p, PEN_PLAIN, p->columns - COL_BEFORE, t);
-	snprintf(t, sizeof(t), "%.1f", c->owner->bad_times);
+	snprintf(t, sizeof(t), "%.1f", c->owner->bad_times.mean);
 	pen_right(p, PEN_BOLD, p->columns - COL_NOW, t);
 	snprintf(more, sizeof(more), "+%s", fmt_ns(t, (uint64_t)c->owner->delta_ns));
 	pen_right(p, PEN_BAD, p->columns, more);
@@ -211,8 +211,8 @@ void requests_json_calls(const struct requests_view *v, struct json *j)
 		json_obj(j);
 		json_kstr(j, "tracepoint", buf_str(&words));
 		json_kstr(j, "type", strtab_str(v->strings, v->diff->bad->types[type].name));
-		json_kf64_dec(j, "good_times", c->owner->good_times, 3);
-		json_kf64_dec(j, "bad_times", c->owner->bad_times, 3);
+		json_kf64_dec(j, "good_times", c->owner->good_times.mean, 3);
+		json_kf64_dec(j, "bad_times", c->owner->bad_times.mean, 3);
 		json_ki64(j, "delta_ns", llround(c->owner->delta_ns));
 		json_ki64(j, "cost_ns", llround(c->cost_ns));
 		json_obj_end(j);

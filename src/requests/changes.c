@@ -124,16 +124,6 @@ static int owners_cmp(const void *a, const void *b)
 	return 0;
 }
 
-static double times_of(const struct request_group *g, uint32_t point)
-{
-	uint64_t cnt = 0;
-
-	for (uint32_t i = 0; i < g->edge_cnt; i++)
-		if (g->edges[i].key.to == point && g->edges[i].key.to_kind == NODE_EXIT)
-			cnt += g->edges[i].present_cnt;
-	return (double)cnt / (double)g->latency.cnt;
-}
-
 /* Those of one of the two, each with nothing on the other's side. */
 static uint32_t owners_of(const struct request_group *g, bool is_bad, struct owner_change *ret)
 {
@@ -142,14 +132,15 @@ static uint32_t owners_of(const struct request_group *g, bool is_bad, struct own
 
 		ret[i] = (struct owner_change){.point = o->point, .hash = o->hash};
 		*(is_bad ? &ret[i].bad_ns : &ret[i].good_ns) = o->mean_ns;
-		*(is_bad ? &ret[i].bad_times : &ret[i].good_times) = times_of(g, o->point);
 	}
 	return g->owner_cnt;
 }
 
-static void owners_change(const struct request_group *good, const struct request_group *bad,
-			  struct type_change *c, struct arena *arena)
+static void owners_change(const struct request_type *good_type,
+			  const struct request_type *bad_type, struct type_change *c,
+			  struct arena *arena)
 {
+	const struct request_group *good = good_type->all, *bad = bad_type->all;
 	struct owner_change *o = ARENA_ARRAY(arena, struct owner_change,
 					     good->owner_cnt + bad->owner_cnt + 1);
 	uint32_t cnt = owners_of(good, false, o);
@@ -163,12 +154,12 @@ static void owners_change(const struct request_group *good, const struct request
 		}
 		o[c->owner_cnt - 1].good_ns += o[i].good_ns;
 		o[c->owner_cnt - 1].bad_ns += o[i].bad_ns;
-		o[c->owner_cnt - 1].good_times += o[i].good_times;
-		o[c->owner_cnt - 1].bad_times += o[i].bad_times;
 	}
 	for (uint32_t i = 0; i < c->owner_cnt; i++) {
 		o[i].delta_ns = o[i].bad_ns - o[i].good_ns;
 		o[i].share = c->delta_ns != 0 ? o[i].delta_ns / c->delta_ns : 0;
+		o[i].good_times = call_times_of(good_type, o[i].point);
+		o[i].bad_times = call_times_of(bad_type, o[i].point);
 	}
 	qsort(o, c->owner_cnt, sizeof(*o), owners_cmp);
 	c->owners = o;
@@ -285,7 +276,7 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 	change_bounds(c->delta_ns, mean_error2(&good->all->latency) +
 		      mean_error2(&bad->all->latency), &c->low_ns, &c->high_ns);
 	edges_change(good->all, bad->all, c, arena);
-	owners_change(good->all, bad->all, c, arena);
+	owners_change(good, bad, c, arena);
 	c->mean_changed = c->low_ns > 0 || c->high_ns < 0;
 	c->edges_changed = edges_have_changed(c, good->all->latency.mean_ns);
 	c->spread_changed = spread_has_changed(good->all, bad->all);
@@ -295,18 +286,15 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 
 /* ---- called more often */
 
-/*
- * As if calls came one by one: where they come in bunches their number varies more, but so does
- * what requests take, and then the mean has not surely changed.
- */
 static bool is_called_more(const struct type_change *c, const struct owner_change *o,
 			   const struct latency *good, const struct latency *bad)
 {
-	double error = sqrt(o->good_times / (double)good->cnt + o->bad_times / (double)bad->cnt);
+	double was = o->good_times.mean, is = o->bad_times.mean;
+	double error = sqrt(o->good_times.variance / (double)good->cnt +
+			    o->bad_times.variance / (double)bad->cnt);
 
 	return c->low_ns > 0 && o->point != REQUEST_POINT_NONE &&
-	       o->bad_times > calls_ratio * o->good_times &&
-	       o->bad_times - o->good_times > edge_far * NORMAL_95 * error &&
+	       is > calls_ratio * was && is - was > edge_far * NORMAL_95 * error &&
 	       o->delta_ns > edge_part * good->mean_ns;
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "requests/call_counts.h"
 #include "requests/result.h"
 
 struct arena;
@@ -30,7 +31,7 @@ struct edge_change {
 struct owner_change {		/* a tracepoint, all edges in which its spans ran together */
 	uint32_t point;			/* REQUEST_POINT_NONE: what is over a bound */
 	double good_ns, bad_ns;		/* mean per request of the type */
-	double good_times, bad_times;	/* how often such a span ends on the path, on average */
+	struct call_times good_times, bad_times;	/* such spans in one request, on the path or not */
 	double delta_ns, share;		/* as of an edge */
 	uint64_t hash;
 };

@@ -204,6 +204,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	if (all->decided)
 		keys_test(r, type->leaves.items, all->path_cnt, arena, &m->tests, all);
 	ret->all = all;
+	ret->calls = call_counts_make(&type->calls, r->points, arena, &ret->call_cnt);
 	fill_groups(m, type, &cut, ret);
 	cut_release(&cut);
 }
@@ -213,6 +214,7 @@ static void count_over(const struct requests *r, struct requests_stats *ret)
 {
 	ret->value_over_cnt = r->vars.refused_cnt;
 	VEC_FOREACH(&r->types, type) {
+		ret->call_over_cnt += (*type)->calls.over_cnt;
 		ret->merged_cnt += (*type)->level != CSHAPE_EXACT;
 		ret->moment_over_cnt += (*type)->all.moments.full_cnt;
 		VEC_FOREACH(&(*type)->leaves, leaf)

@@ -61,6 +61,7 @@
 struct arena;
 struct points;
 struct strtab;
+struct tnode;
 struct trace;
 
 enum {
@@ -114,6 +115,7 @@ struct graph {
 	 * path's hashes (a hash of key and bin, 0: none).
 	 */
 	const uint64_t *bins;
+	const struct tnode *tree;	/* by span, who is whose child; set by quick_path, else NULL */
 };
 
 struct graph_stats {

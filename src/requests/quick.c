@@ -193,6 +193,7 @@ int quick_path(const struct tree_ctx *ctx, const struct trace *trace, const uint
 		critical_steps(ret_graph, ctx->arena, ret_path);
 	}
 	ret_graph->bins = bins;
+	ret_graph->tree = tree.nodes;
 	cshape_exact(ret_graph, ctx->points, ret_path);
 	return 0;
 }

@@ -49,6 +49,7 @@ void type_free(struct type *type)
 		leaf_free(*leaf);
 	vec_release(&type->leaves);
 	hmap_release(&type->by_shape);
+	call_counts_release(&type->calls);
 	free(type);
 }
 
@@ -271,6 +272,7 @@ static void add_to_type(struct requests *r, struct type *type, const struct trac
 		note_bins(r, leaf, trace, cpath, graph);
 	leaf->failed_cnt += !!(trace->spans[graph->root_span].flags & SPANF_ERROR);
 	leaf->message_cnt += trace->spans[graph->root_span].kind == SPAN_CONSUMER;
+	call_counts_add(&type->calls, graph->tree, trace->span_cnt, path.total_ns);
 	columns = summed_columns(leaf);
 	if (type->level == CSHAPE_EXACT)
 		acc_add_same(&leaf->acc, &path);

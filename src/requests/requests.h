@@ -59,6 +59,7 @@ struct requests_stats {
 	uint64_t id_key_cnt;	/* keys that are ids: nearly each request its own value */
 	uint64_t uncopied_cnt;	/* of what is kept to be drawn, too big to keep whole */
 	uint64_t value_over_cnt;	/* values of keys over SAMPLE_VALUES_MAX or KEY_VARS_MAX */
+	uint64_t call_over_cnt;	/* calls over CALLS_MAX of one type */
 	uint64_t moment_over_cnt;	/* requests over MOMENTS_CNT_MAX of one path */
 	uint64_t test_cnt;	/* statistical tests of keys */
 };

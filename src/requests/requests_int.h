@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "requests/acc.h"
 #include "requests/bins.h"
+#include "requests/call_counts.h"
 #include "requests/copies.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
@@ -51,6 +52,7 @@ struct type {
 	VEC(struct leaf *) leaves;
 	uint32_t column_cnt;		/* of leaves that are summed up */
 	struct hmap by_shape;		/* to index of leaf */
+	struct call_counts calls;
 	struct type *united;		/* for the next answer, with another set's: pair.c */
 	uint32_t united_min_cnt;	/* members of its groups, in both */
 	struct acc all;			/* of the last answer */

@@ -149,6 +149,8 @@ struct request_type {
 	const struct request_group *all;	/* the type as one group, edges aligned */
 	const struct request_group *groups;	/* by members, most first */
 	uint32_t group_cnt;
+	const struct call_count *calls;	/* who calls what how often (call_counts.h), by hash */
+	uint32_t call_cnt;
 };
 
 enum problem_kind {

@@ -149,6 +149,7 @@ TEST(changes_that_the_mean_does_not_tell)
 /* Requests that call store so many times, one in ten of them more_cnt times. */
 struct called {
 	int64_t cnt, more_cnt, store_us;
+	int64_t beside_us;	/* another call, begun with the first, takes so long; 0: none */
 };
 
 static const struct requests_result *called(struct req_maker *m, const struct called *c,
@@ -163,6 +164,9 @@ static const struct requests_result *called(struct req_maker *m, const struct ca
 		root = req_span(m, 0, "front", "GET /orders", 0, 0);
 		for (int64_t k = 0; k < cnt; k++, at += c->store_us + 20)
 			req_span(m, root, "store", "find", at, at + c->store_us);
+		if (c->beside_us)
+			req_span(m, root, "mail", "send", 400, 400 + c->beside_us);
+		at = at > 400 + c->beside_us ? at : 400 + c->beside_us;
 		m->spans.items[0].end_ns = (at + 300) * 1000;
 		requests_add(*ret, req_trace(m));
 	}
@@ -175,13 +179,15 @@ TEST(changes_tell_what_is_called_more_often)
 		struct called good, bad;
 		double good_times, bad_times;	/* 0: nothing is told */
 	} rows[] = {
-		{{2, 2, 500}, {40, 40, 500}, 2, 40},
-		{{0, 0, 500}, {1, 1, 500}, 0, 1},
-		{{1, 1, 500}, {1, 21, 500}, 1, 3},		/* in few requests, but often */
-		{{2, 2, 500}, {2, 2, 9000}, 0, 0},		/* slower, not more often */
-		{{40, 40, 500}, {2, 2, 500}, 0, 0},		/* less often */
-		{{20, 20, 500}, {23, 23, 500}, 0, 0},		/* hardly more often */
-		{{2, 2, 500}, {40, 40, 1}, 0, 0},		/* it takes no longer in all */
+		{{2, 2, 500, 0}, {40, 40, 500, 0}, 2, 40},
+		{{0, 0, 500, 0}, {1, 1, 500, 0}, 0, 1},
+		{{1, 1, 500, 0}, {1, 21, 500, 0}, 1, 3},		/* in few requests, but often */
+		{{2, 2, 500, 0}, {2, 2, 9000, 0}, 0, 0},		/* slower, not more often */
+		{{40, 40, 500, 0}, {2, 2, 500, 0}, 0, 0},		/* less often */
+		{{20, 20, 500, 0}, {23, 23, 500, 0}, 0, 0},		/* hardly more often */
+		{{2, 2, 500, 0}, {40, 40, 1, 0}, 0, 0},		/* it takes no longer in all */
+		{{2, 2, 500, 300}, {2, 2, 500, 9000}, 0, 0},	/* on the path now, as often called */
+		{{40, 40, 5, 9000}, {2, 2, 9000, 300}, 0, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -199,8 +205,8 @@ TEST(changes_tell_what_is_called_more_often)
 
 			EQ_S(strtab_str(&m.strings, m.points.items.items[o->point].service),
 			     "store");
-			OK(near(o->good_times, rows[i].good_times, 0.01));
-			OK(near(o->bad_times, rows[i].bad_times, 0.01));
+			OK(near(o->good_times.mean, rows[i].good_times, 0.01));
+			OK(near(o->bad_times.mean, rows[i].bad_times, 0.01));
 			OK(near(d->calls[0].cost_ns, o->delta_ns * 300, 1));
 		}
 		requests_free(sets[0]);

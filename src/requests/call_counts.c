@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "requests/call_counts.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/cmp.h"
+#include "model/points.h"
+#include "requests/result.h"
+#include "requests/tree.h"
+
+void call_counts_release(struct call_counts *c)
+{
+	vec_release(&c->items);
+	hmap_release(&c->by_pair);
+}
+
+static struct call_sums *sums_at(struct call_counts *c, uint32_t parent, uint32_t point)
+{
+	uint64_t key = (uint64_t)parent << 32 | point, *slot;
+	struct call_sums *sums;
+
+	if (c->items.cnt == CALLS_MAX && !hmap_find(&c->by_pair, key))
+		return NULL;
+	slot = hmap_slot(&c->by_pair, key);
+	if (!*slot) {
+		sums = vec_add(&c->items);
+		sums->point = point;
+		sums->parent = parent;
+		*slot = c->items.cnt;
+	}
+	return &c->items.items[*slot - 1];
+}
+
+static void settle(struct call_sums *s)
+{
+	s->cnt += s->now;
+	s->squares += (u128)s->now * s->now;
+	s->now = 0;
+}
+
+void call_counts_add(struct call_counts *c, const struct tnode *nodes, uint32_t span_cnt,
+		     int64_t total_ns)
+{
+	c->request_cnt++;
+	for (uint32_t i = 0; i < span_cnt; i++) {
+		struct call_sums *s;
+
+		if (nodes[i].flags & TNODE_DROPPED || nodes[i].parent == TREE_NONE)
+			continue;
+		s = sums_at(c, nodes[nodes[i].parent].point, nodes[i].point);
+		if (!s) {
+			c->over_cnt++;
+			continue;
+		}
+		if (s->request != c->request_cnt) {
+			settle(s);
+			s->request = c->request_cnt;
+			s->with_cnt++;
+			s->with_total += total_ns > 0 ? (u128)total_ns : 0;
+		}
+		s->now += s->now < CALLS_OF_ONE_MAX;
+	}
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct call_count *x = a, *y = b;
+
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+const struct call_count *call_counts_make(const struct call_counts *c,
+					  const struct points *points, struct arena *arena,
+					  uint32_t *ret_cnt)
+{
+	struct call_count *ret = ARENA_ARRAY(arena, struct call_count, c->items.cnt + 1);
+	double n = (double)c->request_cnt;
+
+	for (size_t i = 0; i < c->items.cnt; i++) {
+		struct call_sums s = c->items.items[i];
+		double mean;
+
+		settle(&s);
+		mean = (double)s.cnt / n;
+		ret[i] = (struct call_count){
+			.point = s.point, .parent = s.parent,
+			.hash = hash_pair(points->items.items[s.parent].hash,
+					  points->items.items[s.point].hash),
+			.cnt = s.cnt, .with_cnt = s.with_cnt,
+			.variance = (double)s.squares / n - mean * mean,
+			.with_mean_ns = (double)s.with_total / (double)s.with_cnt,
+		};
+		if (ret[i].variance < 0)	/* rounded */
+			ret[i].variance = 0;
+	}
+	qsort(ret, c->items.cnt, sizeof(*ret), by_hash);
+	*ret_cnt = (uint32_t)c->items.cnt;
+	return ret;
+}
+
+/* Where several call it the variance is as if they did so each by itself. */
+struct call_times call_times_of(const struct request_type *type, uint32_t point)
+{
+	struct call_times ret = {.mean = point == type->point, .parent = REQUEST_POINT_NONE};
+	double n = (double)type->all->latency.cnt;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < type->call_cnt; i++) {
+		const struct call_count *c = &type->calls[i];
+
+		if (c->point != point)
+			continue;
+		ret.mean += (double)c->cnt / n;
+		ret.variance += c->variance;
+		if (c->cnt > most) {
+			most = c->cnt;
+			ret.parent = c->parent;
+		}
+	}
+	return ret;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CALL_COUNTS_H
+#define CALL_COUNTS_H
+/*
+ * Who calls what how often in the requests of a type, on their critical paths
+ * or beside them: a span is a call by its parent's tracepoint.
+ *
+ *	struct call_counts c = {0};  call_counts_add ...  call_counts_release
+ *
+ * Sums are exact, so the order of requests is no matter; but over CALLS_MAX the
+ * first that come are kept, and calls of others are counted.
+ */
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "requests/moments.h"
+
+struct arena;
+struct points;
+struct request_type;
+struct tnode;
+
+enum {
+	CALLS_MAX = 4096,	/* of one type: as many as there are leaves */
+	CALLS_OF_ONE_MAX = 1 << 20,	/* in one request: more are taken for so many */
+};
+
+struct call_sums {
+	uint32_t point, parent;
+	uint64_t cnt, with_cnt;
+	u128 squares, with_total;
+	uint64_t request;	/* in which it was met last; its calls there are not yet in */
+	uint32_t now;
+};
+
+struct call_counts {
+	VEC(struct call_sums) items;
+	struct hmap by_pair;	/* index, plus one */
+	uint64_t request_cnt;
+	uint64_t over_cnt;	/* calls over CALLS_MAX */
+};
+
+struct call_count {
+	uint32_t point, parent;
+	uint64_t hash;		/* of both, by texts */
+	uint64_t cnt, with_cnt;	/* calls; requests that have one */
+	double variance;	/* of the calls in one request */
+	double with_mean_ns;	/* what those requests take */
+};
+
+void call_counts_release(struct call_counts *c);
+
+/* One request of span_cnt spans that takes total_ns; nodes by span. */
+void call_counts_add(struct call_counts *c, const struct tnode *nodes, uint32_t span_cnt,
+		     int64_t total_ns);
+
+/* By hash; *ret_cnt of them, in arena. */
+const struct call_count *call_counts_make(const struct call_counts *c,
+					  const struct points *points, struct arena *arena,
+					  uint32_t *ret_cnt);
+
+/* Calls of a tracepoint in one request of a type: mean, and its variance. */
+struct call_times {
+	double mean, variance;
+	uint32_t parent;	/* who calls it most; REQUEST_POINT_NONE: nobody */
+};
+struct call_times call_times_of(const struct request_type *type, uint32_t point);
+
+#endif /* CALL_COUNTS_H */
