@@ -39,16 +39,21 @@ static void add_fn(struct buf *b, const struct stacks_result *r, uint32_t fn)
 		buf_adds(b, " [kernel]");
 }
 
+/* forks: beyond these the callers differ. */
 static void add_callers(struct buf *b, const struct stacks_result *r, const uint32_t *fns,
-			uint32_t cnt, bool ascii)
+			uint32_t cnt, bool forks, bool ascii)
 {
+	const char *arrow = ascii ? " < " : " ← ";
+
 	for (uint32_t i = 0; i < cnt && i < CALLERS_SHOWN; i++) {
 		if (i)
-			buf_adds(b, ascii ? " < " : " ← ");
+			buf_adds(b, arrow);
 		add_fn(b, r, fns[i]);
 	}
 	if (!cnt)
 		buf_adds(b, r->fns[r->none].name);
+	else if (forks && cnt < CALLERS_SHOWN)
+		buf_printf(b, "%s[several callers]", arrow);
 }
 
 static void put_head(struct pen *p, const char *title, const char *more)
@@ -152,7 +157,10 @@ static void put_spot_head(struct pen *p, const struct stacks_view *v, const stru
 	if (s->cnt)
 		pen_right(p, PEN_PLAIN, COL_SECOND, fmt_ns(t, s->seen_ns / s->cnt));
 	pen_to(p, COL_TEXT);
-	buf_printf(&b, "%s: ", fn_name(v->r, s->thread_fn));
+	buf_adds(&b, fn_name(v->r, s->thread_fn));
+	if (s->thread_cnt > 1)
+		buf_printf(&b, ", %u threads", s->thread_cnt);
+	buf_adds(&b, ": ");
 	if (s->st >= ST_WAIT)
 		buf_adds(&b, "waits for ");
 	buf_adds(&b, fn_name(v->r, s->res_fn));
@@ -183,7 +191,7 @@ static void put_off(struct pen *p, const struct stacks_view *v, size_t rows)
 
 		put_spot_head(p, v, &spots[i], v->r->sums[STACKS_OFF].total_ns);
 		buf_adds(&b, "in ");
-		add_callers(&b, v->r, spots[i].fns, spots[i].fn_cnt, p->ascii);
+		add_callers(&b, v->r, spots[i].fns, spots[i].fn_cnt, spots[i].forks, p->ascii);
 		put_line(p, buf_str(&b));
 	}
 	put_more(p, cnt, rows);
@@ -209,7 +217,8 @@ static void put_waker(struct pen *p, const struct stacks_view *v, size_t rows)
 			buf_printf(&b, "ended by %s in ", fn_name(v->r, sp->waker_fn));
 		else
 			buf_adds(&b, "ended in ");
-		add_callers(&b, v->r, sp->waker_fns, sp->waker_fn_cnt, p->ascii);
+		add_callers(&b, v->r, sp->waker_fns, sp->waker_fn_cnt, sp->waker_forks,
+			    p->ascii);
 		put_line(p, buf_str(&b));
 	}
 	put_more(p, cnt, rows);

@@ -4,7 +4,9 @@
 /*
  * The rows as short tables: functions by the time in them, and spots, which
  * are where in the program threads of one name wait in one state, for what,
- * and who ended it where.  Results live in the caller's arena, largest first.
+ * and who ended it where.  A spot names the callers that all its waits share;
+ * a caller with a tenth of the view's time has a spot of its own.  Results
+ * live in the caller's arena, largest first.
  */
 #include "stacks/stacks.h"
 
@@ -21,13 +23,14 @@ enum { SPOT_CALLERS = 4 };
 
 struct spot {
 	uint32_t res_fn;	/* what the heaviest row waited for: idx in fns */
-	uint32_t res_cnt;	/* distinct ones */
+	uint32_t res_cnt, thread_cnt; /* distinct ones */
 	uint8_t st;
-	uint32_t thread_fn;	/* of the heaviest row: its thread's name */
-	uint32_t fns[SPOT_CALLERS]; /* the site and its callers, of the heaviest row */
+	uint8_t forks, waker_forks; /* 1: beyond fns, waker_fns the callers differ */
+	uint32_t thread_fn;	/* the threads' name */
+	uint32_t fns[SPOT_CALLERS]; /* the site and its callers, as far as all share them */
 	uint32_t fn_cnt;
 	uint32_t waker;		/* of the heaviest row: thread idx, NO_IDX */
-	uint32_t waker_fn;	/* the waker's thread's name, NO_IDX */
+	uint32_t waker_fn;	/* the wakers' threads' name, NO_IDX */
 	uint32_t waker_fns[SPOT_CALLERS];
 	uint32_t waker_fn_cnt;
 	uint64_t ns, cnt, seen_ns; /* seen_ns / cnt: of one wait */

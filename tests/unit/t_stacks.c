@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "model/stack.h"
 #include "stacks/stacks.h"
+#include "stacks/tops.h"
 #include "synth.h"
 #include "unit.h"
 
@@ -231,5 +234,47 @@ TEST(stacks_frames_without_a_name_are_kept)
 	EQ_S(path_text(r, row_at(r, STACKS_ON, 0), &t),
 	     "srv;srv;[stack not whole];srv+0x0;srv+0x5555;module 9+0x42;prog+0x1777;kernel+0x123");
 	OK(r->sums[STACKS_ON].cut_ns == row_at(r, STACKS_ON, 0)->ns);
+	synth_free(s);
+}
+
+/* A thread each, all with a wait of so many ms in wait_set, called from caller. */
+static void waits_in_set(struct synth *s, uint32_t tid, const char *caller, double ms)
+{
+	char text[128];
+
+	synth_thread(s, tid, 10, tid == 10 ? "pg" : "backend");
+	snprintf(text, sizeof(text), "epoll_wait@libc.so.6;wait_set;%s;main", caller);
+	synth_wait(s, tid, WAIT_EPOLL, 7, 0, ms, ms, 0)->ustack = synth_stack(s, 10, text);
+}
+
+TEST(stacks_spot_names_the_callers_that_all_its_waits_share)
+{
+	static const char *const small[] = {"checkpointer", "bgwriter", "archiver"};
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct synth *s = synth_new(2000);
+	const struct stacks_result *r;
+	const struct spot *spots;
+	size_t cnt;
+
+	synth_res(s, 7, RES_EPOLL, "set");
+	for (uint32_t i = 0; i < 3; i++)
+		waits_in_set(s, 20 + i, small[i], 30 - i);
+	waits_in_set(s, 30, "sleep_for_lock", 700);
+	waits_in_set(s, 31, "sleep_for_lock", 500);
+	r = stacks_make(synth_model(s), NULL, &arena);
+	spots = spots_make(r, STACKS_OFF, &arena, &cnt);
+	EQ_U(cnt, 2);
+	EQ_U(spots[0].ns, 1200000000);
+	EQ_U(spots[0].fn_cnt, 3);
+	EQ_S(r->fns[spots[0].fns[1]].name, "sleep_for_lock");
+	EQ_U(spots[0].thread_cnt, 2);
+	OK(!spots[0].forks);
+	/* none of the others has a tenth: one row, and no caller of one of them stands for all */
+	EQ_U(spots[1].ns, 87000000);
+	EQ_U(spots[1].fn_cnt, 1);
+	EQ_S(r->fns[spots[1].fns[0]].name, "wait_set");
+	OK(spots[1].forks);
+	EQ_U(spots[1].thread_cnt, 3);
+	EQ_U(spots[1].res_cnt, 1);
 	synth_free(s);
 }
