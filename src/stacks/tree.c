@@ -14,14 +14,20 @@
 
 struct link {			/* as it grows */
 	uint32_t fn, parent, first, next; /* NO_IDX none */
+	uint32_t share;		/* the first of its states, in grower.shares; NO_IDX none */
 	uint64_t ns[2], self_ns[2];
-	uint64_t top_ns;	/* heaviest row beneath, whose state is shown */
+};
+
+struct state_share {		/* of all beneath a link; few links have more than two or three */
+	uint64_t ns;
+	uint32_t next;
 	uint8_t st;
 };
 
 struct grower {
 	struct fns fns;
 	VEC(struct link) links;
+	VEC(struct state_share) shares;
 	struct hmap by_step;	/* parent and function, to place plus one */
 	struct stack_tree *tree;
 	uint32_t *ids;		/* from a result's functions to those of the tree */
@@ -41,18 +47,43 @@ static uint32_t child_get(struct grower *g, uint32_t parent, uint32_t fn)
 	at = (uint32_t)g->links.cnt;
 	*slot = at + 1;
 	*vec_add(&g->links) = (struct link){.fn = fn, .parent = parent, .first = NO_IDX,
-					    .next = g->links.items[parent].first};
+					    .next = g->links.items[parent].first,
+					    .share = NO_IDX};
 	g->links.items[parent].first = at;
 	return at;
 }
 
-static void link_put(struct link *l, const struct stack_row *row, int side)
+static void link_put(struct grower *g, uint32_t at, const struct stack_row *row, int side)
 {
+	struct link *l = &g->links.items[at];
+	uint32_t share = l->share;
+
 	l->ns[side] += row->ns;
-	if (row->ns >= l->top_ns) {
-		l->top_ns = row->ns;
-		l->st = row->st;
+	while (share != NO_IDX && g->shares.items[share].st != row->st)
+		share = g->shares.items[share].next;
+	if (share != NO_IDX) {
+		g->shares.items[share].ns += row->ns;
+		return;
 	}
+	vec_push(&g->shares, ((struct state_share){row->ns, l->share, row->st}));
+	l->share = (uint32_t)g->shares.cnt - 1;
+}
+
+/* The state that most of the time beneath is in; of equal ones the first by number. */
+static uint8_t link_state(const struct grower *g, const struct link *l)
+{
+	uint64_t most = 0;
+	uint8_t st = 0;
+
+	for (uint32_t i = l->share; i != NO_IDX; i = g->shares.items[i].next) {
+		const struct state_share *s = &g->shares.items[i];
+
+		if (i == l->share || s->ns > most || (s->ns == most && s->st < st)) {
+			most = s->ns;
+			st = s->st;
+		}
+	}
+	return st;
 }
 
 static void row_put(struct grower *g, const struct stacks_result *r, const struct stack_row *row,
@@ -60,7 +91,7 @@ static void row_put(struct grower *g, const struct stacks_result *r, const struc
 {
 	uint32_t path[STACKS_PATH_MAX], cnt = stacks_path(r, row, path, STACKS_PATH_MAX), at = 0;
 
-	link_put(&g->links.items[0], row, side);
+	link_put(g, 0, row, side);
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint32_t next = child_get(g, at, g->ids[path[i]]);
 
@@ -69,7 +100,7 @@ static void row_put(struct grower *g, const struct stacks_result *r, const struc
 			break;
 		}
 		at = next;
-		link_put(&g->links.items[at], row, side);
+		link_put(g, at, row, side);
 	}
 	g->links.items[at].self_ns[side] += row->ns;
 	g->tree->total_ns[side] += row->ns;
@@ -129,7 +160,7 @@ static void walk(struct grower *g, struct arena *arena)
 
 		if (now.at)
 			t->nodes[t->node_cnt++] = (struct tree_node){
-				.fn = l->fn, .depth = now.depth, .st = l->st,
+				.fn = l->fn, .depth = now.depth, .st = link_state(g, l),
 				.ns = {l->ns[0], l->ns[1]},
 				.self_ns = {l->self_ns[0], l->self_ns[1]},
 			};
@@ -143,7 +174,8 @@ struct stack_tree *tree_make(const struct stacks_result *r, const struct stacks_
 	struct grower g = {.tree = ARENA_NEW(arena, struct stack_tree)};
 
 	fns_init(&g.fns, r->m, arena);
-	*vec_add(&g.links) = (struct link){.parent = NO_IDX, .first = NO_IDX, .next = NO_IDX};
+	*vec_add(&g.links) = (struct link){.parent = NO_IDX, .first = NO_IDX, .next = NO_IDX,
+					   .share = NO_IDX};
 	result_put(&g, r, mode, 0);
 	if (other)
 		result_put(&g, other, mode, 1);
@@ -154,6 +186,7 @@ struct stack_tree *tree_make(const struct stacks_result *r, const struct stacks_
 		memcpy(g.tree->fns, g.fns.fns.items, g.tree->fn_cnt * sizeof(*g.tree->fns));
 	fns_release(&g.fns);
 	vec_release(&g.links);
+	vec_release(&g.shares);
 	hmap_release(&g.by_step);
 	return g.tree;
 }

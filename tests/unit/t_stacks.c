@@ -9,6 +9,7 @@
 #include "model/stack.h"
 #include "stacks/stacks.h"
 #include "stacks/tops.h"
+#include "stacks/tree.h"
 #include "synth.h"
 #include "unit.h"
 
@@ -276,5 +277,40 @@ TEST(stacks_spot_names_the_callers_that_all_its_waits_share)
 	OK(spots[1].forks);
 	EQ_U(spots[1].thread_cnt, 3);
 	EQ_U(spots[1].res_cnt, 1);
+	synth_free(s);
+}
+
+static const struct tree_node *node_named(const struct stack_tree *t, const char *name)
+{
+	for (size_t i = 0; i < t->node_cnt; i++)
+		if (strcmp(t->fns[t->nodes[i].fn].name, name) == 0)
+			return &t->nodes[i];
+	OK(!"no such node");
+	return NULL;
+}
+
+TEST(stacks_tree_has_the_state_of_most_time_below)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct synth *s = synth_new(2000);
+	const struct stack_tree *t;
+
+	synth_thread(s, 11, 10, "worker");
+	for (uint64_t i = 0; i < 5; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "lock_wait@libc.so.6;take%d;serve;main", (int)i);
+		synth_res(s, 20 + i, RES_FUTEX, NULL);
+		synth_wait(s, 11, WAIT_FUTEX, 20 + i, (double)i * 200, (double)i * 200 + 100,
+			   (double)i * 200 + 100, 0)->ustack = synth_stack(s, 10, text);
+	}
+	synth_wait(s, 11, WAIT_TIMER, 0, 1200, 1500, 1500, 0)->ustack =
+		synth_stack(s, 10, "nanosleep@libc.so.6;pause;serve;main");
+	t = tree_make(stacks_make(synth_model(s), NULL, &arena), NULL, STACKS_OFF, &arena);
+	/* the longest single row is the timer's 300 ms, but 500 ms are of locks */
+	EQ_U(node_named(t, "pause")->st, ST_WAIT + WAIT_TIMER);
+	EQ_U(node_named(t, "take3")->st, ST_WAIT + WAIT_FUTEX);
+	EQ_U(node_named(t, "serve")->st, ST_WAIT + WAIT_FUTEX);
+	EQ_U(node_named(t, "worker")->st, ST_WAIT + WAIT_FUTEX);
 	synth_free(s);
 }
