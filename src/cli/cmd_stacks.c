@@ -44,7 +44,7 @@ struct stacks_cmd_opts {
 	const char *capture_path, *diff_path;
 	const char *exports[EXPORT_CNT];
 	int mode;		/* enum mode_choice */
-	bool idle;
+	bool idle, kernel;
 };
 
 struct seen {			/* one observation */
@@ -135,8 +135,8 @@ static void say_short_window(const struct model *m, uint64_t ns)
 		log_info("the trace for Chrome holds the last %s", fmt_ns(t, ns));
 }
 
-static int export_one(unsigned kind, const struct stacks_view *v, struct page_file *f,
-		      struct err *err)
+static int export_one(unsigned kind, const struct stacks_cmd_opts *o, const struct stacks_view *v,
+		      struct page_file *f, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = {0};
 	uint64_t ns;
@@ -149,7 +149,7 @@ static int export_one(unsigned kind, const struct stacks_view *v, struct page_fi
 		export_folded(v->r, v->modes, v->arena, &out);
 		break;
 	case EXPORT_PPROF:
-		code = export_pprof(v->r, v->modes, v->arena, &out, err);
+		code = export_pprof(v->r, v->modes, o->kernel, v->arena, &out, err);
 		break;
 	case EXPORT_SPEEDSCOPE:
 		export_speedscope(v->r, v->modes, &out);
@@ -223,7 +223,7 @@ static int stacks_answer(struct cli *cli, struct page_file *files, struct err *e
 	if (late < 0)
 		return err_prefix(err, "the watching ended early, this covers what was seen");
 	for (unsigned k = 0; k <= EXPORT_CNT && code >= 0; k++)
-		code = export_one(k, &view, &files[k], err);
+		code = export_one(k, o, &view, &files[k], err);
 	return code;
 }
 
@@ -269,6 +269,9 @@ static const struct opt stacks_opt_table[] = {
 	OPT_GROUP(output_opt_table, struct stacks_cmd_opts, output),
 	EXPORT("folded", EXPORT_FOLDED, "write lines for flamegraph.pl"),
 	EXPORT("pprof", EXPORT_PPROF, "write a profile for pprof"),
+	{.type = OPT_FLAG, .long_name = "kernel",
+	 .help = "with --pprof: waits with the kernel's functions too",
+	 OPT_AT(struct stacks_cmd_opts, kernel)},
 	EXPORT("speedscope", EXPORT_SPEEDSCOPE, "write a profile for speedscope"),
 	EXPORT("chrome", EXPORT_CHROME, "write the last 2 s for Perfetto and Chrome"),
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",

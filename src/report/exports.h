@@ -6,6 +6,7 @@
  * 1 << enum stacks_mode.  Names come from the watched processes: each format's
  * own separators are taken out of them.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,9 +28,10 @@ void export_folded(const struct stacks_result *r, unsigned modes, struct arena *
 /*
  * profile.proto, gzip'd.  Addresses are those of the ELF file, mappings carry
  * build ids; labels: thread, tid, process, pid, state, resource, waker.  With
- * STACKS_WAKER alone the waker's functions lie inside the waiter's.
+ * STACKS_WAKER alone the waker's functions lie inside the waiter's.  A wait
+ * begins at the program's call; kernel: with the kernel's functions below it.
  */
-int export_pprof(const struct stacks_result *r, unsigned modes, struct arena *arena,
+int export_pprof(const struct stacks_result *r, unsigned modes, bool kernel, struct arena *arena,
 		 struct buf *out, struct err *err);
 
 /* speedscope's file format, a profile for each mode. */

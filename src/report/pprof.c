@@ -42,6 +42,7 @@ enum { VALUE_CNT = 4 };		/* samples, cpu, waits, delay */
 struct writer {
 	const struct stacks_result *r;
 	unsigned modes;
+	bool kernel;		/* waits with the kernel's functions */
 	struct buf *out;
 	struct strtab strs;
 	struct hmap fns;	/* string ids of name and file, to id */
@@ -153,14 +154,18 @@ static uint64_t note_id(struct writer *w, uint32_t fn)
 	return id;
 }
 
-/* Locations of a stack into part, innermost first, or the other way round. */
-static void put_stack(struct writer *w, uint32_t stack, bool inner_first)
+/*
+ * Locations of a stack into part, innermost first, or the other way round.  In
+ * the kernel nearly each wait ends in the same function, which tells nothing.
+ */
+static void put_stack(struct writer *w, uint32_t stack, bool waits, bool inner_first)
 {
 	const struct stack *s = &w->r->m->stacks[stack];
+	uint32_t from = waits && !w->kernel && s->user_cnt ? s->kernel_cnt : 0;
 	uint32_t cnt = (uint32_t)s->user_cnt + s->kernel_cnt;
 
-	for (uint32_t i = 0; i < cnt; i++) {
-		uint32_t at = inner_first ? i : cnt - 1 - i;
+	for (uint32_t i = from; i < cnt; i++) {
+		uint32_t at = inner_first ? i : cnt - 1 - (i - from);
 		bool called = at != 0 && at != s->kernel_cnt;
 
 		pbout_varint(&w->part, loc_id(w, s->frames[at], s->tgid, called));
@@ -199,11 +204,11 @@ static void put_sample(struct writer *w, const struct stack_row *row)
 
 	/* the innermost first: in the waker's view that is the waker's outermost */
 	if (row->mode == STACKS_WAKER) {
-		put_stack(w, row->waker_stack, false);
+		put_stack(w, row->waker_stack, true, false);
 		pbout_varint(&w->part, note_id(w, w->r->woken));
 	}
 	if (row->stack != NO_IDX)
-		put_stack(w, row->stack, true);
+		put_stack(w, row->stack, row->mode != STACKS_ON, true);
 	else
 		pbout_varint(&w->part, note_id(w, w->r->none));
 	pbout_msg(&w->msg, SAMPLE_LOCATION, &w->part);
@@ -301,11 +306,12 @@ static void writer_release(struct writer *w)
 	buf_release(&w->part);
 }
 
-int export_pprof(const struct stacks_result *r, unsigned modes, struct arena *arena,
+int export_pprof(const struct stacks_result *r, unsigned modes, bool kernel, struct arena *arena,
 		 struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf raw = {0};
-	CLEANUP(writer_release) struct writer w = {.r = r, .out = &raw, .modes = modes};
+	CLEANUP(writer_release) struct writer w = {.r = r, .out = &raw, .modes = modes,
+						     .kernel = kernel};
 
 	/* one wait must not count in two views */
 	if (modes != 1u << STACKS_WAKER)

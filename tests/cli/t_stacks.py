@@ -188,9 +188,9 @@ def test_stacks_pprof_has_labels_and_build_ids():
             if labels.get("resource") == "big lock" and values[3] > 5 * 10 ** 8:
                 assert labels["thread"] == "worker" and labels["tid"] == 11, labels
                 got = [p.locations[at][0][0] for at in locations]
-                assert got == ["futex_wait", "pthread_mutex_lock", "take_page",
-                               "serve<std::map<int, int> >", "main"], got
-                mapping = p.mappings[p.locations[locations[2]][1]]
+                assert got == ["pthread_mutex_lock", "take_page", "serve<std::map<int, int> >",
+                               "main"], got
+                mapping = p.mappings[p.locations[locations[1]][1]]
                 assert p.strs[mapping[5]] == "/usr/bin/srv"
                 assert p.strs[mapping[6]] == "01" * 20 or len(p.strs[mapping[6]]) == 40
         assert sums[0] == 30 and sums[1] == sum(r["ns"] for r in mode_of(data, "on-cpu")["stacks"])
@@ -204,6 +204,16 @@ def test_stacks_pprof_has_labels_and_build_ids():
                                   capture_output=True, text=True, timeout=30,
                                   env=dict(os.environ, HOME=s.folder.name))
             assert done.returncode == 0 and "cleaner_main" in done.stdout, done.stderr[:300]
+
+
+def test_stacks_pprof_has_the_kernel_below_a_wait_only_when_asked():
+    with Scene() as s:
+        def innermost(*more):
+            p = Profile(s.export("pprof", *more))
+            return {p.locations[loc[0]][0][0] for loc, values, _ in p.samples() if values[3]}
+        assert not innermost() & {"futex_wait", "ep_poll"}, innermost()
+        assert "pthread_mutex_lock" in innermost()
+        assert "futex_wait" in innermost("--kernel"), innermost("--kernel")
 
 
 def test_stacks_speedscope_fits_its_format():

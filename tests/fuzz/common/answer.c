@@ -36,8 +36,8 @@ static void fuzz_stacks(const struct model *m, const struct waits_result *w, str
 	export_folded(v.base, 7, arena, &out);
 	export_speedscope(v.base, 7, &out);
 	export_chrome(v.base, UINT64_MAX, &out, &ns);
-	(void)!export_pprof(v.base, 7, arena, &out, NULL);
-	(void)!export_pprof(v.base, 4, arena, &out, NULL);
+	(void)!export_pprof(v.base, 7, true, arena, &out, NULL);
+	(void)!export_pprof(v.base, 4, false, arena, &out, NULL);
 	buf_release(&out);
 }
 
