@@ -273,7 +273,7 @@ static const struct opt stacks_opt_table[] = {
 	 .help = "with --pprof: waits with the kernel's functions too",
 	 OPT_AT(struct stacks_cmd_opts, kernel)},
 	EXPORT("speedscope", EXPORT_SPEEDSCOPE, "write a profile for speedscope"),
-	EXPORT("chrome", EXPORT_CHROME, "write the last 2 s for Perfetto and Chrome"),
+	EXPORT("chrome", EXPORT_CHROME, "write the end, up to 2 s, for Perfetto and Chrome"),
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
 	 .help = "also keep a capture of what was watched",
 	 OPT_AT(struct stacks_cmd_opts, capture_path)},

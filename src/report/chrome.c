@@ -161,40 +161,42 @@ static void put_samples(struct chrome *c)
 	}
 }
 
-/* Events that a window from here on has, at most: five for a wait. */
-static size_t event_cnt(const struct model *m, uint64_t from_ns)
+static void put_window(struct chrome *c, struct buf *out)
 {
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < m->wait_cnt; i++)
-		cnt += m->waits[i].end_ns > from_ns ? 5 : 0;
-	for (size_t i = 0; i < m->sample_cnt; i++)
-		cnt += m->samples[i].ts_ns >= from_ns;
-	return cnt;
+	json_init(&c->j, out, JSON_COMPACT);
+	json_obj(&c->j);
+	json_kstr(&c->j, "displayTimeUnit", "ns");
+	json_karr(&c->j, "traceEvents");
+	put_names(c);
+	for (size_t i = 0; i < c->r->m->thread_cnt && out->len <= CHROME_BYTES_MAX; i++)
+		if (c->m->threads[i].tracked)
+			put_thread(c, &c->m->threads[i]);
+	if (out->len <= CHROME_BYTES_MAX)
+		put_samples(c);
+	json_arr_end(&c->j);
+	json_obj_end(&c->j);
+	json_finish(&c->j);
 }
 
+/* A window that is too large is written again, shorter. */
 void export_chrome(const struct stacks_result *r, uint64_t window_ns, struct buf *out,
 		   uint64_t *ret_ns)
 {
-	struct chrome c = {.r = r, .m = r->m};
+	enum { SHORTEST_NS = 1000 };
 	uint64_t all = r->m->end_ns - r->m->waits_begin_ns;
 
 	if (window_ns > all)
 		window_ns = all;
-	while (window_ns > 1000 && event_cnt(r->m, r->m->end_ns - window_ns) > CHROME_EVENTS_MAX)
+	for (;;) {
+		struct chrome c = {.r = r, .m = r->m, .from_ns = r->m->end_ns - window_ns};
+		CLEANUP(buf_release) struct buf part = {0};
+
+		put_window(&c, &part);
+		if (part.len <= CHROME_BYTES_MAX || window_ns <= SHORTEST_NS) {
+			buf_add(out, part.data, part.len);
+			break;
+		}
 		window_ns -= window_ns / 4;
-	c.from_ns = r->m->end_ns - window_ns;
+	}
 	*ret_ns = window_ns;
-	json_init(&c.j, out, JSON_COMPACT);
-	json_obj(&c.j);
-	json_kstr(&c.j, "displayTimeUnit", "ns");
-	json_karr(&c.j, "traceEvents");
-	put_names(&c);
-	for (size_t i = 0; i < r->m->thread_cnt; i++)
-		if (r->m->threads[i].tracked)
-			put_thread(&c, &r->m->threads[i]);
-	put_samples(&c);
-	json_arr_end(&c.j);
-	json_obj_end(&c.j);
-	json_finish(&c.j);
 }

@@ -39,10 +39,10 @@ void export_speedscope(const struct stacks_result *r, unsigned modes, struct buf
 
 /*
  * Trace events of the last at most window_ns: the threads' states, who woke
- * whom, samples.  *ret_ns: how much of the window is in it; bounded by
- * CHROME_EVENTS_MAX.
+ * whom, samples.  *ret_ns: how much of the window is in it: as much as fits in
+ * CHROME_BYTES_MAX, which goes with a mail and opens at once.
  */
-enum { CHROME_EVENTS_MAX = 200000 };
+enum { CHROME_BYTES_MAX = 8 << 20 };
 void export_chrome(const struct stacks_result *r, uint64_t window_ns, struct buf *out,
 		   uint64_t *ret_ns);
 

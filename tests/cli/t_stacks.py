@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from heldup_cli import FAILED, OK, TOP, USAGE, Skip, heldup
-from make_capture import lock_scene
+from make_capture import EPOLL, FUTEX, RES_EPOLL, Capture, lock_scene
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 import schema_check  # noqa: E402
@@ -246,6 +246,19 @@ def test_stacks_chrome_spans_do_not_overlap():
         ends = [e for e in events if e["ph"] == "f"]
         assert len(starts) == len(ends) == 2 and starts[0]["tid"] == 12 and ends[0]["tid"] == 11
         assert sum(e["ph"] == "i" for e in events) == 30
+
+
+def test_stacks_chrome_is_bounded():
+    with Scene() as s:
+        c = lock_scene()
+        for i in range(24000):
+            at = i * 990 / 24000
+            c.wait(12, FUTEX, 7, at, at + 0.01, at + 0.02, 11, "futex_wait@k;wait_long_name;main",
+                   "futex_wake@k;wake_long_name;main")
+        c.write(s.path("a.cap"))
+        trace = s.export("chrome")
+        assert len(trace) <= 8 << 20, len(trace)
+        assert len(json.loads(trace)["traceEvents"]) > 20000
 
 
 def test_stacks_diff_says_what_changed():
