@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/alike.h"
 #include "judged.h"
 #include "unit.h"
 
