@@ -50,6 +50,7 @@ struct stacks_cmd_opts {
 struct seen {			/* one observation */
 	struct model *model;
 	struct stacks_result *stacks;
+	struct stacks_result *idle; /* for a page: the waits for work, NULL */
 };
 
 static void seen_release(struct seen *s)
@@ -69,9 +70,13 @@ static void seen_make(struct cli *cli, struct seen *s)
 {
 	const struct stacks_cmd_opts *o = cli->opts;
 
+	struct waits_result *waits;
+
 	model_finish(s->model);
-	s->stacks = stacks_seen(s->model, waits_analyse(s->model, NULL, &cli->arena), o->idle,
-				&cli->arena);
+	waits = waits_analyse(s->model, NULL, &cli->arena);
+	s->stacks = stacks_seen(s->model, waits, o->idle, &cli->arena);
+	if (o->output.html_path && !o->idle)
+		s->idle = stacks_seen_idle(s->model, waits, &cli->arena);
 }
 
 static int read_file(struct cli *cli, const char *path, struct seen *ret_seen, struct err *err)
@@ -218,6 +223,7 @@ static int stacks_answer(struct cli *cli, struct page_file *files, struct err *e
 		return code;
 	view.r = seen.stacks;
 	view.base = base.stacks;
+	view.idle = seen.idle;
 	if (!takes_stdout(files))
 		print_view(o, &view);
 	if (late < 0)
@@ -263,15 +269,15 @@ static const struct opt stacks_opt_table[] = {
 	 OPT_AT(struct stacks_cmd_opts, mode)},
 	{.type = OPT_FLAG, .long_name = "idle", .help = "also where threads wait for work",
 	 OPT_AT(struct stacks_cmd_opts, idle)},
+	{.type = OPT_FLAG, .long_name = "kernel",
+	 .help = "with --pprof: waits with the kernel's functions too",
+	 OPT_AT(struct stacks_cmd_opts, kernel)},
 	{.type = OPT_STRING, .long_name = "diff", .metavar = "FILE",
 	 .help = "against this capture; the other is FILE2, -i or watched",
 	 OPT_AT(struct stacks_cmd_opts, diff_path)},
 	OPT_GROUP(output_opt_table, struct stacks_cmd_opts, output),
 	EXPORT("folded", EXPORT_FOLDED, "write lines for flamegraph.pl"),
 	EXPORT("pprof", EXPORT_PPROF, "write a profile for pprof"),
-	{.type = OPT_FLAG, .long_name = "kernel",
-	 .help = "with --pprof: waits with the kernel's functions too",
-	 OPT_AT(struct stacks_cmd_opts, kernel)},
 	EXPORT("speedscope", EXPORT_SPEEDSCOPE, "write a profile for speedscope"),
 	EXPORT("chrome", EXPORT_CHROME, "write the end, up to 2 s, for Perfetto and Chrome"),
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",

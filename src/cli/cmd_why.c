@@ -224,8 +224,10 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 			    .arena = &cli->arena};
 	a.functions = functions_of(run.model, base.model, &a);
 	confidence_hear(v, a.functions, &cli->arena);
-	if (run.model->stack_sum_cnt && page_file_wanted(page))
+	if (run.model->stack_sum_cnt && page_file_wanted(page)) {
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
+		a.idle_stacks = stacks_seen_idle(run.model, run.waits, &cli->arena);
+	}
 	if (!o->input.path)
 		memory_tell(run.model);
 	if (!page->to_stdout)

@@ -19,3 +19,18 @@ struct stacks_result *stacks_seen(const struct model *m, const struct waits_resu
 	return stacks_make(m, &(struct stacks_opts){.home_res = home, .idle_threads = resting,
 						    .idle = idle, .targets = true}, arena);
 }
+
+static bool is_idle_row(const struct stack_row *row, void *ctx)
+{
+	(void)ctx;
+	return row->idle;
+}
+
+struct stacks_result *stacks_seen_idle(const struct model *m, const struct waits_result *w,
+				       struct arena *arena)
+{
+	struct stacks_result *r = stacks_seen(m, w, true, arena);
+
+	*r = stacks_filter(r, is_idle_row, NULL, arena);
+	return r;
+}

@@ -16,4 +16,8 @@ struct waits_result;
 struct stacks_result *stacks_seen(const struct model *m, const struct waits_result *w, bool idle,
 				  struct arena *arena);
 
+/* Rows of waits for work alone: what a page can show beside the others. */
+struct stacks_result *stacks_seen_idle(const struct model *m, const struct waits_result *w,
+				       struct arena *arena);
+
 #endif /* SEEN_STACKS_H */

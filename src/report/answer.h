@@ -20,6 +20,7 @@ struct answer {
 	const struct waits_result *waits;
 	const struct verdict *verdict;
 	const struct stacks_result *stacks; /* for the page's flame graph, NULL: none */
+	const struct stacks_result *idle_stacks; /* what it leaves out: waits for work; NULL */
 	struct arena *arena;		    /* for what that makes */
 	const struct functions_result *functions; /* NULL: no window of system calls */
 };

@@ -76,32 +76,39 @@ function lay(tree) {
 /* With two recordings a node is as wide as the wider of the two would be. */
 const weight = (tree, i) => tree.ns[i] + (tree.was ? tree.was[i] : 0);
 
-/* The same without its two outermost levels, process and thread, merged by function. */
-function withoutThreads(tree) {
-	const kids = [new Map()], fn = [0], ns = [0], was = [0], st = [0], max = [0], path = [0];
-	for (let i = 0; i < tree.depth.length; i++) {
-		const d = tree.depth[i] - 1;
-		if (d < 1) continue;
+/*
+ * The same without its outermost levels, merged by function: with skip 2, process and thread.
+ * Waits for work are left out, or not.
+ */
+function regroup(tree, skip, idle) {
+	const kids = [new Map()], fn = [0], ns = [0], was = [0], states = [new Map()], path = [0];
+	const all = lay({ ...tree, ns: idle && tree.idle ? tree.ns.map((v, i) => v + tree.idle[i]) : tree.ns });
+	for (let i = 0; i < all.depth.length; i++) {
+		const d = all.depth[i] - skip + 1;
+		if (d < 1 || !weight(all, i)) continue;
 		path.length = d;
 		const up = kids[path[d - 1]];
-		let at = up.get(tree.fn[i]);
+		let at = up.get(all.fn[i]);
 		if (at === undefined) {
 			at = fn.length;
-			up.set(tree.fn[i], at);
+			up.set(all.fn[i], at);
 			kids.push(new Map());
-			fn.push(tree.fn[i]); ns.push(0); was.push(0); st.push(0); max.push(-1);
+			fn.push(all.fn[i]); ns.push(0); was.push(0); states.push(new Map());
 		}
-		ns[at] += tree.ns[i];
-		was[at] += tree.was ? tree.was[i] : 0;
-		if (tree.ns[i] > max[at]) { max[at] = tree.ns[i]; st[at] = tree.st[i]; }
+		ns[at] += all.ns[i];
+		was[at] += all.was ? all.was[i] : 0;
 		path.push(at);
+		/* each place's own time counts for its state in all that it lies in */
+		for (let k = 1; k < path.length && all.self[i] > 0; k++)
+			states[path[k]].set(all.st[i], (states[path[k]].get(all.st[i]) || 0) + all.self[i]);
 	}
+	const most = of => [...of].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0];
 	const out = { mode: tree.mode, depth: [], fn: [], ns: [], st: [], was: tree.was ? [] : null };
 	const ahead = [[0, -1]];
 	while (ahead.length) {
 		const [at, d] = ahead.pop();
 		if (at) {
-			out.depth.push(d); out.fn.push(fn[at]); out.ns.push(ns[at]); out.st.push(st[at]);
+			out.depth.push(d); out.fn.push(fn[at]); out.ns.push(ns[at]); out.st.push((most(states[at]) || [0])[0]);
 			if (out.was) out.was.push(was[at]);
 		}
 		const next = [...kids[at].values()].sort((a, b) => ns[a] + was[a] - ns[b] - was[b]);
@@ -115,7 +122,7 @@ return function (holder, F) {
 	const view = el('div', 'flame-view'), space = el('div', 'flame-space'), canvas = el('canvas', '');
 	const legend = el('div', 'legend'), found = el('span', 'soft small'), side = el('div', 'scroll');
 	const search = el('input', ''), tip = el('div', 'flame-tip');
-	const colourBy = el('select', ''), threads = el('input', '');
+	const colourBy = el('select', ''), threads = el('input', ''), sleepers = el('input', '');
 	const state = { mode: 0, zoom: -1, hover: -1, want: null, hits: null };
 	const merged = [];
 	const ctx = canvas.getContext('2d');
@@ -301,14 +308,17 @@ return function (holder, F) {
 	}
 	function show() {
 		const source = F.modes[state.mode];
-		if (threads.checked) tree = source.begin ? source : lay(source);
-		else tree = merged[state.mode] = merged[state.mode] || lay(withoutThreads(source));
+		const idle = sleepers.checked, made = state.mode * 4 + threads.checked * 2 + idle;
+		tree = merged[made] = merged[made] || lay(threads.checked && !source.idle ? source
+			: regroup(source, threads.checked ? 0 : 2, idle));
 		state.hover = -1;
 		if (!chosen) colourBy.value = tree.was ? 'change' : tree.mode === 'on-cpu' ? 'kind' : 'resource';
 		[...bar.querySelectorAll('button.mode')].forEach((b, k) => b.setAttribute('aria-pressed', k === state.mode));
-		note.textContent = tree.was ? '' : time(source.total_ns) + ' in all' + (source.total_ns > source.covered_ns ?
+		note.textContent = tree.was ? '' : (!tree.depth.length ? 'no stack was taken here: ' : '') +
+			time(source.total_ns) + ' in all' + (source.total_ns > source.covered_ns ?
 			', stacks for ' + percent(source.covered_ns / source.total_ns) + ' of it' : '') +
-			(source.idle_ns ? '; ' + time(source.idle_ns) + ' of waiting for work left out' : '') +
+			(source.idle_ns ? '; ' + time(source.idle_ns) + ' of waiting for work ' +
+				(idle && source.idle ? 'beside it' : 'left out') : '') +
 			(source.hidden ? '; ' + source.hidden + ' of the lightest places left out' : '');
 		zoom(-1);
 		look();
@@ -337,7 +347,11 @@ return function (holder, F) {
 	search.placeholder = 'search functions (regular expression)';
 	search.setAttribute('aria-label', 'search functions');
 	search.addEventListener('input', look);
+	sleepers.type = 'checkbox';
+	sleepers.className = 'sleepers';
+	sleepers.addEventListener('change', show);
 	bar.append(search, found, colourBy, el('label', 'small', threads, ' by thread'));
+	if (F.modes.some(m => m.idle)) bar.append(el('label', 'small', sleepers, ' waits for work too'));
 	view.tabIndex = 0;
 	view.setAttribute('role', 'img');
 	view.setAttribute('aria-label', 'flame graph; the table below has the same functions');
@@ -364,9 +378,15 @@ return function (holder, F) {
 		if (i >= 0) zoom(i === state.zoom ? tree.parent[i] : i);
 	});
 	holder.append(bar, note, legend, crumbs, view, side, tip);
-	F.modes.forEach((m, k) => { /* begins where most of the time is */
-		if (m.mode !== 'waker' && m.depth.length && m.total_ns > F.modes[state.mode].total_ns) state.mode = k;
-	});
+	/* Begins where most of what can be shown is; at waits for work where there is nothing else. */
+	const drawn = (m, idle) => m.depth.reduce((sum, d, i) =>
+		sum + (d ? 0 : m.ns[i] + (m.was ? m.was[i] : 0) + (idle && m.idle ? m.idle[i] : 0)), 0);
+	const fullest = idle => F.modes.reduce((best, m, k) => {
+		const ns = m.mode === 'waker' ? Math.min(1, drawn(m, idle)) : drawn(m, idle);
+		return ns > best[0] ? [ns, k] : best;
+	}, [0, -1])[1];
+	if (fullest(false) < 0 && fullest(true) >= 0) sleepers.checked = true;
+	state.mode = Math.max(0, fullest(sleepers.checked));
 	let width = 0;
 	show();
 	new ResizeObserver(() => {

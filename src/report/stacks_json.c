@@ -246,7 +246,10 @@ static void put_column(struct json *j, const char *key, const struct flame_out *
 	json_arr_end(j);
 }
 
-/* With a base the tree's first side is what is now: the page calls the other "was". */
+/*
+ * With a base the tree's first side is what is now: the page calls the other
+ * "was"; without one the other is "idle", waits for work.
+ */
 static void put_tree(struct json *j, const struct stacks_view *v, unsigned mode,
 		     struct flame_out *f)
 {
@@ -270,6 +273,8 @@ static void put_tree(struct json *j, const struct stacks_view *v, unsigned mode,
 	put_column(j, "ns", f, 3);
 	if (v->base)
 		put_column(j, "was", f, 4);
+	else if (v->idle && f->tree->total_ns[1])
+		put_column(j, "idle", f, 4);
 	json_obj_end(j);
 }
 
@@ -309,7 +314,7 @@ void flame_json(const struct stacks_view *v, struct json *j)
 	json_kobj(j, "flame");
 	for (unsigned mode = 0; mode < STACKS_MODE_CNT; mode++)
 		if (v->modes & 1u << mode)
-			trees[mode] = tree_make(v->r, v->base, mode, v->arena);
+			trees[mode] = tree_make(v->r, v->base ? v->base : v->idle, mode, v->arena);
 	put_page_fns(j, trees);
 	json_karr(j, "states");
 	for (unsigned st = 0; st < ST_CNT; st++)

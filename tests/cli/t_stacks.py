@@ -292,6 +292,75 @@ def test_stacks_refuses_a_capture_without_an_interval():
                 .says("ends before its first interval")
 
 
+def page_data(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+
+
+def draw(s, path):
+    """What a page's probe saw; no script error."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        raise Skip("no chromium")
+    p = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+         "--no-first-run", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--user-data-dir=" + s.path("profile"), "--enable-logging=stderr",
+         "--window-size=900,900", "--virtual-time-budget=3000", "--dump-dom", "file://" + path],
+        capture_output=True, text=True, errors="replace", timeout=28)
+    errors = [line for line in p.stderr.splitlines() if "CONSOLE" in line]
+    assert not errors, errors[0][:200]
+    found = re.search(r'<pre id="saw">(.*?)</pre>', p.stdout, re.S)
+    assert found, "the page was not drawn to its end"
+    return json.loads(html.unescape(found.group(1)))
+
+
+def test_stacks_page_has_waits_for_work_apart():
+    with Scene() as s:
+        plain = page_data(s.export("html").decode())["flame"]
+        all_too = page_data(s.export("html", "--idle").decode())["flame"]
+        for mode in ("off-cpu", "waker"):
+            with_idle, one = ({m["mode"]: m for m in f["modes"]}[mode] for f in (plain, all_too))
+            assert "idle" not in one
+            top = [i for i, d in enumerate(with_idle["depth"]) if d == 0]
+            idle = with_idle.get("idle", [0] * len(with_idle["ns"]))
+            assert sum(with_idle["ns"][i] + idle[i] for i in top) == \
+                sum(n for n, d in zip(one["ns"], one["depth"]) if d == 0), mode
+        off = {m["mode"]: m for m in plain["modes"]}["off-cpu"]
+        assert sum(off["idle"]) > 0 and off["idle_ns"] > 0, off
+        assert "loop" in [plain["fns"][f][0] for f, n in zip(off["fn"], off["idle"]) if n]
+
+
+OPENED = """<script>
+setTimeout(() => {
+	const canvas = document.querySelector('.flame-view canvas'), box = document.querySelector('input.sleepers');
+	const pre = document.createElement('pre');
+	pre.id = 'saw';
+	pre.textContent = JSON.stringify({
+		painted: canvas.getContext('2d').getImageData(30, 9, 1, 1).data[3],
+		mode: document.querySelector('button.mode[aria-pressed=true]').textContent,
+		sleepers: !!box && box.checked,
+	});
+	document.body.append(pre);
+}, 200);
+</script></body>"""
+
+
+def test_stacks_page_never_opens_on_an_empty_view():
+    with Scene() as s:
+        c = Capture()
+        c.thread(10, 10, "srv")
+        c.res(8, RES_EPOLL, "epoll of srv")
+        for at in range(0, 1000, 10):  # it runs, but no sample hit it; it waits for work alone
+            c.wait(10, EPOLL, 8, at + 0.1, at + 10, at + 10, 0,
+                   "ep_poll@k;epoll_wait@/usr/lib/libc.so.6;loop;main")
+        c.write(s.path("a.cap"))
+        page = s.export("html").decode().replace("</body>", OPENED)
+        with open(s.path("idle.html"), "w", encoding="utf-8") as f:
+            f.write(page)
+        saw = draw(s, s.path("idle.html"))
+        assert saw["painted"] == 255 and saw["mode"] == "Off the CPU", saw
+
+
 PROBE = """<script>
 setTimeout(() => {
 	const saw = {}, view = document.querySelector('.flame-view'), canvas = view.querySelector('canvas');
@@ -351,9 +420,6 @@ def big_tree(flame, want):
 
 
 def test_stacks_page_works_with_100000_frames():
-    chromium = shutil.which("chromium")
-    if not chromium:
-        raise Skip("no chromium")
     with Scene() as s:
         page = s.export("html").decode()
         m = re.search(r'(id="data">)(.*?)(</script>)', page, re.S)
@@ -362,18 +428,7 @@ def test_stacks_page_works_with_100000_frames():
         page = page[:m.start(2)] + json.dumps(data).replace("<", "\\u003c") + page[m.end(2):]
         with open(s.path("big.html"), "w", encoding="utf-8") as f:
             f.write(page.replace("</body>", PROBE))
-        p = subprocess.run(
-            [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-             "--no-first-run", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--user-data-dir=" + s.path("profile"), "--enable-logging=stderr",
-             "--window-size=900,900", "--virtual-time-budget=3000", "--dump-dom",
-             "file://" + s.path("big.html")],
-            capture_output=True, text=True, errors="replace", timeout=28)
-        errors = [line for line in p.stderr.splitlines() if "CONSOLE" in line]
-        assert not errors, errors[0][:200]
-        found = re.search(r'<pre id="saw">(.*?)</pre>', p.stdout, re.S)
-        assert found, "the page was not drawn to its end"
-        saw = json.loads(html.unescape(found.group(1)))
+        saw = draw(s, s.path("big.html"))
         assert saw["modes"] == 3 and saw["painted"] == 255, saw
         assert re.search(r"% of the time, [1-9]", saw["found"]), saw["found"]
         assert re.search(r"^fn_\d+ .*\n.*of all", saw["tip"]), saw["tip"]

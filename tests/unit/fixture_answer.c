@@ -267,5 +267,5 @@ struct answer fixture_answer(struct arena *arena, enum fixture_kind kind, size_t
 		v->change_cnt = kind == FIXTURE_HEALTHY ? 0 : 2;
 	}
 	return (struct answer){ fill_model(arena, threads), fill_waits(arena, threads), v, NULL,
-				NULL, NULL };
+				NULL, NULL, NULL };
 }
