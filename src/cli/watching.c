@@ -28,7 +28,7 @@ static int put_all(void *ctx, const struct event_hdr *ev)
 
 		w->lost_cnt = 0;
 		for (unsigned i = 0; i < LOSS_CNT; i++)
-			w->lost_cnt += loss_is_of_stacks(i) ? 0 : loss->cnt[i];
+			w->lost_cnt += loss_spares_sums(i) ? 0 : loss->cnt[i];
 	}
 	for (int i = 0; i < 2 && code >= 0; i++) {
 		if (w->sinks[i].put)

@@ -203,6 +203,9 @@ static void put_loss(struct live *l, uint64_t now)
 	ev.cnt[LOSS_MISSED] = cost.missed_cnt;
 	live_stacks_loss(l, ev.cnt);
 	ev.cnt[LOSS_STRINGS] += l->emit.strs.refused_cnt;
+	ev.cnt[LOSS_SEARCHES] = peers_skipped_cnt(l->peers);
+	ev.cnt[LOSS_RES_INDEX] = l->resindex.refused_cnt;
+	ev.cnt[LOSS_BAD_RECORD] = l->bpf.bad_cnt;
 	EMIT(&l->emit, &ev, EV_LOSS, 0, now);
 }
 

@@ -427,6 +427,7 @@ void live_stacks_loss(struct live *l, uint64_t *loss)
 	loss[LOSS_STACK_MAP] += n[UNWC_END + UNW_END_NO_MAP];
 	loss[LOSS_STACK_CUT] += n[UNWC_END + UNW_END_DEPTH];
 	loss[LOSS_STACK_READ] += n[UNWC_END + UNW_END_BAD_READ];
+	loss[LOSS_FRAME_NAMES] += frame_names_refused(l->stacks->names);
 	log_debug("stacks: %llu walked, %llu frames, %llu reused, %llu over budget, %llu doubts",
 		  (unsigned long long)n[UNWC_STACKS], (unsigned long long)n[UNWC_FRAMES],
 		  (unsigned long long)n[UNWC_REUSED], (unsigned long long)n[UNWC_BUDGET],

@@ -90,6 +90,10 @@ static const char *const loss_names[LOSS_CNT] = {
 	[LOSS_STACK_CUT] = "stack-depth",
 	[LOSS_STACK_READ] = "stack-memory",
 	[LOSS_SAMPLES] = "samples",
+	[LOSS_SEARCHES] = "peer-searches",
+	[LOSS_FRAME_NAMES] = "frame-names",
+	[LOSS_RES_INDEX] = "resource-index",
+	[LOSS_BAD_RECORD] = "bad-records",
 };
 
 const char *facts_loss_name(unsigned loss)
@@ -103,7 +107,7 @@ uint64_t facts_lost_cnt(const struct answer *a)
 	uint64_t sum = m->unknown_kind_cnt + m->bad_event_cnt;
 
 	for (unsigned i = 0; i < LOSS_CNT; i++)
-		sum += loss_is_of_stacks(i) ? 0 : m->loss.cnt[i];
+		sum += loss_spares_sums(i) ? 0 : m->loss.cnt[i];
 	/* a gap the source did not see itself, in a damaged capture */
 	if (m->seq_gap_cnt > m->loss.cnt[LOSS_SEQ])
 		sum += m->seq_gap_cnt - m->loss.cnt[LOSS_SEQ];

@@ -32,6 +32,7 @@ static void notes_read(struct list *l, const struct requests_input *in)
 
 		s.bad_cnt += f->bad_cnt;
 		s.attr_dropped_cnt += f->attr_dropped_cnt;
+		s.attr_passed_cnt += f->attr_passed_cnt;
 		s.ref_dropped_cnt += f->ref_dropped_cnt;
 		s.point_dropped_cnt += f->point_dropped_cnt;
 		s.name_dropped_cnt += f->name_dropped_cnt;
@@ -46,6 +47,8 @@ static void notes_read(struct list *l, const struct requests_input *in)
 	     s.no_service_cnt);
 	note(l, "dropped_names", "names beyond the first million", s.name_dropped_cnt);
 	note(l, "dropped_attributes", "attributes dropped", s.attr_dropped_cnt);
+	note(l, "passed_attributes", "attributes passed over: long texts, lists and maps",
+	     s.attr_passed_cnt);
 	note(l, "dropped_references", "references dropped", s.ref_dropped_cnt);
 	note(l, "dropped_points", "events dropped", s.point_dropped_cnt);
 }
@@ -67,6 +70,8 @@ static void notes_graph(struct list *l, const struct graph_stats *g,
 	note(l, "skewed_spans", "spans moved by that", g->skew_span_cnt);
 	note(l, "duplicate_spans", "spans there twice", g->duplicate_cnt);
 	note(l, "same_id_spans", "spans with another's id", g->same_id_cnt);
+	note(l, "negative_spans", "spans that end before they begin, taken for instants",
+	     g->negative_cnt);
 	note(l, "orphan_spans", "spans whose parent is missing",
 	     g->orphan_cnt + rooted->orphan_cnt);
 	note(l, "extra_roots", "roots beside the first",
@@ -116,6 +121,8 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 	if (v->rank) {
 		note(&l, "unranked_visits", "visits to edges over the bound of the ranking",
 		     v->rank->dropped_cnt);
+		note(&l, "rare_edges", "edges of slow requests with too few visits to rank",
+		     v->rank->rare_cnt);
 		note(&l, "unseen_visits",
 		     "slow edges without the span that most requests have there: it is blamed",
 		     v->rank->unseen_visit_cnt);

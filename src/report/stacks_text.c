@@ -243,6 +243,7 @@ static void put_missing(struct pen *p, const struct model *m)
 		{LOSS_STACK_CUT, "stacks are deeper than the limit"},
 		{LOSS_STACK_READ, "stacks end where memory could not be read"},
 		{LOSS_SAMPLES, "samples not stored"},
+		{LOSS_FRAME_NAMES, "frames without a name: too many"},
 	};
 	bool any = false;
 

@@ -218,7 +218,7 @@ static void count_event(struct capture *c, const struct event_hdr *ev)
 
 		c->stats.loss_cnt = 0;
 		for (unsigned i = 0; i < LOSS_CNT; i++)
-			c->stats.loss_cnt += loss_is_of_stacks(i) ? 0 : loss->cnt[i];
+			c->stats.loss_cnt += loss_spares_sums(i) ? 0 : loss->cnt[i];
 	}
 }
 

@@ -303,14 +303,18 @@ enum event_loss {
 	LOSS_STACK_CUT = 15,	/* stacks deeper than the limit */
 	LOSS_STACK_READ = 16,	/* stacks that end where memory could not be read */
 	LOSS_SAMPLES = 17,	/* samples of running threads not stored */
+	LOSS_SEARCHES = 18,	/* processes, inodes, searches for an other end left out */
+	LOSS_FRAME_NAMES = 19,	/* frames over the bound on names */
+	LOSS_RES_INDEX = 20,	/* resources not found by their inode: too many */
+	LOSS_BAD_RECORD = 21,	/* records of the kernel side of an unknown kind or size */
 	LOSS_CNT
 };
 struct ev_loss { struct event_hdr h; uint64_t cnt[32]; };
 
-/* A stack that is missing or short makes no sum wrong: not a lost record. */
-static inline bool loss_is_of_stacks(unsigned loss)
+/* A stack or a name that is missing or short makes no sum wrong: not a lost record. */
+static inline bool loss_spares_sums(unsigned loss)
 {
-	return loss >= LOSS_STACK_BUDGET && loss <= LOSS_SAMPLES;
+	return loss >= LOSS_STACK_BUDGET && loss <= LOSS_RES_INDEX;
 }
 
 struct ev_self {		/* cumulative own cost */

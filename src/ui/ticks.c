@@ -208,7 +208,16 @@ static void add_loss(struct ticks *t, const struct ev_loss *e)
 {
 	t->lost = 0;
 	for (unsigned i = 0; i < LOSS_CNT; i++)
-		t->lost += loss_is_of_stacks(i) ? 0 : e->cnt[i];
+		t->lost += loss_spares_sums(i) ? 0 : e->cnt[i];
+}
+
+/* What it took to start, which comes before the first tick, is no cost of that. */
+static void add_self(struct ticks *t, const struct ev_self *e)
+{
+	t->self = *e;
+	if (!t->has_self)
+		t->self_was = *e;
+	t->has_self = 1;
 }
 
 /* The first host record only tells where the counters stood. */

@@ -568,7 +568,7 @@ struct metrics_result metrics_tick(struct metrics *s, const struct model *m, str
 	struct calc c = {.s = s, .m = m, .tick_ns = r.end_ns - r.begin_ns, .arena = arena};
 
 	for (unsigned i = 0; i < LOSS_CNT; i++)
-		r.lost_cnt += loss_is_of_stacks(i) ? 0 : m->loss.cnt[i];
+		r.lost_cnt += loss_spares_sums(i) ? 0 : m->loss.cnt[i];
 	if (c.tick_ns == 0)
 		return r;
 	c.seconds = (double)c.tick_ns / 1e9;

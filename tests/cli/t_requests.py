@@ -258,6 +258,15 @@ def test_requests_blame_one_service_first():
         assert requests("--diff", good, good).startswith("SERVICE TO BLAME  none: ")
 
 
+def test_requests_say_what_was_passed_over():
+    with Files() as f:
+        traces = Shop().traces
+        traces[0]["spans"][0]["tags"].append({"key": "list", "type": "list", "value": [1, 2]})
+        data = requests_json(f.write("a.json", traces))
+        notes = {n["what"]: n["count"] for n in data["input"]["notes"]}
+        assert notes.get("passed_attributes") == 1, notes
+
+
 def test_requests_diff_names_what_changed():
     with Files() as f:
         good = f.write("good.json", Shop(seed=1).traces)
