@@ -89,6 +89,14 @@ const char *holders_did(struct court *k, const struct lock *l)
 		[ST_WAIT + WAIT_POLL] = "asleep in poll",
 		[ST_WAIT + WAIT_FUTEX] = "waiting on another futex",
 		[ST_WAIT + WAIT_FAULT] = "waiting for a page",
+		[ST_WAIT + WAIT_PIPE] = "waiting on a pipe",
+		[ST_WAIT + WAIT_CHILD] = "waiting for a child process",
+		[ST_WAIT + WAIT_KLOCK] = "waiting for a kernel lock",
+		[ST_WAIT + WAIT_FLOCK] = "waiting for a file lock",
+		[ST_WAIT + WAIT_RECLAIM] = "freeing memory",
+		[ST_WAIT + WAIT_DIRTY] = "held back as a writer",
+		[ST_WAIT + WAIT_THROTTLE] = "out of CPU quota",
+		[ST_WAIT + WAIT_STOPPED] = "stopped",
 	};
 
 	for (unsigned i = 0; i < ST_CNT; i++) {
@@ -101,7 +109,7 @@ const char *holders_did(struct court *k, const struct lock *l)
 	if (!all)
 		return NULL;
 	return arena_printf(k->arena, "%s %.0f %% of that time",
-			    words[top] ? words[top] : state_name(top), percent(best, all));
+			    words[top] ? words[top] : "in other waits", percent(best, all));
 }
 
 /* Who has the lock is the last but one of the chain, and waits for the last by other means. */
@@ -508,7 +516,7 @@ static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const 
 		return;
 	where = top->res != NO_IDX && top->kind != CAUSE_TIMER ? k->m->res[top->res].name : "";
 	say(k, f, "it is itself held up: %s, %.0f %% of its time at work%s%s",
-	    cause_name(top->kind), percent(by_kind[top->kind], all), *where ? " on " : "", where);
+	    cause_words(top->kind), percent(by_kind[top->kind], all), *where ? " on " : "", where);
 }
 
 /*

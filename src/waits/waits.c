@@ -183,3 +183,30 @@ const char *cause_name(unsigned kind)
 
 	return kind < CAUSE_CNT ? names[kind] : "unseen";
 }
+
+const char *cause_words(unsigned kind)
+{
+	static const char *const words[CAUSE_CNT] = {
+		[CAUSE_UNSEEN] = "in what was not seen",
+		[CAUSE_RUN] = "running",
+		[CAUSE_RUNQ_SELF] = "waiting for a CPU that its own threads use",
+		[CAUSE_RUNQ_OTHER] = "waiting for a CPU that others use",
+		[CAUSE_RUNQ_QUOTA] = "waiting for CPU quota",
+		[CAUSE_LOCK] = "waiting for locks",
+		[CAUSE_DISK] = "waiting for the disk",
+		[CAUSE_FSYNC] = "in fsync",
+		[CAUSE_MEMORY] = "waiting for memory",
+		[CAUSE_EXTERNAL] = "waiting for a remote host",
+		[CAUSE_TIMER] = "sleeping on timers",
+		[CAUSE_CLIENT] = "waiting for clients",
+		[CAUSE_IDLE] = "waiting for work",
+		[CAUSE_KLOCK] = "waiting for kernel locks",
+		[CAUSE_QUEUE] = "unread in a queue",
+		[CAUSE_CYCLE] = "in a deadlock",
+		[CAUSE_CHILD] = "waiting for a child process",
+		[CAUSE_OTHER] = "in other waits",
+		[CAUSE_STOPPED] = "stopped",
+	};
+
+	return words[kind < CAUSE_CNT ? kind : CAUSE_UNSEEN];
+}

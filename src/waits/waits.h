@@ -191,6 +191,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns);
 
 const char *role_name(unsigned role);
-const char *cause_name(unsigned kind);
+const char *cause_name(unsigned kind);  /* "runq-other": stable, used in JSON */
+const char *cause_words(unsigned kind); /* "waiting for a CPU that others use" */
 
 #endif /* WAITS_H */

@@ -34,6 +34,16 @@ static struct synth *served(double wait_ms, const char *fn)
 	return s;
 }
 
+TEST(verdict_names_no_cause_by_its_word_in_code)
+{
+	for (unsigned kind = 0; kind < CAUSE_CNT; kind++) {
+		ROW(kind);
+		OK(cause_words(kind) && *cause_words(kind));
+		OK(!strstr(cause_words(kind), "runq"));
+		OK(!strchr(cause_words(kind), '-'));
+	}
+}
+
 static bool unseen_has(const struct verdict *v, const char *begin)
 {
 	for (size_t i = 0; i < v->unseen_cnt; i++)

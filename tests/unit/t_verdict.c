@@ -182,7 +182,7 @@ TEST(verdict_peer_is_a_child_of_the_listener)
 
 		judge(&j, child_world(late ? 200 : 950));
 		EQ_S(finding_name(j.v->findings[0].cls), "peer");
-		OK(says(&j.v->findings[0], "held up: timer"));
+		OK(says(&j.v->findings[0], "held up: sleeping on timers"));
 		EQ_U(says(&j.v->findings[0], "nobody there takes it"), late);
 		judged_release(&j);
 	}
