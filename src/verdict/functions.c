@@ -65,6 +65,7 @@ static void fns_name(const struct stacks_result *r, struct step_fns *f, const ui
 	f->name_cnt = cnt < 4 ? cnt : 4;
 	for (uint32_t i = 0; i < f->name_cnt; i++) {
 		f->names[i] = r->fns[fns[i]].name;
+		f->nameless |= (uint8_t)(r->fns[fns[i]].nameless << i);
 		f->modules[i] = r->fns[fns[i]].kind == FN_KERNEL ? "kernel" : r->fns[fns[i]].module;
 	}
 }
@@ -205,4 +206,44 @@ void functions_add(struct court *k, struct finding *f)
 		return;
 	for (size_t i = 0; i < f->chain_len; i++)
 		step_functions(k, &f->chain[i], i + 1 < f->chain_len ? &f->chain[i + 1] : NULL);
+}
+
+enum { NAMELESS_MAX = 3 };	/* files that one sentence lists */
+
+/* Adds what the function lies in unless it is there: a file, or code without one. */
+static size_t nameless_add(const char **list, size_t cnt, const char *module)
+{
+	module = *module ? module : "code made at run time";
+	for (size_t i = 0; i < cnt; i++)
+		if (strcmp(list[i], module) == 0)
+			return cnt;
+	if (cnt < NAMELESS_MAX)
+		list[cnt++] = module;
+	return cnt;
+}
+
+const char *names_missing(struct court *k, const struct verdict *v)
+{
+	const struct finding *f = &v->findings[0];
+	const char *list[NAMELESS_MAX] = { 0 };
+	uint32_t pid = 0;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < f->chain_len; i++) {
+		const struct step *s = &f->chain[i];
+
+		for (size_t n = 0; n < s->fn_cnt; n++) {
+			for (uint32_t at = 0; at < s->fns[n].name_cnt; at++)
+				if (s->fns[n].nameless >> at & 1)
+					cnt = nameless_add(list, cnt, s->fns[n].modules[at]);
+			if (s->fns[n].nameless && !pid)
+				pid = s->who.pid;
+		}
+	}
+	if (!cnt)
+		return NULL;
+	return arena_printf(k->arena, "names of functions in %s%s%s%s%s: `heldup symbols -p %u` "
+			    "says which package, debug file or flag of a runtime gives them",
+			    list[0], list[1] ? ", " : "", list[1] ? list[1] : "",
+			    list[2] ? ", " : "", list[2] ? list[2] : "", pid);
 }

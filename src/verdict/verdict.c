@@ -380,6 +380,7 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 {
 	struct verdict *v = ARENA_NEW(arena, struct verdict);
 	struct cand *order[FIND_CNT];
+	const char *missing;
 	struct court k;
 	size_t cnt = 0;
 
@@ -420,6 +421,9 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	next_steps_rest(&k, v);
 	tail_judge(&k, v);
 	confidence_judge(&k, v);
+	missing = names_missing(&k, v);
+	if (missing)
+		unseen_add(&k, v, missing);
 	losses_list(&k, v);
 	calls_losses(&k, v);
 	if (base && base_waits)

@@ -65,6 +65,7 @@ struct step_fns {
 	const char *names[4];	/* the function and its callers, innermost first */
 	const char *modules[4];	/* base names, "" none */
 	uint32_t name_cnt;
+	uint8_t nameless;	/* bits: names[i] is but a module and an offset */
 };
 
 struct step {			/* of the chain, from the client-facing thread on */

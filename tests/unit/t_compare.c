@@ -71,3 +71,59 @@ TEST(verdict_says_what_was_not_seen_of_every_kind)
 	}
 	judged_release(&j);
 }
+
+/* A stack of one frame in the program that nothing names. */
+static uint32_t nameless_stack(struct synth *s)
+{
+	struct ev_stack *st;
+	uint64_t *frame;
+
+	synth_stack(s, 11, "known"); /* module 1 */
+	st = synth_event(s, EV_STACK, sizeof(*st) + sizeof(*frame), 0);
+	st->id = 90;
+	st->tgid = 11;
+	st->user_cnt = 1;
+	st->end = STACK_WHOLE;
+	frame = (uint64_t *)(st + 1);
+	*frame = UINT64_C(1) << 48 | 0x777;
+	return st->id;
+}
+
+/* A lock that tid 11 holds 200 of each 250 ms asleep; 12 and 13 wait for it in fn, NULL no name. */
+static struct synth *held(const char *fn)
+{
+	struct synth *s = synth_new(1000);
+	uint32_t stack;
+
+	synth_thread(s, 11, 11, "srv");
+	synth_thread(s, 12, 11, "w1");
+	synth_thread(s, 13, 11, "w2");
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	stack = fn ? synth_stack(s, 11, fn) : nameless_stack(s);
+	for (int i = 0; i < 4; i++) {
+		double b = i * 250;
+		struct ev_wait *w;
+
+		synth_irq_wait(s, 11, WAIT_TIMER, 0, b + 1, b + 200, b + 200, WAKER_TIMER);
+		w = synth_wait(s, 12, WAIT_FUTEX, 7, b + 2, b + 201, b + 201, 11);
+		w->owner_tid = 11;
+		w->ustack = stack;
+		w = synth_wait(s, 13, WAIT_FUTEX, 7, b + 3, b + 220, b + 220, 12);
+		w->owner_tid = 12;
+		w->ustack = stack;
+	}
+	return s;
+}
+
+TEST(verdict_says_what_would_name_functions)
+{
+	struct judged j;
+
+	judge(&j, held("hold_it"));
+	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	OK(!unseen_has(j.v, "names of functions"));
+	judged_release(&j);
+	judge(&j, held(NULL));
+	OK(unseen_has(j.v, "names of functions in prog: `heldup symbols -p 11` says which"));
+	judged_release(&j);
+}
