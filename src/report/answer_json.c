@@ -144,6 +144,7 @@ static void json_findings(struct json *j, const char *key, const struct finding 
 
 static void json_changes(struct json *j, const struct verdict *v)
 {
+	json_kbool(j, "compared", v->compared);
 	json_karr(j, "changes");
 	for (size_t i = 0; i < v->change_cnt; i++) {
 		const struct change *c = &v->changes[i];

@@ -366,15 +366,23 @@ static const char *change_value(char *out, const char *unit, double value)
 	return out;
 }
 
+enum { CHANGES_SHOWN = 5 };	/* of the baseline, on a screen */
+
 static void put_changes(struct pen *p, const struct verdict *v, int verbose)
 {
 	char t[FMT_MAX], u[FMT_MAX];
 
-	if (!v->change_cnt)
+	if (!v->compared)
 		return;
 	put_head(p, "AGAINST THE BASELINE");
 	pen_nl(p);
-	for (size_t i = 0; i < v->change_cnt && (verbose || i < 2); i++) {
+	if (!v->change_cnt) {
+		pen_to(p, LABEL_COL);
+		pen_text(p, PEN_DIM, "· ");
+		pen_text(p, PEN_PLAIN, "the same: requests, waits and functions as they were");
+		pen_nl(p);
+	}
+	for (size_t i = 0; i < v->change_cnt && (verbose || i < CHANGES_SHOWN); i++) {
 		const struct change *c = &v->changes[i];
 		CLEANUP(buf_release) struct buf line = { 0 };
 
@@ -433,7 +441,8 @@ static void put_rest(struct pen *p, const struct verdict *v, const struct text_o
 	bool doubt = f->cls == FIND_UNKNOWN;
 	unsigned unseen = v->unseen_cnt ? 4 : 0, cost = 3;
 	unsigned also = v->finding_cnt > 1 ? 3 + (v->finding_cnt > 2) : 0;
-	unsigned changes = v->change_cnt ? 4 : 0;
+	unsigned changes = v->compared ? 3 + (v->change_cnt < CHANGES_SHOWN
+					      ? (unsigned)v->change_cnt : CHANGES_SHOWN) : 0;
 	unsigned refute = f->refute_cnt && !doubt ? 4 : 0;
 
 	put_list(p, "SEEN", PEN_PLAIN,

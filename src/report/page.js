@@ -241,11 +241,13 @@ function otherFindings() {
 			el('h3', '', f.title + (f.share > 0 ? ', ' + percent(f.share) : '') + ', ' +
 				f.confidence + ' confidence'),
 			el('p', 'break', f.summary))));
-	if (D.changes.length) {
+	if (D.compared) {
 		const val = (c, v) => c.unit === 'ns' ? ns(Math.round(v)) : c.unit === 'share' ? percent(v) :
 			c.unit === 'bytes' ? bytes(Math.round(v)) : Number(v).toPrecision(3) + (c.unit ? ' ' + c.unit : '');
-		section('Against the baseline', el('ul', '', D.changes.map(c =>
-			el('li', '', c.what + ': ' + val(c, c.is) + ', was ' + val(c, c.was)))));
+		section('Against the baseline', !D.changes.length
+			? el('p', '', 'the same: requests, waits and functions as they were')
+			: el('ul', '', D.changes.map(c =>
+				el('li', '', c.what + ': ' + val(c, c.is) + ', was ' + val(c, c.was)))));
 	}
 }
 

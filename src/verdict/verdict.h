@@ -105,10 +105,10 @@ struct finding {
 };
 
 struct change {			/* against a baseline; largest first */
-	const char *what;	/* "lock wait of mariadbd per request" */
-	const char *unit;
+	const char *what;	/* "p99 of requests", "waits for futex 0x7f.." */
+	const char *unit;	/* "ns", "1/s", "s/s": seconds of threads or requests a second */
 	double was, is;
-	double score;		/* see verdict_compare */
+	double score;		/* see compare.c */
 };
 
 struct verdict {
@@ -119,7 +119,8 @@ struct verdict {
 	const char **unseen; size_t unseen_cnt; /* drops, missing hooks, limits, short window */
 	const char *subject;	/* "redis-server (pid 1234), 5 threads" */
 	double seconds;
-	struct change *changes; size_t change_cnt; /* only with a baseline */
+	uint8_t compared;	/* 1: with a baseline; without changes they are the same */
+	struct change *changes; size_t change_cnt;
 	struct tail *tail;	/* verdict/tail.h; NULL where no requests were seen */
 };
 

@@ -34,6 +34,82 @@ static struct synth *served(double wait_ms, const char *fn)
 	return s;
 }
 
+static const struct change *change_of(const struct verdict *v, const char *what)
+{
+	for (size_t i = 0; i < v->change_cnt; i++)
+		if (strstr(v->changes[i].what, what))
+			return &v->changes[i];
+	return NULL;
+}
+
+static void compared(struct judged *j, struct synth *base, struct synth *now)
+{
+	const struct model *bm = synth_model(base);
+
+	judge(j, now);
+	j->v = verdict_make(j->m, j->w, bm, waits_analyse(bm, NULL, &j->arena), &j->arena);
+}
+
+TEST(compare_says_what_was_waited_for_where)
+{
+	struct synth *base = served(10, "lock_page");
+	struct judged j;
+	const struct change *c;
+
+	compared(&j, base, served(80, "lock_page"));
+	OK(j.v->compared);
+	c = change_of(j.v, "waits for page lock");
+	OK(c);
+	EQ_S(c->unit, "s/s");
+	OK(c->was > 0.09 && c->was < 0.11);
+	OK(c->is > 0.79 && c->is < 0.81);
+	OK(change_of(j.v, "waits in lock_page"));
+	OK(!change_of(j.v, "requests answered")); /* as many as before */
+	for (size_t i = 0; i < j.v->change_cnt; i++)
+		OK(!strstr(j.v->changes[i].what, "runq-"));
+	synth_free(base);
+	judged_release(&j);
+}
+
+TEST(compare_says_that_nothing_changed)
+{
+	struct synth *base = served(10, "lock_page");
+	struct judged j;
+
+	compared(&j, base, served(10, "lock_page"));
+	OK(j.v->compared);
+	EQ_U(j.v->change_cnt, 0);
+	synth_free(base);
+	judged_release(&j);
+}
+
+TEST(compare_says_how_long_requests_took)
+{
+	struct synth *base = served(10, "lock_page"), *now = served(10, "lock_page");
+	struct ev_end *was, *is;
+	struct judged j;
+	const struct change *c;
+
+	was = synth_end(base, 11, ROLE_SERVER, 81, 100, 100);
+	is = synth_end(now, 11, ROLE_SERVER, 81, 100, 100);
+	was->hist[4] = is->hist[4] = 98;
+	was->hist[6] = 2;
+	is->hist[30] = 2;
+	was->answer_max_ns = 12000;
+	is->answer_max_ns = 50000000;
+	compared(&j, base, now);
+	c = change_of(j.v, "p99 of requests");
+	OK(c);
+	EQ_S(c->unit, "ns");
+	OK(c->is > 100 * c->was);
+	OK(!change_of(j.v, "p50 of requests"));
+	c = change_of(j.v, "longest request");
+	OK(c);
+	EQ_U((uint64_t)c->is, 50000000);
+	synth_free(base);
+	judged_release(&j);
+}
+
 TEST(verdict_names_no_cause_by_its_word_in_code)
 {
 	for (unsigned kind = 0; kind < CAUSE_CNT; kind++) {
