@@ -28,7 +28,8 @@ static void page_data(const struct answer *a, struct buf *out)
 	timeline_json(&j, a);
 	if (a->stacks)
 		flame_json(&(struct stacks_view){
-			.r = a->stacks, .idle = a->idle_stacks, .modes = (1u << STACKS_MODE_CNT) - 1,
+			.r = a->stacks, .idle = a->idle_stacks,
+			.modes = (1u << STACKS_MODE_CNT) - 1,
 			.nodes_max = WHY_NODES_MAX, .arena = a->arena }, &j);
 	json_obj_end(&j);
 	json_finish(&j);

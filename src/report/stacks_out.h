@@ -16,7 +16,7 @@ struct stacks_result;
 struct stacks_view {
 	const struct stacks_result *r;
 	const struct stacks_result *base; /* what r is compared with, NULL */
-	const struct stacks_result *idle; /* for a page: the waits for work that r leaves out, NULL */
+	const struct stacks_result *idle; /* for a page: what r leaves out, waits for work; NULL */
 	unsigned modes;
 	unsigned nodes_max;	/* of a page's flame graph; 0: 150,000 */
 	struct arena *arena;
