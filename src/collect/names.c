@@ -32,7 +32,6 @@
 #define DEV_CACHE_MAX 4096
 #define SERVICE_MAX 8192
 #define SERVICES_FILE_MAX (1024 * 1024)
-#define MOUNTINFO_MAX (4 * 1024 * 1024)
 #define MAPS_MAX (1024 * 1024)
 #define KERNEL_MAJOR(dev) ((dev) >> 20)
 #define KERNEL_MINOR(dev) ((dev) & 0xfffffu)
@@ -300,79 +299,6 @@ const char *names_dev(struct names *n, uint32_t dev)
 	uint32_t str = strtab_add(&n->strs, name);
 	hmap_put(&n->dev_names, dev, str);
 	return strtab_str(&n->strs, str);
-}
-
-/*
- * Mounts of tgid (0: our own) with that device: calls back with the mount
- * point, root and source of each until one is taken.
- */
-struct mount_fields {
-	char root[PATH_MAX], dir[PATH_MAX], source[PATH_MAX];
-};
-
-static bool mount_parse(const char *line, uint32_t dev, struct mount_fields *ret)
-{
-	unsigned major, minor;
-	char whole[3 * PATH_MAX];
-	size_t len = strcspn(line, "\n");
-
-	if (len >= sizeof(whole))
-		return false;
-	memcpy(whole, line, len);
-	whole[len] = '\0';
-	const char *dash = strstr(whole, " - ");
-	_Static_assert(PATH_MAX == 4096, "widths below");
-	if (!dash || sscanf(whole, "%*u %*u %u:%u %4095s %4095s", &major, &minor, ret->root,
-			    ret->dir) != 4)
-		return false;
-	return sscanf(dash + 3, "%*s %4095s", ret->source) == 1 && major == KERNEL_MAJOR(dev) &&
-	       minor == KERNEL_MINOR(dev);
-}
-
-/* The mount of the whole filesystem wins over one of a part. */
-static bool mount_find(uint32_t tgid, uint32_t dev, struct mount_fields *ret)
-{
-	CLEANUP(buf_release) struct buf b = {0};
-	CLEANUP_FREE struct mount_fields *m = xmalloc(sizeof(*m));
-	char path[64];
-	bool found = false;
-
-	snprintf(path, sizeof(path), tgid ? "/proc/%u/mountinfo" : "/proc/self/mountinfo", tgid);
-	int err = file_read(path, MOUNTINFO_MAX, &b, NULL);
-	if (err < 0 && err != -E2BIG)
-		return false;
-	for (const char *line = buf_str(&b); line && *line;) {
-		if (mount_parse(line, dev, m) && (!found || strcmp(m->root, "/") == 0)) {
-			bool whole = strcmp(m->root, "/") == 0;
-			*ret = *m;
-			found = true;
-			if (whole)
-				break;
-		}
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	return found;
-}
-
-const char *names_dev_of_fs(struct names *n, uint32_t dev)
-{
-	if (KERNEL_MAJOR(dev))
-		return names_dev(n, dev);
-	/* btrfs and others have a number of their own; the mount tells the device */
-	CLEANUP_FREE struct mount_fields *m = xmalloc(sizeof(*m));
-	if (!mount_find(0, dev, m) || strncmp(m->source, "/dev/", 5) != 0)
-		return "";
-	const char *slash = strrchr(m->source, '/');
-	return names_clean(n, slash + 1);
-}
-
-const char *names_mount(struct names *n, uint32_t tgid, uint32_t dev)
-{
-	CLEANUP_FREE struct mount_fields *m = xmalloc(sizeof(*m));
-
-	return mount_find(tgid, dev, m) ? names_clean(n, m->dir) : "";
 }
 
 int names_parse_service(const char *line, char *ret_name, size_t name_len, uint16_t *ret_port,

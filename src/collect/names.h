@@ -39,12 +39,6 @@ const char *names_res(struct names *n, const struct wire_res *w);
 /* Block device of a kernel dev_t (major << 20 | minor): "vda"; "8:3" where /sys has none. */
 const char *names_dev(struct names *n, uint32_t dev);
 
-/* Device below a filesystem's dev_t: itself for most, "" for tmpfs and such. */
-const char *names_dev_of_fs(struct names *n, uint32_t dev);
-
-/* Where that filesystem is mounted in tgid's view, "" when not found. */
-const char *names_mount(struct names *n, uint32_t tgid, uint32_t dev);
-
 /* "redis" for 6379 ("tcp" or "udp"); "" when the port has no name. */
 const char *names_service(struct names *n, uint16_t port, const char *proto);
 

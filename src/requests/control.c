@@ -23,29 +23,6 @@
 /* Edges under this part of the largest one's score wait until that is found. */
 #define SCORE_NEXT 0.5
 
-static const char *const names[STRATEGIES] = {
-	[STRATEGY_HEDGE] = "hedge",
-	[STRATEGY_FLAT] = "flat",
-	[STRATEGY_HIERARCHICAL] = "hierarchical",
-};
-
-const char *strategy_name(enum strategy strategy)
-{
-	BUG_ON((int)strategy >= STRATEGIES);
-	return names[strategy];
-}
-
-int strategy_parse(const char *name, enum strategy *ret_strategy)
-{
-	for (int i = 0; i < STRATEGIES; i++) {
-		if (strcmp(name, names[i]) != 0)
-			continue;
-		*ret_strategy = (enum strategy)i;
-		return 0;
-	}
-	return -EINVAL;
-}
-
 static void defaults_set(struct control_opts *o)
 {
 	o->cv_min = o->cv_min > 0 ? o->cv_min : 0.10;

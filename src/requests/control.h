@@ -98,10 +98,6 @@ struct control_counts {		/* tracepoints: spans, or apart their begins and ends *
 	uint64_t trace_cnt, bad_trace_cnt, other_type_cnt; /* seen; refused; of no known type */
 };
 
-const char *strategy_name(enum strategy strategy);
-/* -EINVAL when there is no such strategy. */
-int strategy_parse(const char *name, enum strategy *ret_strategy);
-
 /* All but opts (copied) is borrowed for its life; points and strings are those of the space. */
 struct control *control_new(const struct space *space, const struct control_opts *opts,
 			    struct points *points, struct strtab *strings);

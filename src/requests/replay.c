@@ -25,33 +25,26 @@ enum {
 	ROUNDS_MAX = 50,
 };
 
-static const struct {
-	const char *name, *about;
-} strategies[REPLAY_STRATEGIES] = {
-	[REPLAY_HEDGE] = {"hedge", "ours: the fewest tracepoints that can be expected"},
-	[REPLAY_FLAT] = {"flat", "the paper's: the middle tracepoint by happens-before"},
-	[REPLAY_HIERARCHICAL] = {"hierarchical", "the paper's: the middle child span"},
-	[REPLAY_RANDOM] = {"random", "any tracepoint, one a round"},
-	[REPLAY_VARIANCE] = {"variance", "the paper's published code: the edge of most variance"},
-	[REPLAY_SHIFT] = {"shift", "the edge whose mean moved most"},
-	[REPLAY_ASTRAEA] = {"astraea", "beliefs of each span's use, sampled by them"},
-	[REPLAY_ALL] = {"all-on", "everything on: the edge of most covariance with the whole"},
+static const char *const strategies[REPLAY_STRATEGIES] = {
+	[REPLAY_HEDGE] = "hedge",     /* ours: the fewest tracepoints that can be expected */
+	[REPLAY_FLAT] = "flat",	      /* the paper's: the middle tracepoint by happens-before */
+	[REPLAY_HIERARCHICAL] = "hierarchical", /* the paper's: the middle child span */
+	[REPLAY_RANDOM] = "random",   /* any tracepoint, one a round */
+	[REPLAY_VARIANCE] = "variance", /* the paper's published code: the edge of most variance */
+	[REPLAY_SHIFT] = "shift",     /* the edge whose mean moved most */
+	[REPLAY_ASTRAEA] = "astraea", /* beliefs of each span's use, sampled by them */
+	[REPLAY_ALL] = "all-on",      /* all on: the edge of most covariance with the whole */
 };
 
 const char *replay_strategy_name(enum replay_strategy strategy)
 {
-	return strategies[strategy].name;
-}
-
-const char *replay_strategy_about(enum replay_strategy strategy)
-{
-	return strategies[strategy].about;
+	return strategies[strategy];
 }
 
 int replay_strategy_parse(const char *name, enum replay_strategy *ret_strategy)
 {
 	for (unsigned i = 0; i < REPLAY_STRATEGIES; i++) {
-		if (strcmp(strategies[i].name, name) == 0) {
+		if (strcmp(strategies[i], name) == 0) {
 			*ret_strategy = (enum replay_strategy)i;
 			return 0;
 		}

@@ -47,8 +47,6 @@ enum replay_strategy {
 enum { REPLAY_STRATEGIES = REPLAY_ALL + 1 };
 
 const char *replay_strategy_name(enum replay_strategy strategy);
-/* One line for help and reports. */
-const char *replay_strategy_about(enum replay_strategy strategy);
 /* -EINVAL when there is none of that name. */
 int replay_strategy_parse(const char *name, enum replay_strategy *ret_strategy);
 

@@ -356,19 +356,9 @@ void image_free(struct image *im)
 	free(im);
 }
 
-uint16_t image_type(const struct image *im)
-{
-	return im->ehdr.e_type;
-}
-
 uint16_t image_machine(const struct image *im)
 {
 	return im->ehdr.e_machine;
-}
-
-uint64_t image_entry(const struct image *im)
-{
-	return im->ehdr.e_entry;
 }
 
 uint64_t image_size(const struct image *im)

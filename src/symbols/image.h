@@ -63,9 +63,7 @@ struct image *image_open_bytes(const void *data, size_t len, struct err *err);
 
 void image_free(struct image *im);
 
-uint16_t image_type(const struct image *im);	/* ET_* */
 uint16_t image_machine(const struct image *im); /* EM_* */
-uint64_t image_entry(const struct image *im);
 uint64_t image_size(const struct image *im); /* of the file */
 
 /* Borrowed bytes; NULL and *ret_len = 0 when there is none. */

@@ -205,11 +205,6 @@ int feed_file(const char *path, struct feed **ret_feed, struct err *err)
 	return 0;
 }
 
-void feed_stop(struct feed *f)
-{
-	source_stop(f->src);
-}
-
 void feed_free(struct feed *f)
 {
 	if (!f)

@@ -64,7 +64,4 @@ void feed_error(struct feed *f, struct err *ret_err);
 /* Writes what is kept to a capture; not over an existing file. */
 int feed_write(struct feed *f, const char *path, struct err *err);
 
-/* Asks the source to end; the last view follows. */
-void feed_stop(struct feed *f);
-
 #endif /* FEED_H */

@@ -23,14 +23,6 @@ const struct table *table_get(enum table_kind kind)
 	return &table_defs[kind];
 }
 
-int table_by_name(const char *name)
-{
-	for (int i = 0; i < TABLE_CNT; i++)
-		if (!strcmp(table_defs[i].name, name))
-			return i;
-	return -1;
-}
-
 int table_col_by_key(const struct table *t, char key)
 {
 	for (size_t i = 0; i < t->col_cnt; i++)

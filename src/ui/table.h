@@ -71,9 +71,6 @@ typedef VEC(uint32_t) row_vec;
 
 const struct table *table_get(enum table_kind kind);
 
-/* -1 when no table is called so. */
-int table_by_name(const char *name);
-
 /* Column by sort key letter (either case), or by title; -1 when there is none. */
 int table_col_by_key(const struct table *t, char key);
 int table_col_by_title(const struct table *t, const char *title);

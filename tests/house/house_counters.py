@@ -89,4 +89,40 @@ def reads(use, name, code, of, struct):
     return reads_it and not counts_it
 
 
-CHECKS = [("counters-are-shown", unread_counters)]
+# Called by tests alone, each for a reason: it shows what cannot be seen from outside.
+TESTED_ONLY = {
+    "automaton_bytes", "automaton_step", "control_pause", "control_shutdown", "control_walk",
+    "gopcln_name", "gopcln_sp_begin", "gopcln_sp_next", "in_all_bytes", "jsontok_error",
+    "jsontok_init_mem", "kbtf_parse", "moments_cov", "pbout_i64", "pbout_str", "sig_find",
+    "spans_read_bytes", "spans_reader_of", "tape_dropped_batches", "unw_layout_row",
+}
+PROTOTYPE = re.compile(r"^(?!static|typedef|#|extern|struct \w+ \{)[a-z][\w \t*]*?\b(\w+)\(", re.M)
+WORD = re.compile(r"\b[a-z_]\w*\b")
+
+
+def unused_functions(files):
+    """Functions of a header that nothing but tests names, beside where they are defined."""
+    uses, tested = {}, set()
+    for name, text in files.items():
+        if name.startswith("src/") and name.endswith((".c", ".h")):
+            for word in WORD.findall(strip(text)):
+                uses[word] = uses.get(word, 0) + 1
+        elif name.startswith(("tests/", "bench/")) and name.endswith((".c", ".h")):
+            tested.update(WORD.findall(text))
+    errors = []
+    for name, text in sorted(files.items()):
+        if not name.startswith("src/") or not name.endswith(".h") or name.startswith("src/bpf/"):
+            continue
+        for func in PROTOTYPE.findall(strip(text)):
+            # its prototype and its definition
+            if uses[func] > 2 or (func in tested and func in TESTED_ONLY):
+                continue
+            errors.append("%s: %s is called by %s" % (name, func, "tests alone" if func in tested
+                                                      else "nobody"))
+    return errors
+
+
+CHECKS = [
+    ("counters-are-shown", unread_counters),
+    ("functions-are-called", unused_functions),
+]
