@@ -164,7 +164,7 @@ static int sync_folder(const struct place *p)
 static int write_partial(const char *partial, const struct place *p, const struct buf *bytes)
 {
 	CLEANUP_CLOSE int fd = openat(p->dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-				      0644);
+				      0600);
 	int code;
 
 	if (fd < 0)

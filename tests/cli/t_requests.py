@@ -517,6 +517,13 @@ def test_requests_page_takes_the_place_of_the_old_one():
         assert not [x for x in os.listdir(os.path.dirname(page)) if "partial" in x]
 
 
+def test_requests_page_is_for_its_owner_alone():
+    with Files() as f:
+        page = f.path("page.html")
+        requests(f.write("a.json", Shop().traces), "--html", page)
+        assert os.stat(page).st_mode & 0o777 == 0o600, oct(os.stat(page).st_mode)
+
+
 def test_requests_folded_holds_all_time():
     with Files() as f:
         shop = Shop()
