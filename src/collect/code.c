@@ -138,9 +138,12 @@ void code_scan(struct code *c, uint32_t tgid, uint64_t now)
 	uint64_t vm = mappings_exec_pages(tgid), begin = clock_mono_ns();
 	struct code_proc *p = proc_of(c, tgid);
 	uint32_t id;
+	int rc;
 
 	p->asked = false;
-	if (mappings_read(tgid, &maps) < 0 || !maps.items.cnt) {
+	rc = mappings_read(tgid, &maps);
+	code_note_denied(c, rc);
+	if (rc < 0 || !maps.items.cnt) {
 		bpf_map_delete_elem(c->fds.procs, &tgid);
 		code_forget(c, tgid);
 		return;

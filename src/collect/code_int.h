@@ -89,10 +89,14 @@ struct code {
 	size_t announced;	/* of modules */
 	bool full, told_full;
 	bool sets_full, told_sets_full;
+	bool denied, told_denied; /* no right to see what code a process maps */
 };
 
 /* Id of a place for a new set, 0 when all are in use. */
 uint32_t code_set_slot(struct code *c);
+
+/* What a look at a process gave: told once where rights are missing. */
+void code_note_denied(struct code *c, int rc);
 
 /* *fd becomes the batch's. */
 void code_batch_add(struct code_batch *b, uint32_t id, int *fd);

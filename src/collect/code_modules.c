@@ -141,6 +141,15 @@ void code_announce(struct code *c, struct emit *e, uint64_t now)
 		emit_note(e, NOTE_LIMIT, now, "over %u processes have mappings of their own: "
 			  "stacks of further ones may be short", UNW_SET_MAX);
 	c->told_sets_full = c->sets_full;
+	if (c->denied && !c->told_denied)
+		emit_note(e, NOTE_LIMIT, now, "no right to see the code of processes: their "
+			  "functions have no names (CAP_SYS_PTRACE)");
+	c->told_denied = c->denied;
+}
+
+void code_note_denied(struct code *c, int rc)
+{
+	c->denied |= rc == -EACCES || rc == -EPERM;
 }
 
 void code_announce_unread(struct code *c, struct emit *e, uint64_t now)
@@ -254,6 +263,8 @@ const struct code_module *code_module(struct code *c, uint32_t tgid, const struc
 	CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
 	uint64_t begin = clock_mono_ns(), key, idx;
 
+	if (m->kind == MAPPING_FILE)
+		code_note_denied(c, fd);
 	if (m->kind == MAPPING_CODE || (m->kind == MAPPING_FILE && fd < 0))
 		return NULL;
 	key = file_key(fd);
