@@ -38,7 +38,7 @@ struct ticks {
 	struct ev_self self, self_was;
 	uint64_t lost, lost_was;
 	uint64_t end_ns;	/* of the last tick */
-	int has_host;
+	int has_host, has_self;
 };
 
 struct ticks *ticks_new(uint32_t max)
@@ -252,7 +252,7 @@ void ticks_add(struct ticks *t, const struct event_hdr *ev)
 		add_host(t, &u.host);
 		break;
 	case EV_SELF:
-		t->self = u.self;
+		add_self(t, &u.self);
 		break;
 	case EV_LOSS:
 		add_loss(t, &u.loss);

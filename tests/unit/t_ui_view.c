@@ -188,3 +188,21 @@ TEST(ui_ticks_give_what_each_tick_added)
 	OK(!ticks_ending(t, 4001));
 	ticks_free(t);
 }
+
+TEST(ui_ticks_count_no_start_into_the_first_tick)
+{
+	struct ticks *t = ticks_new(4);
+	struct ev_meta meta = {.h = {sizeof(meta), EV_META, 0, 0, 1000}};
+	struct ev_self self = {.h = {sizeof(self), EV_SELF, 0, 0, 1000}, .cpu_ns = 800 * MS};
+	struct ev_tick k = {.h = {sizeof(k), EV_TICK, 0, 0, 2000}};
+
+	add(t, &meta);
+	add(t, &self);
+	self.cpu_ns += 7 * MS;
+	self.events = 30;
+	add(t, &self);
+	add(t, &k);
+	EQ_U(ticks_at(t, 0)->self_cpu_ns, 7 * MS);
+	EQ_U(ticks_at(t, 0)->self_events, 30);
+	ticks_free(t);
+}
