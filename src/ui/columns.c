@@ -149,6 +149,7 @@ T_SHARE(t_net, VG_NET)
 T_SHARE(t_poll, VG_POLL)
 T_SHARE(t_disk, VG_DISK)
 T_SHARE(t_mem, VG_MEM)
+T_SHARE(t_idle, VG_IDLE)
 NUMBER(t_waits, (double)THREAD(v, row)->wait_cnt / tick_s(v), put_number)
 TEXT(t_comm, buf_adds(out, THREAD(v, row)->comm))
 TEXT(t_proc, put_task(THREAD(v, row)->tgid, THREAD(v, row)->proc_comm, out))
@@ -181,6 +182,7 @@ static const struct col thread_cols[] = {
 	{"POLL%", 'P', 6, COL_RIGHT | COL_DROP2, NUM(t_poll), GRP(VG_POLL)},
 	{"DISK%", 'D', 6, COL_RIGHT, NUM(t_disk), GRP(VG_DISK)},
 	{"MEM%", 'M', 5, COL_RIGHT | COL_DROP2, NUM(t_mem), GRP(VG_MEM)},
+	{"IDLE%", 'I', 6, COL_RIGHT | COL_DROP2, NUM(t_idle), GRP(VG_IDLE)},
 	{"WAIT/S", 'W', 7, COL_RIGHT | COL_DROP2, NUM(t_waits)},
 	{"WAITS ON", 'O', 14, COL_ASC | COL_TAIL | COL_FLEX, .text = t_on_text},
 	{"HELD UP BY", 'K', 18, COL_ASC | COL_DROP3, .text = t_waker_text},

@@ -26,6 +26,7 @@
 #include "store/capture.h"
 #include "store/event.h"
 #include "store/tape.h"
+#include "ui/so_far.h"
 #include "ui/ticks.h"
 #include "ui/view.h"
 
@@ -43,6 +44,7 @@ struct feed {
 	struct ticks *ticks;
 	struct tape *tape;	/* live only */
 	char *path;		/* capture only */
+	struct so_far *so_far;
 	struct view *back, *ready;
 	bool has_ready;
 	uint64_t at, model_ticks, renewed_cnt;
@@ -87,6 +89,7 @@ static struct feed *feed_new(struct source *src, const char *path)
 	f->tape = path ? NULL : tape_new(NULL);
 	f->ticks = ticks_new(path ? FILE_TICKS : 0);
 	f->model = new_model(f);
+	f->so_far = so_far_new();
 	f->back = view_new();
 	f->ready = view_new();
 	f->fd = -1;
@@ -102,7 +105,9 @@ static void build(struct feed *f, uint64_t tick)
 	if (!k)
 		return;
 	model_finish(f->model);
+	so_far_judge(f->so_far, f->model, !f->tape);
 	view_build(v, f->model, f->ticks, k->begin_ns, k->end_ns);
+	so_far_to_view(f->so_far, v);
 	pthread_mutex_lock(&f->lock);
 	f->back = f->ready;
 	f->ready = v;
@@ -217,6 +222,7 @@ void feed_free(struct feed *f)
 	model_free(f->model);
 	ticks_free(f->ticks);
 	tape_free(f->tape);
+	so_far_free(f->so_far);
 	view_free(f->back);
 	view_free(f->ready);
 	pthread_mutex_destroy(&f->lock);

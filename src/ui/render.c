@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The screen from top to bottom: four lines of header, the path of pages,
+ * The screen from top to bottom: five lines of header, the path of pages,
  * one line about what the page is of, the table, the key line.
  */
 #include <math.h>
@@ -125,12 +125,23 @@ static void unseen_line(const struct view *v, struct cells *out)
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
 
+static void so_far_line(const struct view *v, struct cells *out)
+{
+	const char *line = v->so_far && *v->so_far ? v->so_far : "not known yet";
+
+	cells_line(out);
+	cells_put(out, LOOK_DIM, 0, 0, "so far: ");
+	cells_put(out, v->so_far && *v->so_far ? LOOK_BOLD : LOOK_DIM, 0, 0, line);
+	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
+}
+
 void ui_header(const struct view *v, const struct ui_info *info, bool paused, struct cells *out)
 {
 	title_line(v, info, paused, out);
 	host_line(v, out);
 	cost_line(v, out);
 	unseen_line(v, out);
+	so_far_line(v, out);
 }
 
 static void path_line(const struct ui *ui, struct cells *out)
@@ -291,7 +302,7 @@ static void table_page(const struct ui *ui, const struct view *v, uint32_t rows,
 void ui_render(struct ui *ui, const struct view *v, const struct ui_info *info, uint32_t width,
 	       uint32_t height, struct cells *out)
 {
-	enum { ABOVE = 7, BELOW = 1 };
+	enum { ABOVE = 8, BELOW = 1 };
 	uint32_t rows = height > ABOVE + BELOW ? height - ABOVE - BELOW : 1;
 	const struct ui_page *p = ui_page(ui);
 

@@ -30,7 +30,7 @@ static const struct {
 	[VG_LOCK] = {196, COLOR_RED},	 [VG_NET] = {39, COLOR_BLUE},
 	[VG_POLL] = {244, COLOR_WHITE},	 [VG_DISK] = {201, COLOR_MAGENTA},
 	[VG_MEM] = {208, COLOR_MAGENTA}, [VG_TIMER] = {37, COLOR_CYAN},
-	[VG_OTHER] = {250, COLOR_WHITE},
+	[VG_OTHER] = {250, COLOR_WHITE}, [VG_IDLE] = {240, COLOR_WHITE},
 };
 
 static void init_colours(struct screen *s)

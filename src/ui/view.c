@@ -23,6 +23,7 @@ static const struct {
 	[VG_RUN] = {"run", 'R'},   [VG_RUNQ] = {"runq", 'q'}, [VG_LOCK] = {"lock", 'L'},
 	[VG_NET] = {"net", 'N'},   [VG_POLL] = {"poll", '.'}, [VG_DISK] = {"disk", 'D'},
 	[VG_MEM] = {"mem", 'M'},   [VG_TIMER] = {"timer", 't'}, [VG_OTHER] = {"other", '-'},
+	[VG_IDLE] = {"idle", 'i'},
 };
 
 const char *view_group_name(enum view_group g)
@@ -314,6 +315,7 @@ static void clear(struct view *v)
 	vec_clear(&v->pairs);
 	vec_clear(&v->procs);
 	v->note_cnt = 0;
+	v->so_far = "";
 }
 
 void view_build(struct view *v, const struct model *m, const struct ticks *ticks,

@@ -23,7 +23,9 @@
 struct ticks;
 
 enum view_group {	/* wait classes as the columns show them */
-	VG_RUN, VG_RUNQ, VG_LOCK, VG_NET, VG_POLL, VG_DISK, VG_MEM, VG_TIMER, VG_OTHER, VG_CNT
+	VG_RUN, VG_RUNQ, VG_LOCK, VG_NET, VG_POLL, VG_DISK, VG_MEM, VG_TIMER, VG_OTHER,
+	VG_IDLE,	/* waits for work, of any class: told by so_far.h */
+	VG_CNT
 };
 
 struct view_waker {	/* who ended a wait; comm is never NULL */
@@ -103,6 +105,7 @@ struct view {
 	VEC(struct view_pair) pairs;
 	VEC(struct view_proc) procs;
 	struct view_host host;
+	const char *so_far;		/* the verdict on what was seen so far, "" none yet */
 	const char **notes;		/* what is not seen */
 	size_t note_cnt;
 };

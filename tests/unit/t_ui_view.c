@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "unit.h"
 
 #include "synth.h"
+#include "ui/so_far.h"
 #include "ui/ticks.h"
 #include "ui/view.h"
 
@@ -205,4 +208,42 @@ TEST(ui_ticks_count_no_start_into_the_first_tick)
 	EQ_U(ticks_at(t, 0)->self_cpu_ns, 7 * MS);
 	EQ_U(ticks_at(t, 0)->self_events, 30);
 	ticks_free(t);
+}
+
+/* A pool's thread waits for work on a futex, a worker for a lock; a third does both. */
+TEST(ui_so_far_shows_no_idle_thread_at_a_lock)
+{
+	struct synth *s = synth_new(2000);
+	struct so_far *so_far = so_far_new();
+	struct view *v;
+	const struct view_thread *pool, *worker;
+
+	synth_thread(s, 10, 10, "server");
+	synth_thread(s, 11, 10, "worker");
+	synth_thread(s, 12, 10, "holder");
+	synth_thread(s, 20, 10, "pool");
+	synth_res(s, LOCK, RES_FUTEX, "lock");
+	synth_res(s, GONE, RES_FUTEX, "queue");
+	synth_pending(s, 20, WAIT_FUTEX, GONE, 0);
+	for (int i = 0; i < 4; i++) {
+		synth_wait(s, 11, WAIT_FUTEX, LOCK, i * 500 + 5, i * 500 + 400, i * 500 + 401,
+			   12)->owner_tid = 12;
+		synth_irq_wait(s, 12, WAIT_TIMER, 0, i * 500 + 1, i * 500 + 399, i * 500 + 399,
+			       WAKER_TIMER);
+	}
+	v = view_of(s, 1000, 2000);
+	EQ_S(v->so_far, "");
+	so_far_judge(so_far, synth_model(s), true);
+	so_far_to_view(so_far, v);
+	pool = &v->threads.items[view_thread_by_tid(v, 20)];
+	worker = &v->threads.items[view_thread_by_tid(v, 11)];
+	EQ_U(pool->group_ns[VG_LOCK], 0);
+	EQ_U(pool->group_ns[VG_IDLE], 1000 * MS);
+	OK(worker->group_ns[VG_LOCK] > 700 * MS);
+	EQ_U(worker->group_ns[VG_IDLE], 0);
+	EQ_U(v->res.items[view_res_by_id(v, GONE)].wait_ns, 0);
+	OK(strstr(v->so_far, "confidence"));
+	view_free(v);
+	so_far_free(so_far);
+	synth_free(s);
 }
