@@ -255,15 +255,12 @@ build/fuzz/%: tests/fuzz/%.c build/fuzz/libheldup.a
 deps:
 	$(Q)tools/deps build test
 
+# Both are scripts, for a machine without make: they install it.
 demo:
-	$(Q)tools/deps build
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all load
-	$(Q)tests/demo $(PID)
+	$(Q)./demo $(PID)
 
-# Packages come first, so the rest is a second make that sees their headers.
-test: deps
-	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all load unit
-	$(Q)tests/run test
+test:
+	$(Q)./test
 
 check: all unit
 	$(Q)tests/run check
@@ -310,8 +307,8 @@ clean:
 
 help:
 	@echo 'make                  build ./heldup          (V=1 DEBUG=1 ASAN=1 UBSAN=1)'
-	@echo 'make demo [PID=N]     install what is needed, build, show a verdict'
-	@echo 'make test             install what is needed, build, pass all tests'
+	@echo 'make demo [PID=N]     ./demo: install what is needed, build, show a verdict'
+	@echo 'make test             ./test: install what is needed, build, pass all tests'
 	@echo 'make check            tests that need no root, under a minute'
 	@echo 'make check-bpf        tests on this kernel (root)'
 	@echo 'make check-kernels    the same on the kernel of Debian 12, under qemu'

@@ -6,7 +6,7 @@ import re
 UNFINISHED = re.compile(r"\b(%s|(?i:%s))\b" % (
     "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]),
     "|".join(["st" + "ub", "place" + "holder", "not imple" + "mented"])))
-CODE = ("src/", "lib/", "tests/", "bench/", "tools/", "Makefile", ".ci/")
+CODE = ("src/", "lib/", "tests/", "bench/", "tools/", "Makefile", ".ci/", "demo", "test")
 # One of the words is also an attribute of HTML forms.
 FORM_ATTRIBUTE = re.compile(r"(?:\.| )place" + "holder ?=")
 MACHINE = re.compile(r"(?<![\w./-])/(home|root|work)/\w")

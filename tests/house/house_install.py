@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person types first works where nothing is installed yet."""
+import os
+import re
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def section(text, title):
+    m = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % re.escape(title), text, re.S | re.M)
+    return m.group(1) if m else ""
+
+
+def first_commands(files):
+    """The README's two commands are scripts that bring make along; CI runs the second."""
+    words = [line.split()[0] for line in section(files["README.md"], "Two commands").split("\n")
+             if line.startswith("    ") and line.strip()]
+    errors = [] if len(words) == 2 else ["README.md: not two commands: %s" % words]
+    for word in words:
+        name = word[2:]
+        text = files.get(name, "")
+        if not word.startswith("./") or not os.access(os.path.join(TOP, name), os.X_OK):
+            errors.append("README.md: '%s' is no program of the tree" % word)
+        elif not text.startswith("#!/bin/sh\n"):
+            errors.append("%s: not a script of /bin/sh" % name)
+        elif not -1 < text.find("\ntools/deps build") < text.find("\nmake "):
+            errors.append("%s: calls make before tools/deps installed it" % name)
+    if words and "/../%s\"" % words[-1][2:] not in files[".ci/run"]:
+        errors.append(".ci/run: does not run %s" % words[-1])
+    return errors
+
+
+CHECKS = [
+    ("first-commands", first_commands),
+]
