@@ -2,6 +2,7 @@
 """What a person types first works where nothing is installed yet."""
 import os
 import re
+import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -30,6 +31,32 @@ def first_commands(files):
     return errors
 
 
+def recipes(*words):
+    """What make would run to compile one file of each kind."""
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "WERROR")}
+    argv = ["make", "-n", "-s", *words, "-W", "src/main.c", "-W", "src/bpf/heldup.bpf.c",
+            "-W", "tests/load/idle.c", "build/obj/src/main.o", "build/bpf/heldup.bpf.o",
+            "build/load/idle"]
+    out = subprocess.run(argv, cwd=TOP, env=env, capture_output=True, text=True, timeout=60)
+    return [line for line in out.stdout.split("\n") if " -Wall " in line and " -o " in line]
+
+
+def warnings_fatal(files):
+    """A newer compiler's warning stops a developer and CI, and nobody else."""
+    errors = []
+    for words, fatal in (((), False), (("WERROR=1",), True)):
+        lines = recipes(*words)
+        if len(lines) < 3:
+            errors.append("make %s: compiles %d of 3 files" % (" ".join(words), len(lines)))
+        errors += ["make %s: %s -Werror: %s" % (" ".join(words), "no" if fatal else "has",
+                                                line.strip()[:80])
+                   for line in lines if ("-Werror" in line) != fatal]
+    if "WERROR=1" not in files["test"]:
+        errors.append("test: does not build with WERROR=1")
+    return errors
+
+
 CHECKS = [
     ("first-commands", first_commands),
+    ("warnings-fatal", warnings_fatal),
 ]
