@@ -32,6 +32,10 @@ class LabError(Exception):
     """The harness could not do its part; never a wrong verdict."""
 
 
+class LabMissing(LabError):
+    """A program that the test needs is not installed."""
+
+
 def become_reaper():
     """Call once, before the first lab: orphans and signals come to us."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -113,7 +117,7 @@ class Lab:
         argv = [str(a) for a in argv]
         exe = shutil.which(argv[0], path=host.PATH)
         if not exe:
-            raise LabError('%s is not installed (run tools/deps eval)' % argv[0])
+            raise LabMissing('%s is not installed (run tools/deps eval)' % argv[0])
         log = self.path('%02d-%s.log' % (len(self.procs), os.path.basename(exe)))
         full = [exe] + argv[1:]
         if user:
@@ -151,7 +155,7 @@ class Lab:
             done = subprocess.run(argv, input=stdin_text, capture_output=True, text=True,
                                   cwd=self.dir, env=env, timeout=timeout)
         except FileNotFoundError:
-            raise LabError('%s is not installed (run tools/deps eval)' % argv[0])
+            raise LabMissing('%s is not installed (run tools/deps eval)' % argv[0])
         except subprocess.TimeoutExpired:
             raise LabError('%s did not end in %d s' % (argv[0], timeout))
         if done.returncode:

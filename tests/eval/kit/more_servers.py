@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from . import host
-from .lab import LabError
+from .lab import LabError, LabMissing
 from .servers import BIN, ready
 
 
@@ -106,7 +106,7 @@ class RemoteHost:
         self.link = 'hu%d' % os.getpid()
         lab.cgroups.append(self)	# removed with the lab, as a cgroup is
         if not shutil.which('ip', path=host.PATH):
-            raise LabError('ip is not installed (package iproute2)')
+            raise LabMissing('ip is not installed (package iproute2)')
         self._ip('netns', 'add', self.name)
         self._ip('link', 'add', self.link, 'type', 'veth', 'peer', 'name', 'eth0',
                  'netns', self.name)

@@ -11,11 +11,12 @@ import socket
 import sys
 
 from . import host
-from .lab import LabError
+from .lab import LabError, LabMissing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BIN = os.path.join(os.path.dirname(HERE), 'bin')
 PG_BIN = '/usr/lib/postgresql/15/bin'
+TOMCAT = '/usr/share/tomcat10'
 
 
 def own_dir(lab, name, user):
@@ -24,7 +25,7 @@ def own_dir(lab, name, user):
     try:
         entry = pwd.getpwnam(user)
     except KeyError:
-        raise LabError("no user '%s': its package is not installed" % user)
+        raise LabMissing("no user '%s': its package is not installed" % user)
     os.chown(full, entry.pw_uid, entry.pw_gid)
     return full
 
@@ -171,9 +172,9 @@ def sysbench_args(port, test, *options):
 
 def tomcat(lab, max_threads, pages):
     """pages: {file name: text} of the web application at /."""
-    home = '/usr/share/tomcat10'
+    home = TOMCAT
     if not os.path.exists(home + '/bin/bootstrap.jar'):
-        raise LabError('tomcat10 is not installed (run tools/deps eval)')
+        raise LabMissing('tomcat10 is not installed (run tools/deps eval)')
     port = host.free_port()
     for sub in ('conf', 'logs', 'temp', 'work', 'webapps/ROOT'):
         os.makedirs(lab.path('tomcat', sub))
