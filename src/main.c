@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
+#include "cli/guess.h"
 
 static void print_usage(FILE *to)
 {
@@ -37,6 +38,27 @@ static int print_version(void)
 	return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
 }
 
+/* "--version" is guessed for "version", "-v" and "-version" too: all have been typed. */
+static int no_such(const char *word)
+{
+	const char *kind = word[0] == '-' ? "option" : "command";
+	struct guess g = {.word = word};
+
+	for (size_t i = 0; commands[i] && word[0] != '-'; i++)
+		guess_try(&g, commands[i]->name);
+	guess_try(&g, "--version");
+	guess_try(&g, "--help");
+	if (strcmp(word, "-v") == 0)
+		g.best = "--version";
+	if (g.best)
+		fprintf(stderr, "heldup: no %s '%s' (did you mean %s?)\n", kind, word, g.best);
+	else if (*word && !word[strspn(word, "0123456789")])
+		fprintf(stderr, "heldup: no %s '%s' (did you mean why %s?)\n", kind, word, word);
+	else
+		fprintf(stderr, "heldup: no %s '%s' (see heldup help)\n", kind, word);
+	return CLI_USAGE;
+}
+
 static int run_help(char **args)
 {
 	char help[] = "-h";
@@ -50,8 +72,7 @@ static int run_help(char **args)
 	cmd = cmd_find(args[0]);
 	if (cmd)
 		return cmd_run(cmd, ask);
-	fprintf(stderr, "heldup: no command '%s' (see heldup help)\n", args[0]);
-	return CLI_USAGE;
+	return no_such(args[0]);
 }
 
 /*
@@ -77,11 +98,8 @@ int main(int argc, char **argv)
 	    strcmp(argv[1], "-h") == 0)
 		return run_help(argv + 2);
 	cmd = cmd_find(argv[1]);
-	if (!cmd) {
-		fprintf(stderr, "heldup: no %s '%s' (see heldup help)\n",
-			argv[1][0] == '-' ? "option" : "command", argv[1]);
-		return CLI_USAGE;
-	}
+	if (!cmd)
+		return no_such(argv[1]);
 	if (getenv("HELDUP_DEBUG"))
 		log_set_level(LOG_DEBUG);
 	stop_init();

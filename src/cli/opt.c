@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
+#include "cli/guess.h"
 
 enum { OPT_DEPTH_MAX = 4, OPT_HELP_COLUMN = 26, OPT_HELP_WIDTH = 80 };
 
@@ -193,27 +194,17 @@ static const struct opt *short_find(const struct opt *table, char name, size_t *
 	return NULL;
 }
 
-/* The known long option that shares the longest start (at least 2) with name. */
 static const char *long_guess(const struct opt *table, const char *name)
 {
 	struct opt_walk w = walk_start(table);
-	const char *best = NULL;
-	size_t best_len = 1, off;
+	struct guess g = {.word = name};
 	const struct opt *o;
+	size_t off;
 
-	while ((o = walk_next(&w, &off))) {
-		size_t len = 0;
-
-		if (!o->long_name || o->type == OPT_COMMAND)
-			continue;
-		while (name[len] && name[len] == o->long_name[len])
-			len++;
-		if (len > best_len) {
-			best_len = len;
-			best = o->long_name;
-		}
-	}
-	return best;
+	while ((o = walk_next(&w, &off)))
+		if (o->long_name && o->type != OPT_COMMAND)
+			guess_try(&g, o->long_name);
+	return g.best;
 }
 
 /* args[*i] is "--name" or "--name=value"; *i moves on when the value is the next argument. */

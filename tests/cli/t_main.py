@@ -32,6 +32,16 @@ def test_unknown_command_and_option():
     heldup("help", "wyh").ended(USAGE).one_line()
 
 
+def test_unknown_command_is_guessed():
+    for typed, meant in (("wyh", "why"), ("stack", "stacks"), ("recrod", "record"),
+                         ("func", "functions"), ("version", "--version"), ("-v", "--version"),
+                         ("1234", "why 1234")):
+        heldup(typed).ended(USAGE).one_line().says(r"\(did you mean %s\?\)$" % meant)
+    heldup("help", "dcotor").ended(USAGE).one_line().says(r"\(did you mean doctor\?\)$")
+    for typed in ("nginx", "x", "", "w" * 500):
+        heldup(typed).ended(USAGE).one_line().says(r"\(see heldup help\)$")
+
+
 def test_each_command_has_help():
     for name in commands():
         r = heldup(name, "-h").ended(OK).prints(r"^usage: heldup " + name)
