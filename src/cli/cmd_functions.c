@@ -231,12 +231,11 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 
 static int functions_run(struct cli *cli, int argc, char **argv)
 {
-	const struct functions_cmd_opts *o = cli->opts;
+	struct functions_cmd_opts *o = cli->opts;
 	struct err err = {0};
 
-	(void)argc;
-	(void)argv;
-	if (watching_check(&o->select, o->input.path, NULL, &err) < 0)
+	if (select_words(&o->select, argc, argv, &cli->arena, &err) < 0 ||
+	    watching_check(&o->select, o->input.path, NULL, &err) < 0)
 		return cli_fail(cli, &err);
 	return page_file_run(cli, o->output.html_path, functions_answer);
 }
@@ -272,6 +271,7 @@ static const struct opt functions_opt_table[] = {
 const struct cmd cmd_functions = {
 	.name = "functions",
 	.help = "which functions are to blame, from a window of system calls",
+	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "Cuts the calls into pieces of work, finds those unlike the others of their kind\n"
 		 "(more calls, slower calls, calls that never returned, no calls at all), and\n"
 		 "ranks the functions by how much of the extra time, and how little of the usual\n"
@@ -283,5 +283,6 @@ const struct cmd cmd_functions = {
 	.json_schema = embed_functions_schema_json,
 	.opts = functions_opt_table,
 	.opts_size = sizeof(struct functions_cmd_opts),
+	.max_args = SELECT_WORDS_MAX,
 	.run = functions_run,
 };

@@ -142,14 +142,14 @@ static void run_release(struct run *r)
 
 static int metrics_run(struct cli *cli, int argc, char **argv)
 {
-	const struct metrics_opts *o = cli->opts;
+	struct metrics_opts *o = cli->opts;
 	CLEANUP(run_release) struct run r = {0};
 	struct source *src = NULL;
 	struct err err = {0};
-	int code = watching_check(&o->select, o->input.path, NULL, &err);
+	int code = select_words(&o->select, argc, argv, &cli->arena, &err);
 
-	(void)argc;
-	(void)argv;
+	if (code == 0)
+		code = watching_check(&o->select, o->input.path, NULL, &err);
 	if (code == 0)
 		code = open_source(o, &src, &err);
 	if (code < 0)
@@ -180,7 +180,7 @@ static const struct opt metrics_opt_table[] = {
 const struct cmd cmd_metrics = {
 	.name = "metrics",
 	.help = "print the metrics of each thread and resource once a second",
-	.args = "[-- COMMAND ...]",
+	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "The sixteen metrics of run time, run queue, futexes, pipes, sockets, epoll and\n"
 		 "disk, and more of the same kind, per thread and resource, once a second.\n"
 		 "Rows that are zero are left out. --json prints one object a second.",
@@ -190,5 +190,6 @@ const struct cmd cmd_metrics = {
 	.json_schema = embed_metrics_schema_json,
 	.opts = metrics_opt_table,
 	.opts_size = sizeof(struct metrics_opts),
+	.max_args = SELECT_WORDS_MAX,
 	.run = metrics_run,
 };

@@ -154,10 +154,10 @@ static int record_run(struct cli *cli, int argc, char **argv)
 	struct err err = {0};
 	int code;
 
-	(void)argc;
-	(void)argv;
 	o->calls.calls |= o->calls.all_calls;
-	code = record_check(o, &err);
+	code = select_words(&o->select, argc, argv, &cli->arena, &err);
+	if (code == 0)
+		code = record_check(o, &err);
 	if (code == 0 && o->calls.calls)
 		code = record_calls_begin(&calls, &o->calls, &o->select, &err);
 	if (code == 0)
@@ -189,7 +189,7 @@ static const struct opt record_opt_table[] = {
 const struct cmd cmd_record = {
 	.name = "record",
 	.help = "write what is seen to a capture file",
-	.args = "[-- COMMAND ...]",
+	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "Watches like the other commands and writes what it sees to a file, which\n"
 		 "they all read with -i FILE. Ctrl-C ends the watching and completes the file.\n"
 		 "A file that is there is replaced only when the new one is complete.",
@@ -198,5 +198,6 @@ const struct cmd cmd_record = {
 		    "  heldup why -i slow.cap              # as often as you like",
 	.opts = record_opt_table,
 	.opts_size = sizeof(struct record_opts),
+	.max_args = SELECT_WORDS_MAX,
 	.run = record_run,
 };

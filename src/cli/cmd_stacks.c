@@ -5,6 +5,7 @@
  */
 #include "cli/cmd.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -183,15 +184,18 @@ static void print_view(const struct stacks_cmd_opts *o, const struct stacks_view
 	fwrite(buf_str(&out), 1, out.len, stdout);
 }
 
-/* `--diff A B`: B is the argument, -i B, or what is watched. */
-static int stacks_check(struct stacks_cmd_opts *o, int argc, char **argv, struct err *err)
+/* `--diff A B`: B is the argument, -i B, or what is watched; else arguments select. */
+static int stacks_check(struct cli *cli, int argc, char **argv, struct err *err)
 {
-	if (argc && !o->diff_path)
-		return err_usage(err, "'%s': a file is given with -i, or as the second of --diff",
-				 argv[0]);
-	if (argc && o->input.path)
+	struct stacks_cmd_opts *o = cli->opts;
+
+	if (!o->diff_path && select_words(&o->select, argc, argv, &cli->arena, err) < 0)
+		return -EINVAL;
+	if (argc > 1 && o->diff_path)
+		return err_usage(err, "--diff takes one file more, not '%s' too", argv[1]);
+	if (argc && o->diff_path && o->input.path)
 		return err_usage(err, "--diff has its second file twice: leave -i out");
-	if (argc)
+	if (argc && o->diff_path)
 		o->input.path = argv[0];
 	return watching_check(&o->select, o->input.path, o->capture_path, err);
 }
@@ -238,7 +242,7 @@ static int stacks_run(struct cli *cli, int argc, char **argv)
 	struct stacks_cmd_opts *o = cli->opts;
 	struct page_file files[EXPORT_CNT + 1];
 	struct err err = {0};
-	int code = stacks_check(o, argc, argv, &err);
+	int code = stacks_check(cli, argc, argv, &err);
 
 	for (unsigned k = 0; k <= EXPORT_CNT; k++)
 		files[k] = (struct page_file){.fd = -1};
@@ -289,7 +293,7 @@ static const struct opt stacks_opt_table[] = {
 const struct cmd cmd_stacks = {
 	.name = "stacks",
 	.help = "in which functions the time goes, on the CPU and off it",
-	.args = "[FILE2]",
+	.args = "[PID | NAME | FILE2 | -- COMMAND ...]",
 	.about = "Samples running threads and takes the stacks of waits and of who ended them,\n"
 		 "then shows the functions: on the CPU, off it by what was waited for, and which\n"
 		 "function of which thread ended the waiting.  Waits for work are left out.",
@@ -299,6 +303,6 @@ const struct cmd cmd_stacks = {
 	.json_schema = embed_stacks_schema_json,
 	.opts = stacks_opt_table,
 	.opts_size = sizeof(struct stacks_cmd_opts),
-	.max_args = 1,
+	.max_args = SELECT_WORDS_MAX,
 	.run = stacks_run,
 };

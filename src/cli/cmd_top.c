@@ -374,17 +374,18 @@ static int top_loop(struct top *t, struct err *err)
 
 static int top_run(struct cli *cli, int argc, char **argv)
 {
-	struct top t = {.opts = cli->opts};
+	struct top_opts *o = cli->opts;
+	struct top t = {.opts = o};
 	struct err err = {0};
 	int rc;
 
-	(void)argc;
-	(void)argv;
 	setlocale(LC_CTYPE, "");
 	mallopt(M_MMAP_THRESHOLD, BIG_BYTES);
 	t.ui = ui_new();
 	t.view = view_new();
-	rc = set_up(&t, &err);
+	rc = select_words(&o->select, argc, argv, &cli->arena, &err);
+	if (rc == 0)
+		rc = set_up(&t, &err);
 	if (rc == 0)
 		rc = open_feed(&t, &err);
 	if (rc == 0)
@@ -407,8 +408,9 @@ const struct cmd cmd_top = {
 		    "  heldup top --port 3306 --view resources  # what its server waits on\n"
 		    "  heldup top -i capture                    # a recording, tick by tick\n"
 		    "  heldup top -p 1234 -b -n 5 --rows 10     # five ticks as text",
-	.args = "[-- COMMAND ...]",
+	.args = "[PID | NAME | -- COMMAND ...]",
 	.opts = top_opt_table,
 	.opts_size = sizeof(struct top_opts),
+	.max_args = SELECT_WORDS_MAX,
 	.run = top_run,
 };

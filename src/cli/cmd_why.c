@@ -239,12 +239,11 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 
 static int why_run(struct cli *cli, int argc, char **argv)
 {
-	const struct why_opts *o = cli->opts;
+	struct why_opts *o = cli->opts;
 	struct err err = {0};
 
-	(void)argc;
-	(void)argv;
-	if (watching_check(&o->select, o->input.path, o->capture_path, &err) < 0)
+	if (select_words(&o->select, argc, argv, &cli->arena, &err) < 0 ||
+	    watching_check(&o->select, o->input.path, o->capture_path, &err) < 0)
 		return cli_fail(cli, &err);
 	return page_file_run(cli, o->output.html_path, why_answer);
 }
@@ -269,15 +268,17 @@ static const struct opt why_opt_table[] = {
 const struct cmd cmd_why = {
 	.name = "why",
 	.help = "say what holds a process up: resource, threads and chain",
-	.args = NULL,
+	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "Watches for a while, then names the resource that holds the processes up, the\n"
 		 "chain of threads from the client-facing one to the end of the waiting, what\n"
 		 "supports that, what would refute it and what was not seen.  Needs no baseline.",
-	.examples = "  heldup why -p 1234              # watch a process for ten seconds\n"
-		    "  heldup why --port 3306 -d 2s    # whoever listens there, for two\n"
+	.examples = "  heldup why 1234                 # watch a process for ten seconds\n"
+		    "  heldup why redis -d 2s          # all of that name, for two\n"
+		    "  heldup why --port 3306 -d 2s    # whoever listens there\n"
 		    "  heldup why -i slow.cap -v       # from a capture, with the tables",
 	.json_schema = embed_why_schema_json,
 	.opts = why_opt_table,
 	.opts_size = sizeof(struct why_opts),
+	.max_args = SELECT_WORDS_MAX,
 	.run = why_run,
 };

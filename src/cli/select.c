@@ -5,6 +5,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -90,6 +91,40 @@ const struct opt select_opt_table[] = {
 	OPT_END,
 };
 
+/* A program's plain name may also lie in this directory: that is no reason to doubt. */
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return strpbrk(path, "/.") && stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static int select_name(struct select_opts *s, const char *word, struct arena *arena,
+		       struct err *err)
+{
+	if (is_file(word))
+		return err_usage(err, "'%s' is a file: -i %s reads it, --comm %s looks for "
+				      "processes of that name", word, word, word);
+	if (s->comm)
+		return err_usage(err, "one name, not both '%s' and '%s': --comm '%s|%s' selects "
+				      "either", s->comm, word, s->comm, word);
+	return regex_parse(&s->comm, word, arena, err);
+}
+
+int select_words(struct select_opts *s, int argc, char **argv, struct arena *arena,
+		 struct err *err)
+{
+	for (int i = 0; i < argc; i++) {
+		bool is_number = argv[i][strspn(argv[i], "0123456789,")] == '\0';
+		int code = is_number ? pids_parse(&s->pids, argv[i], arena, err)
+				     : select_name(s, argv[i], arena, err);
+
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
 static int select_cnt(const struct select_opts *s)
 {
 	return (s->pids.cnt > 0) + !!s->comm + !!s->cgroup + !!s->unit + (s->port > 0) + s->all +
@@ -106,8 +141,8 @@ int select_check(const struct select_opts *s, struct err *err)
 	int cnt = select_cnt(s);
 
 	if (cnt == 0)
-		return err_usage(err, "which process? give one of -p PID, --comm RE, -g CGROUP, "
-				      "-u UNIT, --port N, -a, -- CMD");
+		return err_usage(err, "which process? give one of PID, NAME, -p PID, "
+				      "--comm RE, -g CGROUP, -u UNIT, --port N, -a, -- CMD");
 	if (cnt > 1)
 		return err_usage(err, "give only one of -p, --comm, -g, -u, --port, -a, -- CMD");
 	return 0;

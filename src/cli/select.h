@@ -10,12 +10,24 @@
 #include "cli/opt.h"
 #include "collect/select.h"
 
+struct arena;
 struct err;
 
 enum { SELECT_PIDS_MAX = 256 };
 
 extern const struct opt select_opt_table[];
 extern const struct opt select_running_opt_table[]; /* the same without -- CMD */
+
+/* How many words a command takes that selects by them: its max_args. */
+enum { SELECT_WORDS_MAX = SELECT_PIDS_MAX };
+
+/*
+ * Words without an option before them: numbers are process ids, as after -p, and
+ * one name is that of processes, as after --comm.  The path of a file is refused
+ * with the option that reads it.
+ */
+int select_words(struct select_opts *s, int argc, char **argv, struct arena *arena,
+		 struct err *err);
 
 /* true when nothing was selected at all. */
 bool select_is_empty(const struct select_opts *s);

@@ -69,6 +69,32 @@ def test_why_needs_a_selection():
     heldup("why", "-a", "-p", "1").ended(USAGE).one_line().says("only one of")
 
 
+def watchers():
+    """Commands that watch what is selected, each with what else it needs."""
+    return [[n, *WITH_INPUT.get(n, [])] for n in ("why", "stacks", "functions", "top", "metrics",
+                                                  "record")]
+
+
+def test_a_bare_number_is_a_pid():
+    for words in watchers():
+        heldup(*words, NO_PID).ended(FAILED).one_line().says("no process has pid " + NO_PID)
+        heldup(*words, "-p", "1", "--comm", "x", NO_PID).ended(USAGE).says("only one of")
+        heldup(*words, "12,").ended(USAGE).one_line().says("is not a process id")
+
+
+def test_a_bare_name_is_that_of_processes():
+    for words in watchers():
+        heldup(*words, "no-such-name").ended(FAILED).one_line().says("matches 'no-such-name'")
+        heldup(*words, "a", "b").ended(USAGE).one_line().says(r"--comm 'a\|b'")
+        heldup(*words, "(").ended(USAGE).one_line().says("not a regular expression")
+
+
+def test_a_bare_file_is_told_its_option():
+    for words in watchers():
+        heldup(*words, __file__).ended(USAGE).one_line().says(
+            "is a file: -i " + re.escape(__file__) + " reads it")
+
+
 def test_durations_are_checked():
     for text in ("0", "-1s", "1x", "", "5000d"):
         heldup("why", "-p", "1", "-d", text).ended(USAGE).one_line()
