@@ -56,7 +56,30 @@ def warnings_fatal(files):
     return errors
 
 
+def runtime_libraries(files):
+    """The README and tools/deps name each library that the binary is linked with."""
+    out = subprocess.run(["readelf", "-d", os.path.join(TOP, "heldup")], capture_output=True,
+                         text=True)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", out.stdout)
+    rows = re.findall(r"^\| (`lib.*`) \| `(.*)` \|$", section(files["README.md"], "Install"), re.M)
+    listed = {lib: package for libs, package in rows for lib in re.findall(r"`(.*?)`", libs)}
+    loaded = re.findall(r'\bdlopen\("([^"]+)"', "\n".join(
+        text for name, text in files.items() if name.startswith("src/")))
+    errors = ["README.md: Install lacks %s, which is loaded" % lib for lib in loaded
+              if "`%s`" % lib not in section(files["README.md"], "Install")]
+    group = re.search(r'\[run\]="([^"]*)"', files["tools/deps"])
+    packages = group.group(1).split() if group else []
+    errors += ["README.md: the table of Install lacks %s" % lib for lib in needed
+              if lib not in listed and not lib.startswith("ld-linux")]
+    errors += ["README.md: heldup is not linked with %s" % lib for lib in listed
+               if lib not in needed]
+    errors += ["tools/deps: group run and the README differ in %s" % p
+               for p in set(packages) ^ set(listed.values())]
+    return errors if needed else ["readelf -d heldup: %s" % (out.stderr.strip() or "no NEEDED")]
+
+
 CHECKS = [
     ("first-commands", first_commands),
     ("warnings-fatal", warnings_fatal),
+    ("runtime-libraries", runtime_libraries),
 ]
