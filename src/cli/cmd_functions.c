@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/select.h"
@@ -71,7 +72,7 @@ static int model_read(const char *path, struct model **ret_model, struct err *er
 {
 	struct watching w = {0};
 	struct source *src;
-	int code = source_file(path, &src, err);
+	int code = file_kind_source(path, &src, err);
 
 	if (code < 0)
 		return code;

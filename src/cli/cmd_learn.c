@@ -13,6 +13,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "cli/cmd.h"
+#include "cli/file_kind.h"
 #include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/select.h"
@@ -56,7 +57,7 @@ static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 
 	if (!o->input.path)
 		names_opts_ask(&o->names, &o->select);
-	return o->input.path ? source_file(o->input.path, ret_src, err)
+	return o->input.path ? file_kind_source(o->input.path, ret_src, err)
 			     : source_flight(&watch, &flight, ret_src, err);
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
+#include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/select.h"
 #include "cli/watching.h"
@@ -115,7 +116,7 @@ static int open_source(const struct metrics_opts *o, struct source **ret_src, st
 		.only_target = o->no_peers,
 	};
 
-	return o->input.path ? source_file(o->input.path, ret_src, err)
+	return o->input.path ? file_kind_source(o->input.path, ret_src, err)
 			     : source_live(&watch, ret_src, err);
 }
 

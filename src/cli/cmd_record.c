@@ -16,6 +16,7 @@
 #include "base/fmt.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
+#include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/record_calls.h"
 #include "cli/select.h"
@@ -84,7 +85,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 		watch.max_cost_ppm = flight.blocking ? (uint32_t)(calls->max_cost * 1e6) : 0;
 		return source_flight(&watch, &flight, ret_src, err);
 	}
-	return o->input.path ? source_file(o->input.path, ret_src, err)
+	return o->input.path ? file_kind_source(o->input.path, ret_src, err)
 			     : source_live(&watch, ret_src, err);
 }
 

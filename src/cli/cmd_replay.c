@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
+#include "cli/file_kind.h"
 #include "cli/inject_opts.h"
 #include "cli/request_opts.h"
 #include "cli/options.h"
@@ -221,6 +222,8 @@ static int read_space(struct setup *s, const char *path, struct err *err)
 	if (code == 0)
 		code = space_read(bytes.data, bytes.len, &s->points, &s->strings, s->space, err);
 	s->known = code == 0;
+	if (code < 0)
+		file_kind_say(path, FILE_SPACE, err);
 	return code < 0 ? err_prefix(err, "--space %s", path) : 0;
 }
 
@@ -233,6 +236,8 @@ static int read_earlier(struct cli *cli, struct setup *s, const char *path, stru
 	if (code == 0)
 		code = forest_read(bytes.data, bytes.len, &s->points, &s->strings, &cli->arena,
 				   s->earlier, err);
+	if (code < 0)
+		file_kind_say(path, FILE_FOREST, err);
 	return code < 0 ? err_prefix(err, "--earlier %s", path) : 0;
 }
 

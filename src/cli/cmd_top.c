@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
+#include "cli/file_kind.h"
 #include "cli/options.h"
 #include "cli/select.h"
 #include "collect/source.h"
@@ -348,7 +349,8 @@ static int open_feed(struct top *t, struct err *err)
 	int rc;
 
 	if (o->input.path)
-		return feed_file(o->input.path, &t->feed, err);
+		return feed_file(o->input.path, &t->feed, err) < 0
+			       ? file_kind_say(o->input.path, FILE_CAPTURE, err) : 0;
 	rc = select_check(&o->select, err);
 	if (rc == 0)
 		rc = source_live(&watch, &src, err);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/file_kind.h"
 #include "cli/packed_file.h"
 #include "model/points.h"
 #include "report/forest_out.h"
@@ -24,7 +25,9 @@ int forest_file_read(const char *path, struct points *points, struct strtab *str
 	if (code < 0)
 		return code;
 	code = forest_read(bytes.data, bytes.len, points, strings, arena, ret, err);
-	return code < 0 ? err_prefix(err, "%s", path) : 0;
+	if (code < 0)
+		err_prefix(err, "%s", path);
+	return code < 0 ? file_kind_say(path, FILE_FOREST, err) : 0;
 }
 
 /* Each tracepoint once, where the request came there first. */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/file_kind.h"
 #include "functions/sig.h"
 
 int sig_file_read(const char *path, struct arena *arena, struct sigs **ret_sigs,
@@ -24,7 +25,9 @@ int sig_file_read(const char *path, struct arena *arena, struct sigs **ret_sigs,
 	if (code < 0)
 		return code;
 	code = sig_read(buf_str(&bytes), bytes.len, arena, ret_sigs, err);
-	return code < 0 ? err_prefix(err, "read signatures '%s'", path) : 0;
+	if (code < 0)
+		err_prefix(err, "read signatures '%s'", path);
+	return code < 0 ? file_kind_say(path, FILE_SIGNATURES, err) : 0;
 }
 
 /* A typing error must not cost somebody another file. */

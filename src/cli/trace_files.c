@@ -13,6 +13,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "cli/file_kind.h"
 #include "model/trace.h"
 #include "requests/detach.h"
 #include "requests/skew.h"
@@ -206,7 +207,7 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 		if (code < 0 && *assembler_why(r->assembler))
 			return err_set(err, code, "%s", assembler_why(r->assembler));
 		if (code < 0)
-			return code;
+			return file_kind_say(paths[i], FILE_SPANS, err);
 		*ret_cnt = i + 1;
 	}
 	return 0;

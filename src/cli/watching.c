@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
+#include "cli/file_kind.h"
 #include "cli/select.h"
 #include "collect/source.h"
 #include "store/capture.h"
@@ -107,7 +108,7 @@ int watching_file(const char *path, struct event_sink sink, struct err *err)
 {
 	struct watching w = {.sinks = {sink}};
 	struct source *src;
-	int code = source_file(path, &src, err);
+	int code = file_kind_source(path, &src, err);
 
 	if (code < 0)
 		return code;

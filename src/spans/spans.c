@@ -229,3 +229,20 @@ int spans_read_bytes(const void *data, size_t len, const char *name,
 	*ret = (struct spans_stats){0};
 	return read_all(in, name, &r, err);
 }
+
+int spans_look(const char *path, enum spans_format *ret_format)
+{
+	CLEANUP(in_free_ptr) struct spans_in *in = NULL;
+	const struct spans_reader *reader;
+	struct err why = {0};
+	int rc = in_open(path, &in, &why);
+
+	if (rc < 0)
+		return rc;
+	skip_mark(in);
+	reader = choose(in, in_fill(in, HEAD_MIN), path, &why);
+	if (!reader)
+		return -EBADMSG;
+	*ret_format = reader->format;
+	return 0;
+}

@@ -96,4 +96,7 @@ int spans_read_bytes(const void *data, size_t len, const char *name,
 		     const struct spans_opts *opts, struct strtab *strings,
 		     const struct span_sink *sink, struct spans_stats *ret, struct err *err);
 
+/* Which format the beginning of a file shows; -EBADMSG where it is none of these, or -errno. */
+int spans_look(const char *path, enum spans_format *ret_format);
+
 #endif /* SPANS_H */

@@ -193,7 +193,7 @@ def test_forest_bad_files_are_refused():
         with open(cut, "wb") as f:
             f.write(whole[:len(whole) // 2])
         assert "cut short or damaged" in heldup("forest", cut).ended(FAILED).err
-        assert "not a file" in heldup("forest", s.bad).ended(FAILED).err
+        assert "is a trace of requests: heldup requests " in heldup("forest", s.bad).ended(FAILED).err
         heldup("forest").ended(USAGE)
         heldup("forest", s.forest, "--json", "--html", "-").ended(USAGE).says("only one").one_line()
         heldup("forest", s.forest, "--save", "-", "--html", "-").ended(USAGE).says("only one")
@@ -229,7 +229,7 @@ def test_replay_keeps_what_it_learnt():
         with open(space, "wb") as f:
             f.write(kept[:-9])
         assert "cut short or damaged" in heldup(*args, "--space", space).ended(FAILED).err
-        assert "not a file" in heldup(*args, "--space", s.forest).ended(FAILED).err
+        assert "is a forest of hypotheses: heldup forest " in heldup(*args, "--space", s.forest).ended(FAILED).err
 
 
 def test_replay_uses_an_earlier_search():
