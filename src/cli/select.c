@@ -8,7 +8,12 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/log.h"
+#include "collect/procfs.h"
+#include "report/pen.h"
 
 static int pid_parse(const char *text, size_t len, int32_t *ret_pid)
 {
@@ -136,6 +141,23 @@ bool select_is_empty(const struct select_opts *s)
 	return select_cnt(s) == 0;
 }
 
+/* Somebody copied a thread's id from another program and may think that it alone is meant. */
+static void say_threads(const struct select_pids *pids)
+{
+	for (size_t i = 0; i < pids->cnt; i++) {
+		uint32_t tid = (uint32_t)pids->items[i], tgid = procfs_tgid(tid);
+		CLEANUP(buf_release) struct buf name = {0};
+		char comm[PROCFS_COMM_LEN];
+
+		if (!tgid || tgid == tid)
+			continue;
+		procfs_comm(tgid, comm);
+		pen_clean(&name, comm, false);
+		log_warn("%u is a thread of pid %u (%s): the whole process is looked at", tid,
+			 tgid, buf_str(&name));
+	}
+}
+
 int select_check(const struct select_opts *s, struct err *err)
 {
 	int cnt = select_cnt(s);
@@ -145,5 +167,6 @@ int select_check(const struct select_opts *s, struct err *err)
 				      "--comm RE, -g CGROUP, -u UNIT, --port N, -a, -- CMD");
 	if (cnt > 1)
 		return err_usage(err, "give only one of -p, --comm, -g, -u, --port, -a, -- CMD");
+	say_threads(&s->pids);
 	return 0;
 }

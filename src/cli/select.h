@@ -32,7 +32,10 @@ int select_words(struct select_opts *s, int argc, char **argv, struct arena *are
 /* true when nothing was selected at all. */
 bool select_is_empty(const struct select_opts *s);
 
-/* Exactly one way of selecting, or a line that says which ways there are. */
+/*
+ * Exactly one way of selecting, or a line that says which ways there are.  Ids that
+ * are of threads are told on stderr.
+ */
 int select_check(const struct select_opts *s, struct err *err);
 
 #endif /* SELECT_H */

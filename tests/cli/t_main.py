@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import tempfile
+import threading
 
 from heldup_cli import FAILED, OK, RIGHTS, USAGE, commands, heldup, heldup_as_nobody
 
@@ -93,6 +94,21 @@ def test_a_bare_file_is_told_its_option():
     for words in watchers():
         heldup(*words, __file__).ended(USAGE).one_line().says(
             "is a file: -i " + re.escape(__file__) + " reads it")
+
+
+def test_the_id_of_a_thread_is_told_to_be_one():
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        for name in ("symbols", "tracepoints"):
+            r = heldup(name, "-p", str(other.native_id))
+            r.says(r"%d is a thread of pid %d \(\S.*\): the whole process is looked at"
+                   % (other.native_id, os.getpid()))
+            assert "is a thread" not in heldup(name, "-p", str(os.getpid())).err
+    finally:
+        done.set()
+        other.join()
 
 
 def test_durations_are_checked():
