@@ -24,7 +24,7 @@ static void print_usage(FILE *to)
 	      "heldup COMMAND -h prints a command's options and examples.\n"
 	      "heldup --version prints the versions of heldup, libbpf and the kernel.\n"
 	      "HELDUP_DEBUG=1 in the environment also prints what libbpf says.\n"
-	      "exit status: 0 done, 1 failed, 2 usage, 3 rights or kernel\n",
+	      "exit status: 0 done, 1 failed, 2 usage, 3 rights or kernel, 4 why --fail-on\n",
 	      to);
 }
 

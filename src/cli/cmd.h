@@ -26,6 +26,7 @@ enum cli_exit {
 	CLI_FAILED = 1,
 	CLI_USAGE = 2,
 	CLI_RIGHTS = 3, /* the rights or the kernel do not allow it */
+	CLI_FOUND = 4,	/* answered, and the answer is what --fail-on names */
 };
 
 /* What a command's run function gets. */

@@ -17,6 +17,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "cli/guess.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/seen_stacks.h"
@@ -44,6 +45,7 @@ struct why_opts {
 	struct baseline_opts baseline;
 	struct output_opts output;
 	const char *capture_path;
+	uint32_t fail_on; /* 1 << enum finding_class */
 	bool verbose;
 	bool no_stacks;
 };
@@ -201,6 +203,41 @@ static void memory_tell(struct model *m)
 	m->self.rss_max_bytes = now.rss_max_bytes;
 }
 
+/* "any" is what may hold it up: an undecided verdict too, for something does. */
+static uint32_t classes_of(const char *name)
+{
+	uint32_t any = 0, one = 0;
+
+	for (unsigned cls = 0; cls < FIND_CNT; cls++) {
+		any |= cls == FIND_HEALTHY || cls == FIND_CLIENTS ? 0 : 1u << cls;
+		one |= strcmp(finding_name(cls), name) == 0 ? 1u << cls : 0;
+	}
+	return strcmp(name, "any") == 0 ? any : one;
+}
+
+static int fail_on_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+{
+	for (const char *at = text;;) {
+		size_t len = strcspn(at, ",");
+		const char *name = arena_strndup(arena, at, len);
+		struct guess g = {.word = name};
+		uint32_t classes = classes_of(name);
+
+		for (unsigned cls = 0; cls < FIND_CNT; cls++)
+			guess_try(&g, finding_name(cls));
+		if (!classes && g.best)
+			return err_usage(err, "'%s' is no class of verdict (did you mean %s?)",
+					 name, g.best);
+		if (!classes)
+			return err_usage(err, "'%s' is neither 'any' nor a class that --json "
+					      "gives as .verdict.class", name);
+		*(uint32_t *)dst |= classes;
+		if (!at[len])
+			return 0;
+		at += len + 1;
+	}
+}
+
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
@@ -234,7 +271,10 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		print_answer(o, &a);
 	if (late < 0)
 		return err_prefix(err, "the watching ended early, the answer covers what was seen");
-	return page_write(page, &a, err);
+	code = page_write(page, &a, err);
+	if (code == 0 && o->fail_on & 1u << v->findings[0].cls)
+		code = CLI_FOUND;
+	return code;
 }
 
 static int why_run(struct cli *cli, int argc, char **argv)
@@ -254,6 +294,9 @@ static const struct opt why_opt_table[] = {
 	OPT_GROUP(cost_opt_table, struct why_opts, cost),
 	OPT_GROUP(input_opt_table, struct why_opts, input),
 	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
+	{.type = OPT_CUSTOM, .long_name = "fail-on", .metavar = "CLASS[,CLASS]",
+	 .help = "end with status 4 when the verdict is one of these; any: all but healthy "
+		 "and clients", .parse = fail_on_parse, OPT_AT(struct why_opts, fail_on)},
 	OPT_GROUP(output_opt_table, struct why_opts, output),
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
 	 .help = "also keep a capture of what was watched",

@@ -60,5 +60,5 @@ int page_file_run(struct cli *cli, const char *path,
 		return cli_fail(cli, &err);
 	code = answer(cli, &page, &err);
 	page_file_close(&page);
-	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+	return code < 0 ? cli_fail(cli, &err) : code;
 }

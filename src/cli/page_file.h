@@ -26,7 +26,10 @@ bool page_file_wanted(const struct page_file *f);
 int page_file_write(struct page_file *f, const struct buf *bytes, struct err *err);
 void page_file_close(struct page_file *f);
 
-/* A command's run that may write path: opens it, lets answer work, closes it; an enum cli_exit. */
+/*
+ * A command's run that may write path: opens it, lets answer work, closes it; an enum
+ * cli_exit.  answer returns one, or -errno with err set.
+ */
 int page_file_run(struct cli *cli, const char *path,
 		  int (*answer)(struct cli *cli, struct page_file *page, struct err *err));
 

@@ -36,6 +36,19 @@ def ticks(*argv):
     return [json.loads(line) for line in lines]
 
 
+def test_fail_on_is_an_exit_status():
+    cap = os.path.join(TOP, "tests", "golden", "%s.cap")
+    for name, classes, status in (
+            ("lock_held", "lock-held", 4), ("lock_held", "deadlock,lock-held", 4),
+            ("lock_held", "deadlock", 0), ("lock_held", "any", 4), ("healthy", "any", 0),
+            ("healthy", "healthy", 4), ("clients", "any", 0)):
+        r = heldup("why", "-i", cap % name, "--fail-on", classes).ended(status)
+        assert r.err == "" and r.out == heldup("why", "-i", cap % name).out, r.err
+    heldup("why", "-i", cap % "healthy", "--fail-on", "lock-hled").ended(USAGE).one_line() \
+        .says("did you mean lock-held")
+    heldup("why", "-i", cap % "healthy", "--fail-on", "any,").ended(USAGE).one_line()
+
+
 def test_record_needs_output_and_selection():
     heldup("record", "-p", "1").ended(USAGE).one_line().says("-o FILE")
     with tempfile.TemporaryDirectory() as d:
