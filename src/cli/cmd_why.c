@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/guess.h"
+#include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/seen_stacks.h"
@@ -45,6 +46,7 @@ struct why_opts {
 	struct baseline_opts baseline;
 	struct output_opts output;
 	const char *capture_path;
+	struct names_opts names;
 	uint32_t fail_on; /* 1 << enum finding_class */
 	bool verbose;
 	bool no_stacks;
@@ -133,6 +135,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 
 	if (code < 0)
 		return code;
+	names_opts_ask(&o->names, &o->select);
 	m = model_new(&why_model);
 	w.sinks[0] = model_sink(m);
 	code = watching_live(&w, &opts, cap, err);
@@ -293,6 +296,7 @@ static const struct opt why_opt_table[] = {
 	OPT_GROUP(window_opt_table, struct why_opts, window),
 	OPT_GROUP(cost_opt_table, struct why_opts, cost),
 	OPT_GROUP(input_opt_table, struct why_opts, input),
+	OPT_GROUP(jit_opt_table, struct why_opts, names),
 	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
 	{.type = OPT_CUSTOM, .long_name = "fail-on", .metavar = "CLASS[,CLASS]",
 	 .help = "end with status 4 when the verdict is one of these; any: all but healthy "

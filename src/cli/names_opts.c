@@ -17,10 +17,15 @@ enum {
 	JIT_MS = 5000,
 };
 
-const struct opt names_opt_table[] = {
+const struct opt jit_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "jit",
 	 .help = "ask Java VMs for the names of their code first, which makes them work",
 	 OPT_AT(struct names_opts, jit)},
+	OPT_END,
+};
+
+const struct opt names_opt_table[] = {
+	{.type = OPT_TYPE_GROUP, .group = jit_opt_table},
 	{.type = OPT_FLAG, .long_name = "lines",
 	 .help = "lines and inlined functions too, from debug information",
 	 OPT_AT(struct names_opts, lines)},

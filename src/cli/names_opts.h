@@ -17,6 +17,7 @@ struct names_opts {
 };
 
 extern const struct opt names_opt_table[]; /* --jit, --lines */
+extern const struct opt jit_opt_table[];   /* the first alone */
 
 /*
  * How long a watch may look for names: files that debuginfod sent earlier are
