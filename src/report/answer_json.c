@@ -187,12 +187,11 @@ static void json_window(struct json *j, const struct answer *a)
 	if (gmtime_r(&begin, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_kobj(j, "window");
-	json_kf64_dec(j, "seconds", a->verdict->seconds, 3);
 	json_kf64_dec(j, "watched_share", 1, 3);
-	json_kf64_dec(j, "kept_seconds", (double)m->kept_ns / 1e9, 3);
-	json_kobj(j, "shed_seconds");
+	json_ku64(j, "kept_ns", m->kept_ns);
+	json_kobj(j, "shed_ns");
 	for (unsigned i = 0; i < SHED_BIT_CNT; i++)
-		json_kf64_dec(j, shed_name(i), (double)m->coarse_ns[i] / 1e9, 3);
+		json_ku64(j, shed_name(i), m->coarse_ns[i]);
 	json_obj_end(j);
 	json_kstr(j, "begin", date);
 	json_ku64(j, "tick_ns", m->meta.tick_ns);

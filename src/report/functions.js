@@ -38,7 +38,7 @@ function unitRow(u) {
 
 const w = D.window;
 page.append(make('section', '', make('h1', '', 'Functions of ' + w.selection),
-	make('p', 'soft small', [w.seconds.toFixed(1) + ' s', w.calls + ' calls', w.source, D.sums.units + ' pieces of work',
+	make('p', 'soft small', [(w.length_ns / 1e9).toFixed(1) + ' s', w.calls + ' calls', w.source, D.sums.units + ' pieces of work',
 		D.sums.abnormal_units + ' abnormal', time(D.sums.harm_ns) + ' more than usual'].filter(Boolean).join(' · '))));
 if (D.outside.kind !== 'none')
 	page.append(make('section', '', make('p', '', 'The cause may lie outside of the program: ' + D.outside.kind + ' ' +

@@ -28,7 +28,7 @@ static void json_window(struct json *j, const struct functions_result *r)
 	if (gmtime_r(&begin, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_kobj(j, "window");
-	json_kf64_dec(j, "seconds", (double)(r->end_ns - r->begin_ns) / 1e9, 3);
+	json_ku64(j, "length_ns", r->end_ns - r->begin_ns);
 	json_kstr(j, "begin", date);
 	json_kstr(j, "selection", m->selection);
 	json_kstr(j, "command", m->cmdline);

@@ -334,8 +334,8 @@ static void json_cgroups(struct json *j, const struct model *m)
 		json_ku64(j, "periods", c->nr_periods);
 		json_ku64(j, "throttled", c->nr_throttled);
 		json_ku64(j, "throttled_ns", c->throttled_ns);
-		json_ku64(j, "quota_us", c->quota_us);
-		json_ku64(j, "period_us", c->period_us);
+		json_ku64(j, "quota_ns", c->quota_us * 1000);
+		json_ku64(j, "period_ns", c->period_us * 1000);
 		json_ku64(j, "read_bytes_limit", c->io_rbps);
 		json_ku64(j, "write_bytes_limit", c->io_wbps);
 		json_ku64(j, "read_ios_limit", c->io_riops);

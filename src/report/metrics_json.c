@@ -45,10 +45,10 @@ void metrics_json(const struct metrics_result *r, const struct model *m, struct 
 	json_init(&j, out, JSON_COMPACT);
 	json_obj(&j);
 	json_kstr(&j, "schema", "heldup/metrics/1");
-	json_kf64_dec(&j, "time", (double)real_ns / 1e9, 3);
+	json_ku64(&j, "time_ns", real_ns);
 	json_ku64(&j, "begin_ns", r->begin_ns);
 	json_ku64(&j, "end_ns", r->end_ns);
-	json_kf64_dec(&j, "seconds", (double)(r->end_ns - r->begin_ns) / 1e9, 6);
+	json_ku64(&j, "length_ns", r->end_ns - r->begin_ns);
 	json_ku64(&j, "lost", r->lost_cnt);
 	json_karr(&j, "rows");
 	for (size_t i = 0; i < r->row_cnt; i++)

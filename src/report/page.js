@@ -55,7 +55,7 @@ function hero() {
 	fact('confidence', v.confidence);
 	const doubts = v.confidence_reasons.join('; ');
 	const r = D.window;
-	fact('watched', r.seconds.toFixed(1) + ' s');
+	fact('watched', (r.length_ns / 1e9).toFixed(1) + ' s');
 	if (r.requests)
 		fact('requests', count(r.requests) + ', p50 ' + ns(r.p50_ns) + ', p99 ' + ns(r.p99_ns) +
 			', max ' + ns(r.max_ns));
@@ -535,7 +535,7 @@ function tables() {
 		['by', r => r.pid ? proc(r) : 'nobody: the CPU was free'], num('for', r => r.ns, ns),
 		num('times', r => r.count, count)], cut.cpu_takers, 15);
 	table('Control groups', D.cgroups, [['cgroup', r => r.path, r => r.path, 'wide'],
-		['quota', r => r.quota_us, r => r.quota_us ? (r.quota_us / r.period_us).toFixed(2) + ' CPUs' : 'none'],
+		['quota', r => r.quota_ns, r => r.quota_ns ? (r.quota_ns / r.period_ns).toFixed(2) + ' CPUs' : 'none'],
 		num('throttled', r => r.throttled, count), num('for', r => r.throttled_ns, ns),
 		num('memory', r => r.memory_bytes, bytes), num('limit', r => r.memory_limit_bytes, bytes)], 0);
 }

@@ -62,7 +62,7 @@ static void put_injected(struct json *j, const struct replay_view *v)
 		json_kstr(j, "name", strtab_str(v->strings, in->name));
 		json_kstr(j, "at", in->where == INJECT_EXIT ? "exit" : "entry");
 		json_kstr(j, "law", laws[in->law]);
-		json_kf64_dec(j, "ms", (double)in->ns / 1e6, 6);
+		json_kf64_dec(j, "ns", (double)in->ns, 0);
 		json_kstr(j, "key", in->key ? strtab_str(v->strings, in->key) : NULL);
 		json_kf64(j, "share", in->share_ppm ? (double)in->share_ppm / 1e6 : 1);
 		json_ku64(j, "together", in->together);
@@ -165,7 +165,7 @@ static void put_result(struct json *j, const struct replay_view *v,
 	json_kf64_dec(j, "on_at_end", res->on_cnt, 3);
 	json_ku64(j, "least", res->least_cnt);
 	json_ku64(j, "slowed_spans", res->hits.span_cnt);
-	json_kf64_dec(j, "slowed_ms", (double)res->hits.delay_ns / 1e6, 3);
+	json_ku64(j, "slowed_ns", res->hits.delay_ns);
 	put_located(j, v, res);
 	put_truths(j, v, res);
 	put_decisions(j, v, res);
@@ -182,7 +182,7 @@ void replay_json(const struct replay_view *v, struct buf *out)
 	json_kstr(&j, "version", HELDUP_VERSION);
 	json_ku64(&j, "requests", v->input->live_cnt);
 	json_ku64(&j, "learnt_requests", v->learnt_cnt);
-	json_kf64_dec(&j, "learnt_mean_ms", v->mean_ns / 1e6, 6);
+	json_kf64_dec(&j, "learnt_mean_ns", v->mean_ns, 0);
 	json_kbool(&j, "stopped", v->stopped);
 	json_ku64(&j, "batch", v->batch);
 	json_kstr(&j, "tracepoints", v->apart ? "sides" : "spans");

@@ -163,7 +163,7 @@ void sig_json(const struct sig_view *v, struct buf *out)
 	json_obj(&j);
 	json_kstr(&j, "schema", "heldup/learn/1");
 	json_kstr(&j, "version", HELDUP_VERSION);
-	json_kf64_dec(&j, "window_ms", (double)s->window_ns / 1e6, 3);
+	json_ku64(&j, "window_ns", s->window_ns);
 	json_ku64(&j, "function_count", s->fn_cnt);
 	json_karr(&j, "modules");
 	for (uint32_t i = 0; i < s->module_cnt; i++)

@@ -15,12 +15,12 @@ const body = document.createElement('section');
 const w = D.window;
 
 head.append(text('h1', '', 'Stacks of ' + w.selection),
-	text('p', 'soft small break', 'watched ' + w.seconds.toFixed(1) + ' s' +
+	text('p', 'soft small break', 'watched ' + (w.length_ns / 1e9).toFixed(1) + ' s' +
 		(w.host ? ' on ' + w.host : '') +
 		(w.begin ? ', ' + w.begin.replace('T', ' ').replace('Z', ' UTC') : '') + ' · ' + w.command));
 if (D.base)
 	head.append(text('p', 'soft small break', 'compared with ' + D.base.selection + ', ' +
-		D.base.seconds.toFixed(1) + ' s' + (D.base.begin ? ' from ' + D.base.begin : '')));
+		(D.base.length_ns / 1e9).toFixed(1) + ' s' + (D.base.begin ? ' from ' + D.base.begin : '')));
 for (const s of D.unseen) head.append(text('p', 'soft small', s));
 page.append(head, body);
 flame(body, D.flame);

@@ -28,7 +28,7 @@ static void json_window(struct json *j, const char *key, const struct model *m)
 	if (gmtime_r(&begin, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_kobj(j, key);
-	json_kf64_dec(j, "seconds", (double)(m->end_ns - m->begin_ns) / 1e9, 3);
+	json_ku64(j, "length_ns", m->end_ns - m->begin_ns);
 	json_kstr(j, "begin", date);
 	json_kstr(j, "selection", m->selection);
 	json_kstr(j, "command", m->cmdline);

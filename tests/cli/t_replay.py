@@ -69,7 +69,7 @@ def test_replay_finds_what_it_slows_itself():
         assert ours["slowed_spans"] > 0
         assert answer(*args) == doc
         other = answer(*args, "--seed", "2")
-        assert other["strategies"][0]["slowed_ms"] != ours["slowed_ms"]
+        assert other["strategies"][0]["slowed_ns"] != ours["slowed_ns"]
         text = heldup("replay", *args, "--strategy", "hedge").ended(OK).out
         assert "located " + f.slow in text and "round  decided" in text, text
 

@@ -3,7 +3,8 @@
 """Checks JSON texts against a schema: schema_check.py SCHEMA FILE...
 
 Knows the part of JSON Schema 2020-12 that docs/*.schema.json use; a keyword
-it does not know is an error, so that nothing goes unchecked.
+it does not know is an error, so that nothing goes unchecked.  Readers skip keys
+that they do not know; here a key that the schema does not list is an error.
 """
 import json
 import sys
@@ -75,20 +76,20 @@ class Checker:
                 if key not in value:
                     self.fail(where, f"key {key} is missing")
 
-    def kw_properties(self, _schema, arg, value, where):
+    def kw_properties(self, schema, arg, value, where):
         if isinstance(value, dict):
             for key, sub in arg.items():
                 if key in value:
                     self.check(sub, value[key], f"{where}/{key}")
+            for key in value.keys() - arg.keys():
+                if "additionalProperties" not in schema:
+                    self.fail(where, f"key {key} is not in the schema")
 
     def kw_additionalProperties(self, schema, arg, value, where):
         if not isinstance(value, dict):
             return
         for key in value.keys() - schema.get("properties", {}).keys():
-            if arg is False:
-                self.fail(where, f"key {key} is not in the schema")
-            elif isinstance(arg, dict):
-                self.check(arg, value[key], f"{where}/{key}")
+            self.check(arg, value[key], f"{where}/{key}")
 
     def kw_items(self, _schema, arg, value, where):
         if isinstance(value, list):

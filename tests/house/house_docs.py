@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents say what the program says: help texts, options in examples, paths, links."""
+import json
 import os
 import re
 import subprocess
@@ -119,7 +120,46 @@ def links(files):
     return errors
 
 
+SCHEMA_RULE = "All times are nanoseconds, shares are parts of 1. " \
+    "Keys are only ever added: skip those that you do not know."
+NOT_NS = re.compile(r"(^|_)(us|ms|s|sec|secs|seconds|millis|micros|minutes)$")
+
+
+def schema_keys(node):
+    if isinstance(node, dict):
+        yield from node.get("properties", {})
+        for value in node.values():
+            yield from schema_keys(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from schema_keys(value)
+
+
+def schemas(files):
+    """One form of id, one rule for keys that a reader does not know, one unit of time."""
+    errors = []
+    for page, text in files.items():
+        m = re.match(r"docs/(\w+)\.schema\.json$", page)
+        if not m:
+            continue
+        schema = json.loads(text)
+        for key, want in (("$schema", "https://json-schema.org/draft/2020-12/schema"),
+                          ("$id", "urn:heldup:%s:1" % m.group(1)),
+                          ("title", "heldup %s --json" % m.group(1))):
+            if schema.get(key) != want:
+                errors.append("%s: %s is %r, not %r" % (page, key, schema.get(key), want))
+        if not schema.get("description", "").endswith(SCHEMA_RULE):
+            errors.append("%s: its description does not end in: %s" % (page, SCHEMA_RULE))
+        if re.search(r'"additionalProperties": *false', text):
+            errors.append("%s: a reader must skip unknown keys: no additionalProperties: false"
+                          % page)
+        errors += ["%s: time '%s' is not in ns" % (page, key) for key in schema_keys(schema)
+                   if NOT_NS.search(key)]
+    return errors
+
+
 CHECKS = [
+    ("schemas", schemas),
     ("command-registry", registry),
     ("help-equals-docs", help_blocks),
     ("help-width", help_width),
