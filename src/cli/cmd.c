@@ -34,21 +34,18 @@ void cmd_usage(const struct cmd *cmd, struct buf *out)
 		buf_printf(out, "\nexamples:\n%s\n", cmd->examples);
 }
 
-/* -h or --help anywhere before "--" wins over everything else, even wrong options. */
-static bool help_is_asked(char **args)
+static bool is_given(char **args, const char *option)
 {
 	for (; *args && strcmp(*args, "--") != 0; args++)
-		if (strcmp(*args, "-h") == 0 || strcmp(*args, "--help") == 0)
+		if (strcmp(*args, option) == 0)
 			return true;
 	return false;
 }
 
-static bool schema_is_asked(char **args)
+/* -h or --help anywhere before "--" wins over everything else, even wrong options. */
+static bool help_is_asked(char **args)
 {
-	for (; *args && strcmp(*args, "--") != 0; args++)
-		if (strcmp(*args, "--json-schema") == 0)
-			return true;
-	return false;
+	return is_given(args, "-h") || is_given(args, "--help");
 }
 
 int cli_fail(const struct cli *cli, const struct err *err)
@@ -111,7 +108,9 @@ int cmd_run(const struct cmd *cmd, char **args)
 		cmd_usage(cmd, &out);
 		return text_print(buf_str(&out));
 	}
-	if (cmd->json_schema && schema_is_asked(args))
+	if (cmd->brief_schema && is_given(args, "--json-schema") && is_given(args, "--brief"))
+		return text_print(cmd->brief_schema);
+	if (cmd->json_schema && is_given(args, "--json-schema"))
 		return text_print(cmd->json_schema);
 	status = cmd_start(&cli, args);
 	arena_release(&cli.arena);

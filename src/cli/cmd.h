@@ -43,6 +43,7 @@ struct cmd {
 	const char *about;	/* a paragraph or two for -h, lines of at most 80 columns */
 	const char *examples;	/* lines "  command   # what it does", or NULL */
 	const char *json_schema;/* what --json-schema prints, or NULL */
+	const char *brief_schema; /* the same with --brief, or NULL */
 	const struct opt *opts;
 	size_t opts_size;
 	int max_args;		/* arguments that are no options; more are refused */

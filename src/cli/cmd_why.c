@@ -31,6 +31,7 @@
 #include "model/calls.h"
 #include "model/model.h"
 #include "report/answer.h"
+#include "report/answer_brief.h"
 #include "store/capture.h"
 #include "verdict/confidence.h"
 #include "verdict/held.h"
@@ -48,6 +49,7 @@ struct why_opts {
 	const char *capture_path;
 	struct names_opts names;
 	uint32_t fail_on; /* 1 << enum finding_class */
+	bool brief;
 	bool verbose;
 	bool no_stacks;
 };
@@ -172,7 +174,9 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 		.verbose = o->verbose,
 	};
 
-	if (o->output.json) {
+	if (o->brief) {
+		answer_brief(a, &out);
+	} else if (o->output.json) {
 		answer_json(a, &out, stdout);
 	} else {
 		text.ascii = output_is_ascii();
@@ -285,6 +289,10 @@ static int why_run(struct cli *cli, int argc, char **argv)
 	struct why_opts *o = cli->opts;
 	struct err err = {0};
 
+	if (o->brief && !o->output.json) {
+		err_usage(&err, "--brief is a form of the JSON: give --json too");
+		return cli_fail(cli, &err);
+	}
 	if (select_words(&o->select, argc, argv, &cli->arena, &err) < 0 ||
 	    watching_check(&o->select, o->input.path, o->capture_path, &err) < 0)
 		return cli_fail(cli, &err);
@@ -307,6 +315,8 @@ static const struct opt why_opt_table[] = {
 	 OPT_AT(struct why_opts, capture_path)},
 	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks: name no functions",
 	 OPT_AT(struct why_opts, no_stacks)},
+	{.type = OPT_FLAG, .long_name = "brief",
+	 .help = "with --json: one line under 8 kB, for alerts", OPT_AT(struct why_opts, brief)},
 	{.type = OPT_FLAG, .short_name = 'v', .long_name = "verbose",
 	 .help = "also the tables behind the verdict", OPT_AT(struct why_opts, verbose)},
 	OPT_END,
@@ -324,6 +334,7 @@ const struct cmd cmd_why = {
 		    "  heldup why --port 3306 -d 2s    # whoever listens there\n"
 		    "  heldup why -i slow.cap -v       # from a capture, with the tables",
 	.json_schema = embed_why_schema_json,
+	.brief_schema = embed_why_brief_schema_json,
 	.opts = why_opt_table,
 	.opts_size = sizeof(struct why_opts),
 	.max_args = SELECT_WORDS_MAX,

@@ -36,6 +36,23 @@ def ticks(*argv):
     return [json.loads(line) for line in lines]
 
 
+def test_brief_is_one_short_line():
+    schema = json.loads(heldup("why", "--brief", "--json-schema").ended(OK).out)
+    for path in sorted(glob.glob(os.path.join(TOP, "tests", "golden", "*.cap"))):
+        text = heldup("why", "-i", path, "--json", "--brief").ended(OK).out
+        assert text.count("\n") == 1 and len(text.encode()) < 8000, len(text)
+        brief, whole = json.loads(text), json.loads(heldup("why", "-i", path, "--json").out)
+        checker = schema_check.Checker(schema)
+        checker.check(schema, brief)
+        assert not checker.errors, checker.errors[:5]
+        assert brief["verdict"]["class"] == whole["verdict"]["class"]
+        assert [e["text"] for e in brief["evidence"]] == whole["evidence"][:8]
+    for wait in brief["evidence"]:
+        for number in wait["numbers"]:
+            assert number["unit"] != "s", wait
+    heldup("why", "-i", path, "--brief").ended(USAGE).one_line().says("give --json too")
+
+
 def test_fail_on_is_an_exit_status():
     cap = os.path.join(TOP, "tests", "golden", "%s.cap")
     for name, classes, status in (

@@ -122,6 +122,7 @@ def links(files):
 
 SCHEMA_RULE = "All times are nanoseconds, shares are parts of 1. " \
     "Keys are only ever added: skip those that you do not know."
+TITLES = {"why-brief": "heldup why --json --brief"}
 NOT_NS = re.compile(r"(^|_)(us|ms|s|sec|secs|seconds|millis|micros|minutes)$")
 
 
@@ -139,13 +140,13 @@ def schemas(files):
     """One form of id, one rule for keys that a reader does not know, one unit of time."""
     errors = []
     for page, text in files.items():
-        m = re.match(r"docs/(\w+)\.schema\.json$", page)
+        m = re.match(r"docs/([\w-]+)\.schema\.json$", page)
         if not m:
             continue
         schema = json.loads(text)
         for key, want in (("$schema", "https://json-schema.org/draft/2020-12/schema"),
                           ("$id", "urn:heldup:%s:1" % m.group(1)),
-                          ("title", "heldup %s --json" % m.group(1))):
+                          ("title", TITLES.get(m.group(1), "heldup %s --json" % m.group(1)))):
             if schema.get(key) != want:
                 errors.append("%s: %s is %r, not %r" % (page, key, schema.get(key), want))
         if not schema.get("description", "").endswith(SCHEMA_RULE):
