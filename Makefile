@@ -96,7 +96,7 @@ TOOLS    := build/tests/watch build/tests/unwind build/tests/flight build/tests/
 TEST_BPF := $(patsubst tests/bpf/%.bpf.c,$(OUT)/bpf/tests/%.bpf.o,$(wildcard tests/bpf/*.bpf.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
-.PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels eval bench fuzz lint format
+.PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels check-bare eval bench fuzz lint format
 .PHONY: install clean help FORCE
 
 all: $(BIN)
@@ -275,6 +275,10 @@ check-bpf: all load
 check-kernels: all load
 	$(Q)tests/kernels/run
 
+check-bare:
+	$(Q)tools/deps bare
+	$(Q)tests/bare/run
+
 eval: all load $(EVAL_TOOLS)
 	$(Q)tools/deps eval
 	$(Q)tests/eval/run
@@ -316,6 +320,7 @@ help:
 	@echo 'make check            tests that need no root, under a minute'
 	@echo 'make check-bpf        tests on this kernel (root)'
 	@echo 'make check-kernels    the same on the kernel of Debian 12, under qemu'
+	@echo 'make check-bare       ./demo and ./test in a Debian 12 made bare by debootstrap (root)'
 	@echo 'make eval             real servers with real hold-ups (root)'
 	@echo 'make bench            overhead and speed (root)'
 	@echo 'make fuzz             fuzz targets, FUZZ_SECONDS=20 each'
