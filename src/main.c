@@ -7,25 +7,40 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/guess.h"
+#include "cli/options.h"
 
-static void print_usage(FILE *to)
+static void put_usage(struct buf *out)
 {
-	fputs("usage: heldup COMMAND [options]\n\n"
-	      "Names what a Linux server is held up by: the resource, the threads, the chain.\n\n"
-	      "commands:\n",
-	      to);
+	buf_adds(out, "usage: heldup COMMAND [options]\n\n"
+		      "Names what a Linux server is held up by: the resource, the threads, the "
+		      "chain.\n\n"
+		      "commands:\n");
 	for (size_t i = 0; commands[i]; i++)
-		fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->help);
-	fputs("  help       print the help of a command\n\n"
-	      "heldup COMMAND -h prints a command's options and examples.\n"
-	      "heldup --version prints the versions of heldup, libbpf and the kernel.\n"
-	      "HELDUP_DEBUG=1 in the environment also prints what libbpf says.\n"
-	      "exit status: 0 done, 1 failed, 2 usage, 3 rights or kernel, 4 why --fail-on\n",
-	      to);
+		buf_printf(out, "  %-12s %s\n", commands[i]->name, commands[i]->help);
+	buf_adds(out, "  help         print the help of a command\n\n"
+		      "heldup COMMAND -h prints a command's options and examples.\n"
+		      "heldup --version prints the versions of heldup, libbpf and the kernel.\n"
+		      "HELDUP_DEBUG=1 in the environment also prints what libbpf says.\n"
+		      "exit status: 0 done, 1 failed, 2 usage, 3 rights or kernel, 4 why "
+		      "--fail-on\n");
+}
+
+static int print_usage(FILE *to)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+
+	put_usage(&out);
+	if (to == stdout)
+		output_text(&out);
+	else
+		fputs(buf_str(&out), to);
+	return fflush(to) == 0 ? CLI_OK : CLI_FAILED;
 }
 
 static int print_version(void)
@@ -65,10 +80,8 @@ static int run_help(char **args)
 	char *ask[] = {help, NULL};
 	const struct cmd *cmd;
 
-	if (!args[0]) {
-		print_usage(stdout);
-		return CLI_OK;
-	}
+	if (!args[0])
+		return print_usage(stdout);
 	cmd = cmd_find(args[0]);
 	if (cmd)
 		return cmd_run(cmd, ask);

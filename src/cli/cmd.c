@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/options.h"
 
 const struct cmd *cmd_find(const char *name)
 {
@@ -22,14 +23,14 @@ static const struct opt help_opt_table[] = {
 	OPT_END,
 };
 
-void cmd_usage(const struct cmd *cmd, struct buf *out)
+void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out)
 {
 	buf_printf(out, "usage: heldup %s [options]%s%s\n\n%s\n", cmd->name, cmd->args ? " " : "",
 		   cmd->args ? cmd->args : "", cmd->about);
 	buf_adds(out, "\noptions:\n");
 	if (cmd->opts)
-		opt_help(cmd->opts, out);
-	opt_help(help_opt_table, out);
+		opt_help(cmd->opts, columns, out);
+	opt_help(help_opt_table, columns, out);
 	if (cmd->examples)
 		buf_printf(out, "\nexamples:\n%s\n", cmd->examples);
 }
@@ -63,13 +64,19 @@ int cli_fail(const struct cli *cli, const struct err *err)
 	return CLI_FAILED;
 }
 
-/* Prints to stdout; a full disk or a closed pipe must not look like a good answer. */
-static int text_print(const char *text)
+/* After printing to stdout; a full disk or a closed pipe must not look like a good answer. */
+static int print_end(void)
 {
-	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+	if (fflush(stdout) == 0 && !ferror(stdout))
 		return CLI_OK;
 	fprintf(stderr, "heldup: write to standard output: %m\n");
 	return CLI_FAILED;
+}
+
+static int text_print(const char *text)
+{
+	fputs(text, stdout);
+	return print_end();
 }
 
 static int cmd_start(struct cli *cli, char **args)
@@ -105,8 +112,9 @@ int cmd_run(const struct cmd *cmd, char **args)
 	if (help_is_asked(args)) {
 		CLEANUP(buf_release) struct buf out = {0};
 
-		cmd_usage(cmd, &out);
-		return text_print(buf_str(&out));
+		cmd_usage(cmd, output_columns(0), &out);
+		output_text(&out);
+		return print_end();
 	}
 	if (cmd->brief_schema && is_given(args, "--json-schema") && is_given(args, "--brief"))
 		return text_print(cmd->brief_schema);

@@ -58,8 +58,8 @@ extern const struct cmd *const commands[];
 /* NULL for a name that is no command. */
 const struct cmd *cmd_find(const char *name);
 
-/* Appends what `heldup CMD -h` prints. */
-void cmd_usage(const struct cmd *cmd, struct buf *out);
+/* Appends what `heldup CMD -h` prints on a terminal of so many columns (0: 80). */
+void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out);
 
 /* Parses args (after the command's name), then runs; an enum cli_exit. */
 int cmd_run(const struct cmd *cmd, char **args);

@@ -27,14 +27,14 @@ static const struct opt doctor_opt_table[] = {
 	OPT_END,
 };
 
-static void print_state(enum doctor_state state, bool color)
+static void put_state(struct buf *out, enum doctor_state state, bool color)
 {
 	static const char *const paint[] = {"\033[32m", "", "\033[33m", "\033[31m"};
 
 	if (color && *paint[state])
-		printf("  %s%-8s\033[0m ", paint[state], doctor_state_name(state));
+		buf_printf(out, "  %s%-8s\033[0m ", paint[state], doctor_state_name(state));
 	else
-		printf("  %-8s ", doctor_state_name(state));
+		buf_printf(out, "  %-8s ", doctor_state_name(state));
 }
 
 /* The longest name among the checks of the same group that follow. */
@@ -49,30 +49,32 @@ static int name_width(const struct doctor_check *checks, size_t cnt)
 
 static void print_text(const struct doctor_result *r, bool color)
 {
+	CLEANUP(buf_release) struct buf out = {0};
 	const char *group = "", *mend = "";
 	int width = 0;
 
 	for (size_t i = 0; i < r->check_cnt; i++) {
 		const struct doctor_check *c = &r->checks[i];
 		if (strcmp(c->group, group) != 0) {
-			printf("%s%s\n", *group ? "\n" : "", c->group);
+			buf_printf(&out, "%s%s\n", *group ? "\n" : "", c->group);
 			width = name_width(c, r->check_cnt - i);
 		}
 		group = c->group;
-		print_state(c->state, color);
-		printf("%-*s  %s\n", width, c->name, c->detail);
+		put_state(&out, c->state, color);
+		buf_printf(&out, "%-*s  %s\n", width, c->name, c->detail);
 		if (*c->cost)
-			printf("%*s without it: %s\n", width + 12, "", c->cost);
+			buf_printf(&out, "%*s without it: %s\n", width + 12, "", c->cost);
 		if (*c->mend && strcmp(c->mend, mend) != 0) /* said once is enough */
-			printf("%*s to mend:    %s\n", width + 12, "", c->mend);
+			buf_printf(&out, "%*s to mend:    %s\n", width + 12, "", c->mend);
 		mend = c->mend;
 	}
 	if (r->failed_cnt)
-		printf("\nnot enough for heldup why: %zu failed\n", r->failed_cnt);
+		buf_printf(&out, "\nnot enough for heldup why: %zu failed\n", r->failed_cnt);
 	else if (r->degraded_cnt)
-		printf("\nenough for heldup why; %zu degraded\n", r->degraded_cnt);
+		buf_printf(&out, "\nenough for heldup why; %zu degraded\n", r->degraded_cnt);
 	else
-		printf("\nall that heldup needs is here\n");
+		buf_adds(&out, "\nall that heldup needs is here\n");
+	output_text(&out);
 }
 
 static void json_attached(struct json *j, const struct attached *a)

@@ -190,7 +190,7 @@ static void print_view(const struct forest_cmd_opts *o, const struct forest_view
 		pen = output_pen(&o->output, &out, COLUMNS);
 		forest_text(v, &pen);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 }
 
 static int page_write_view(struct page_file *f, const struct forest_view *v, struct err *err)

@@ -168,7 +168,7 @@ static void print_view(const struct functions_cmd_opts *o, const struct function
 		pen = output_pen(&o->output, &out, 110);
 		functions_text(v, &pen);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 }
 
 static int page_write_view(struct page_file *f, const struct functions_view *v, struct err *err)

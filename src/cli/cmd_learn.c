@@ -186,7 +186,7 @@ static int show(struct cli *cli, int argc, char **argv, struct err *err)
 		pen = output_pen(&o->output, &out, COLUMNS);
 		sig_text(&v, &pen);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 	return 0;
 }
 

@@ -85,7 +85,7 @@ static void print_tick(struct run *r)
 		metrics_json(&res, r->model, &r->out);
 	else
 		metrics_text(&res, r->model, (size_t)r->o->rows, &r->pen);
-	fwrite(buf_str(&r->out), 1, r->out.len, stdout);
+	output_print(&r->o->output, &r->out);
 	fflush(stdout);
 }
 

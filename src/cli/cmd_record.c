@@ -41,12 +41,16 @@ static void print_summary(const char *path, const struct capture_stats *s)
 {
 	char span[FMT_MAX], bytes[FMT_MAX], cnt[FMT_MAX], lost[FMT_MAX];
 	bool to_stdout = strcmp(path, "-") == 0;
+	CLEANUP(buf_release) struct buf out = {0};
 
-	fprintf(to_stdout ? stderr : stdout, "%s: %s, %s events, %s, %s lost\n",
-		to_stdout ? "standard output" : path,
-		fmt_ns(span, s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0),
-		fmt_count(cnt, s->event_cnt), fmt_bytes(bytes, s->stored_bytes),
-		fmt_count(lost, s->loss_cnt));
+	buf_printf(&out, "%s: %s, %s events, %s, %s lost\n", to_stdout ? "standard output" : path,
+		   fmt_ns(span, s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0),
+		   fmt_count(cnt, s->event_cnt), fmt_bytes(bytes, s->stored_bytes),
+		   fmt_count(lost, s->loss_cnt));
+	if (to_stdout)
+		fputs(buf_str(&out), stderr);
+	else
+		output_text(&out);
 }
 
 static void capture_close(struct capture **cap)

@@ -330,7 +330,7 @@ static void print_view(const struct replay_cmd_opts *o, const struct replay_view
 		pen = output_pen(&o->output, &out, COLUMNS);
 		replay_text(v, &pen);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 }
 
 /* That of the first strategy that makes one: ours, if it was run. */

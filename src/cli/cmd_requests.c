@@ -171,7 +171,7 @@ static void print_view(const struct requests_cmd_opts *o, const struct requests_
 		pen = output_pen(&o->output, &out, COLUMNS);
 		requests_text(v, &pen);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 }
 
 static int export_one(unsigned kind, const struct requests_view *v, struct page_file *f,

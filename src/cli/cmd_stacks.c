@@ -181,7 +181,7 @@ static void print_view(const struct stacks_cmd_opts *o, const struct stacks_view
 		pen = output_pen(&o->output, &out, 100);
 		stacks_text(v, &pen);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 }
 
 /* `--diff A B`: B is the argument, -i B, or what is watched; else arguments select. */

@@ -474,7 +474,7 @@ static int print_all(const struct view *all, const struct target *t, struct err 
 		return per_process_json(&each, "heldup/symbols/1", err);
 	shown.pen = output_pen(&all->o->output, &out, 200);
 	ret = per_process_text(&each, err);
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_text(&out);
 	return ret;
 }
 

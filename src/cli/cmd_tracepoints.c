@@ -212,7 +212,7 @@ static void text_print(const struct points *ps, const struct tracepoints_opts *o
 		buf_printf(&out, "\nnot shown: %" PRIu64 " damaged or over a bound, %" PRIu64
 				 " files that could not be read\n",
 			   ps->refused_cnt, ps->unread_cnt);
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_text(&out);
 }
 
 /* ---- JSON */

@@ -182,7 +182,7 @@ static void print_answer(const struct why_opts *o, const struct answer *a)
 		text.ascii = output_is_ascii();
 		answer_text(a, &text, &out);
 	}
-	fwrite(buf_str(&out), 1, out.len, stdout);
+	output_print(&o->output, &out);
 }
 
 /* NULL where no calls were recorded.  base may be NULL. */

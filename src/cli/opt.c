@@ -17,6 +17,7 @@
 #include "cli/guess.h"
 
 enum { OPT_DEPTH_MAX = 4, OPT_HELP_COLUMN = 26, OPT_HELP_WIDTH = 80 };
+enum { OPT_HELP_TWO = 60, OPT_HELP_BELOW = 8 }; /* narrower than that: one column, from here */
 
 /* Walks a table and its groups in order. */
 struct opt_walk {
@@ -325,19 +326,24 @@ int opt_parse(const struct opt *table, struct opt_parse *p, char **args, struct 
 	return 0;
 }
 
-/* Adds the words from column on, in lines of at most OPT_HELP_WIDTH. */
-static void opt_help_words(const char *text, struct buf *out)
+/* Where the words of the options stand. */
+struct help_place {
+	unsigned column, width;
+};
+
+/* Adds the words from the column on, in lines of at most the width. */
+static void opt_help_words(const char *text, const struct help_place *at, struct buf *out)
 {
-	size_t column = OPT_HELP_COLUMN;
+	size_t column = at->column;
 
 	while (*text) {
 		size_t len = strcspn(text, " ");
 
-		if (column > OPT_HELP_COLUMN && column + 1 + len > OPT_HELP_WIDTH) {
+		if (column > at->column && column + 1 + len > at->width) {
 			buf_addch(out, '\n');
-			buf_addn(out, ' ', OPT_HELP_COLUMN);
-			column = OPT_HELP_COLUMN;
-		} else if (column > OPT_HELP_COLUMN) {
+			buf_addn(out, ' ', at->column);
+			column = at->column;
+		} else if (column > at->column) {
 			buf_addch(out, ' ');
 			column++;
 		}
@@ -348,7 +354,7 @@ static void opt_help_words(const char *text, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-static void opt_help_line(const struct opt *o, struct buf *out)
+static void opt_help_line(const struct opt *o, const struct help_place *at, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf words = {0};
 	size_t start = out->len;
@@ -364,23 +370,28 @@ static void opt_help_line(const struct opt *o, struct buf *out)
 		buf_printf(out, "-%c", o->short_name);
 	if (o->metavar && o->type != OPT_COMMAND)
 		buf_printf(out, " %s", o->metavar);
-	if (out->len - start + 2 > OPT_HELP_COLUMN) {
+	if (out->len - start + 2 > at->column) {
 		buf_addch(out, '\n');
 		start = out->len;
 	}
-	buf_addn(out, ' ', OPT_HELP_COLUMN - (out->len - start));
+	buf_addn(out, ' ', at->column - (out->len - start));
 	buf_adds(&words, o->help);
 	if (o->def)
 		buf_printf(&words, " (default %s)", o->def);
-	opt_help_words(buf_str(&words), out);
+	opt_help_words(buf_str(&words), at, out);
 }
 
-void opt_help(const struct opt *table, struct buf *out)
+void opt_help(const struct opt *table, unsigned columns, struct buf *out)
 {
+	bool narrow = columns && columns < OPT_HELP_TWO;
+	struct help_place at = {
+		.column = narrow ? OPT_HELP_BELOW : OPT_HELP_COLUMN,
+		.width = columns && columns < OPT_HELP_WIDTH ? columns : OPT_HELP_WIDTH,
+	};
 	struct opt_walk w = walk_start(table);
 	const struct opt *o;
 	size_t off;
 
 	while ((o = walk_next(&w, &off)))
-		opt_help_line(o, out);
+		opt_help_line(o, &at, out);
 }

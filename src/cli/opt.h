@@ -80,7 +80,10 @@ struct opt_parse {
  */
 int opt_parse(const struct opt *table, struct opt_parse *p, char **args, struct err *err);
 
-/* The option lines of -h, and of the documentation's table. */
-void opt_help(const struct opt *table, struct buf *out);
+/*
+ * The option lines of -h, and of the documentation's table, in lines of at most columns
+ * (0: 80); where that is too little for two columns, the texts stand below the options.
+ */
+void opt_help(const struct opt *table, unsigned columns, struct buf *out);
 
 #endif /* OPT_H */

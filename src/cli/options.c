@@ -9,8 +9,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "report/wrap.h"
+
+enum { FOLD_COLUMNS_MIN = 20 }; /* less is no width that somebody reads at */
 
 const struct opt window_opt_table[] = {
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
@@ -127,6 +132,27 @@ unsigned output_columns(unsigned otherwise)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		return size.ws_col;
 	return columns > 0 && columns < 1000 ? (unsigned)columns : otherwise;
+}
+
+void output_text(const struct buf *out)
+{
+	unsigned columns = output_columns(0);
+	CLEANUP(buf_release) struct buf wrapped = {0};
+
+	if (columns < FOLD_COLUMNS_MIN) {
+		fwrite(buf_str(out), 1, out->len, stdout);
+		return;
+	}
+	wrap_lines(buf_str(out), columns, &wrapped);
+	fwrite(buf_str(&wrapped), 1, wrapped.len, stdout);
+}
+
+void output_print(const struct output_opts *o, const struct buf *out)
+{
+	if (o->json)
+		fwrite(buf_str(out), 1, out->len, stdout);
+	else
+		output_text(out);
 }
 
 bool output_is_ascii(void)

@@ -11,6 +11,8 @@
 #include "cli/opt.h"
 #include "report/pen.h"
 
+struct buf;
+
 struct window_opts {
 	uint64_t duration_ns;
 };
@@ -58,6 +60,13 @@ bool output_has_color(const struct output_opts *o, FILE *stream);
 
 /* Of the terminal on standard output, else of COLUMNS, else as given. */
 unsigned output_columns(unsigned otherwise);
+
+/*
+ * Prints text, or o's JSON, which is left as it is, to standard output.  Lines of text are
+ * wrapped where its width is known and they are wider; see report/wrap.h.
+ */
+void output_print(const struct output_opts *o, const struct buf *out);
+void output_text(const struct buf *out);
 
 /* Standard output is a terminal that does not take UTF-8.  Takes on the locale of the user. */
 bool output_is_ascii(void);

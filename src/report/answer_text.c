@@ -24,6 +24,7 @@
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
+enum { CHAIN_WORDS = 45 }; /* columns from which on the head of the chain has room for words */
 enum { LINES_MAX = 40, HEAD_LINES = 8, STEPS_MAX = 4 };
 enum { LABEL_COL = 2, TEXT_COL = 4, PAGE_COLUMNS_MAX = 110 };
 
@@ -256,7 +257,8 @@ static void put_chain(struct pen *p, const struct answer *a, const struct findin
 	for (size_t i = 0; i < f->chain_len; i++)
 		per_request |= f->chain[i].per_request_ns != 0;
 	put_head(p, "CHAIN");
-	pen_text(p, PEN_DIM, a->waits->demand_kind == 1 ? "  from the client on" : "");
+	if (a->waits->demand_kind == 1 && p->columns >= CHAIN_WORDS)
+		pen_text(p, PEN_DIM, "  from the client on");
 	pen_right(p, PEN_DIM, p->columns - 13, "share");
 	if (per_request)
 		pen_right(p, PEN_DIM, p->columns, "per request");

@@ -206,7 +206,7 @@ TEST(opt_help_shows_each_option_on_lines_of_at_most_80)
 {
 	struct buf out = {0};
 
-	opt_help(all_table, &out);
+	opt_help(all_table, 0, &out);
 	HAS(buf_str(&out), "  -d, --duration TIME     how long to watch");
 	HAS(buf_str(&out), "(default 10s)\n");
 	HAS(buf_str(&out), "\n  -- CMD ARGS             start this and watch it\n");

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No text is wider than the terminal: here 40 and 80 columns; JSON is as it always is."""
+import os
+import tempfile
+
+from heldup_cli import OK, TOP, commands, heldup
+
+GOLDEN = os.path.join(TOP, "tests", "golden")
+SPANS = os.path.join(GOLDEN, "shop.spans.csv")
+
+
+def cap(name):
+    return os.path.join(GOLDEN, name + ".cap")
+
+
+def texts(folder):
+    yield ("--help",)
+    for name in commands():
+        yield (name, "-h")
+    for name in ("lock_stacks", "peer", "workers"):
+        yield ("why", "-i", cap(name))
+        yield ("why", "-v", "-i", cap(name))
+        for command in ("stacks", "functions", "metrics"):
+            yield (command, "-i", cap(name))
+    yield ("why", "-i", cap("lock_held"), "--baseline", cap("healthy"), "-v")
+    yield ("stacks", "--diff", cap("lock_held"), cap("lock_stacks"))
+    yield ("top", "-i", cap("peer"), "-b", "-n", "1")
+    yield ("record", "-i", cap("peer"), "-o", os.path.join(folder, "a-copy-of-it.cap"))
+    yield ("requests", SPANS)
+    yield ("requests", SPANS, "--diff", SPANS)
+    yield ("replay", SPANS, "--learn", SPANS, "--forest", os.path.join(folder, "forest"))
+    yield ("forest", os.path.join(folder, "forest"))
+    yield ("symbols", "-p", str(os.getpid()))
+    yield ("tracepoints", "-p", str(os.getpid()))
+    yield ("doctor", "--no-self-test")
+
+
+def test_no_text_is_wider_than_the_terminal():
+    with tempfile.TemporaryDirectory() as folder:
+        for words in texts(folder):
+            for columns in (40, 80):
+                r = heldup(*words, env={"COLUMNS": str(columns)})
+                assert r.out and (r.status == OK or words[0] == "doctor"), (words, r.err)
+                wide = [line for line in r.out.split("\n") if len(line) > columns]
+                assert not wide, "%s: %d lines over %d: %r" % (words, len(wide), columns, wide[0])
+
+
+def test_a_folded_text_has_all_words():
+    for words in (("why", "-h"), ("metrics", "-i", cap("peer")), ("doctor", "-h")):
+        wide = heldup(*words).ended(OK).out
+        folded = heldup(*words, env={"COLUMNS": "60"}).ended(OK).out
+        if words[1] == "-h":
+            assert folded.split() == wide.split(), words
+        narrow = heldup(*words, env={"COLUMNS": "40"}).ended(OK).out
+        assert len(narrow.split("\n")) > len(wide.split("\n")), words
+
+
+def test_json_is_not_folded():
+    words = ("why", "-i", cap("peer"), "--json")
+    assert heldup(*words).out == heldup(*words, env={"COLUMNS": "40"}).out
