@@ -94,12 +94,14 @@ BUGS     := $(patsubst tests/load/bugs/%.c,build/load/bugs/%,$(filter-out %/fram
 	$(sort $(wildcard tests/load/bugs/*.c))))
 TOOLS    := build/tests/watch build/tests/unwind build/tests/flight build/tests/at_call
 TEST_BPF := $(patsubst tests/bpf/%.bpf.c,$(OUT)/bpf/tests/%.bpf.o,$(wildcard tests/bpf/*.bpf.c))
+MAN      := build/man/heldup.1 build/man/heldup.bash $(patsubst src/cli/cmd_%.c,build/man/heldup-%.1,\
+	$(wildcard src/cli/cmd_*.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 .PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels check-bare eval bench fuzz lint format
-.PHONY: install clean help FORCE
+.PHONY: install man clean help FORCE
 
-all: $(BIN)
+all: $(BIN) $(if $(variant),,$(MAN))
 
 # ---- the program
 
@@ -307,8 +309,30 @@ lint: $(SKEL) $(GEN)
 format:
 	$(Q)clang-format -i $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]')
 
+# Manual pages and the completion of bash come from the tables that -h comes from.
+build/man/heldup.1: $(BIN)
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)./$(BIN) help --man >$@
+
+build/man/heldup-%.1: $(BIN)
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)./$(BIN) help --man $* >$@
+
+build/man/heldup.bash: $(BIN)
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)./$(BIN) help --completion >$@
+
+man: $(MAN)
+
 install: all
 	install -D -m 755 heldup $(DESTDIR)$(PREFIX)/bin/heldup
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 build/man/heldup.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/heldup
 
 clean:
 	rm -rf build heldup

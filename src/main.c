@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/guess.h"
+#include "cli/man.h"
 #include "cli/options.h"
 
 static void put_usage(struct buf *out)
@@ -74,6 +75,24 @@ static int no_such(const char *word)
 	return CLI_USAGE;
 }
 
+/* For make install: `help --man [COMMAND]`, `help --completion`. */
+static int print_manual(char **args)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	const struct cmd *cmd = args[1] ? cmd_find(args[1]) : NULL;
+
+	if (args[1] && !cmd)
+		return no_such(args[1]);
+	if (strcmp(args[0], "--completion") == 0)
+		man_completion(&out);
+	else if (cmd)
+		man_command(cmd, &out);
+	else
+		man_program(&out);
+	fputs(buf_str(&out), stdout);
+	return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
+}
+
 static int run_help(char **args)
 {
 	char help[] = "-h";
@@ -82,6 +101,8 @@ static int run_help(char **args)
 
 	if (!args[0])
 		return print_usage(stdout);
+	if (strcmp(args[0], "--man") == 0 || strcmp(args[0], "--completion") == 0)
+		return print_manual(args);
 	cmd = cmd_find(args[0]);
 	if (cmd)
 		return cmd_run(cmd, ask);

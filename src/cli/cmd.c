@@ -35,6 +35,13 @@ void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out)
 		buf_printf(out, "\nexamples:\n%s\n", cmd->examples);
 }
 
+void cmd_opts_each(const struct cmd *cmd, void (*each)(void *ctx, const struct opt *o), void *ctx)
+{
+	if (cmd->opts)
+		opt_each(cmd->opts, each, ctx);
+	opt_each(help_opt_table, each, ctx);
+}
+
 static bool is_given(char **args, const char *option)
 {
 	for (; *args && strcmp(*args, "--") != 0; args++)

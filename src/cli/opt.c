@@ -395,3 +395,13 @@ void opt_help(const struct opt *table, unsigned columns, struct buf *out)
 	while ((o = walk_next(&w, &off)))
 		opt_help_line(o, &at, out);
 }
+
+void opt_each(const struct opt *table, void (*each)(void *ctx, const struct opt *o), void *ctx)
+{
+	struct opt_walk w = walk_start(table);
+	const struct opt *o;
+	size_t off;
+
+	while ((o = walk_next(&w, &off)))
+		each(ctx, o);
+}

@@ -80,6 +80,9 @@ struct opt_parse {
  */
 int opt_parse(const struct opt *table, struct opt_parse *p, char **args, struct err *err);
 
+/* The options in the order of -h. */
+void opt_each(const struct opt *table, void (*each)(void *ctx, const struct opt *o), void *ctx);
+
 /*
  * The option lines of -h, and of the documentation's table, in lines of at most columns
  * (0: 80); where that is too little for two columns, the texts stand below the options.

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -78,8 +79,64 @@ def runtime_libraries(files):
     return errors if needed else ["readelf -d heldup: %s" % (out.stderr.strip() or "no NEEDED")]
 
 
+def plain(page):
+    """A manual page's text without its fonts and escapes."""
+    return re.sub(r"\\f[BIR]|\\&", "", page).replace("\\-", "-").replace("\\e", "\\")
+
+
+def heldup(*words):
+    out = subprocess.run([os.path.join(TOP, "heldup"), *words], capture_output=True, text=True,
+                         timeout=20)
+    return out.stdout
+
+
+def manual_pages(files):
+    """Pages and completion, as installed, have what -h has: each command, each option, its text."""
+    errors = []
+    with tempfile.TemporaryDirectory() as root:
+        env = {k: v for k, v in os.environ.items() if k != "MAKEFLAGS"}
+        made = subprocess.run(["make", "-s", "install", "DESTDIR=" + root, "PREFIX=/usr"], cwd=TOP,
+                              env=env, capture_output=True, text=True, timeout=170)
+        if made.returncode:
+            return ["make install: %s" % made.stderr.strip()[:200]]
+
+        def installed(path):
+            try:
+                with open(os.path.join(root, "usr", path)) as f:
+                    return f.read()
+            except OSError as e:
+                errors.append("make install: %s" % e)
+                return ""
+
+        first = plain(installed("share/man/man1/heldup.1"))
+        words = installed("share/bash-completion/completions/heldup")
+        usage = heldup("--help")
+        for name, text in re.findall(r"^  ([a-z]+)\s{2,}(\S.*)", usage[usage.index("commands:"):],
+                                     re.M):
+            if name == "help":
+                continue
+            page = plain(installed("share/man/man1/heldup-%s.1" % name))
+            shown = heldup(name, "-h")
+            errors += ["heldup.1: no command %s" % name] if "heldup-%s (1)\n%s" % (
+                name, text) not in first else []
+            errors += ["heldup-%s.1: no NAME" % name] if "heldup-%s - %s" % (
+                name, text) not in page and "heldup-%s \\- %s" % (name, text) not in page else []
+            options = shown[shown.index("options:"):].split("\nexamples:")[0]
+            for option in re.findall(r"^  (?:-\w, |    )?(--[a-z][\w-]*)", options, re.M):
+                if not re.search(r"^(-\w, )?%s( |$)" % option, page, re.M):
+                    errors.append("heldup-%s.1: no %s" % (name, option))
+                if not re.search(r"\t%s\) words=\".* %s[ \"]" % (name, option), words):
+                    errors.append("completion of %s: no %s" % (name, option))
+            known = " ".join(page.split())
+            errors += ["heldup-%s.1: lacks the words of %s" % (name, line.split()[0])
+                       for line in " ".join(options.split()).split(" --")[1:]
+                       if line.split(" -")[0] not in known]
+    return errors
+
+
 CHECKS = [
     ("first-commands", first_commands),
     ("warnings-fatal", warnings_fatal),
     ("runtime-libraries", runtime_libraries),
+    ("manual-pages", manual_pages),
 ]
