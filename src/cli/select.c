@@ -82,6 +82,9 @@ const struct opt select_running_opt_table[] = {
 	 .help = "all processes of a cgroup", OPT_AT(struct select_opts, cgroup)},
 	{.type = OPT_STRING, .short_name = 'u', .long_name = "unit", .metavar = "UNIT",
 	 .help = "all processes of a systemd unit", OPT_AT(struct select_opts, unit)},
+	{.type = OPT_STRING, .long_name = "container", .metavar = "NAME",
+	 .help = "all processes of a container or pod: its name or id",
+	 OPT_AT(struct select_opts, container)},
 	{.type = OPT_INT, .long_name = "port", .metavar = "N", .min = 1, .max = 65535,
 	 .help = "whoever listens on this port", OPT_AT(struct select_opts, port)},
 	{.type = OPT_FLAG, .short_name = 'a', .long_name = "all", .help = "every process",
@@ -132,8 +135,8 @@ int select_words(struct select_opts *s, int argc, char **argv, struct arena *are
 
 static int select_cnt(const struct select_opts *s)
 {
-	return (s->pids.cnt > 0) + !!s->comm + !!s->cgroup + !!s->unit + (s->port > 0) + s->all +
-	       !!s->command;
+	return (s->pids.cnt > 0) + !!s->comm + !!s->cgroup + !!s->unit + !!s->container +
+	       (s->port > 0) + s->all + !!s->command;
 }
 
 bool select_is_empty(const struct select_opts *s)
@@ -164,9 +167,11 @@ int select_check(const struct select_opts *s, struct err *err)
 
 	if (cnt == 0)
 		return err_usage(err, "which process? give one of PID, NAME, -p PID, "
-				      "--comm RE, -g CGROUP, -u UNIT, --port N, -a, -- CMD");
+				      "--comm RE, -g CGROUP, -u UNIT, --container NAME, "
+				      "--port N, -a, -- CMD");
 	if (cnt > 1)
-		return err_usage(err, "give only one of -p, --comm, -g, -u, --port, -a, -- CMD");
+		return err_usage(err, "give only one of -p, --comm, -g, -u, --container, --port, "
+				      "-a, -- CMD");
 	say_threads(&s->pids);
 	return 0;
 }

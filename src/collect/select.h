@@ -19,6 +19,7 @@ struct select_opts {
 	const char *comm;	/* extended regular expression, valid */
 	const char *cgroup;	/* path or tail of one */
 	const char *unit;	/* systemd unit */
+	const char *container;	/* container.h: name, id, pod */
 	int64_t port;		/* 0 for none */
 	bool all;
 	char **command;		/* NULL-terminated, NULL for none */

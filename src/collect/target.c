@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "collect/cgroups.h"
+#include "collect/container.h"
 #include "collect/procfs.h"
 #include "collect/select.h"
 #include "collect/sockdiag.h"
@@ -45,6 +46,7 @@ struct resolver {
 	VEC(struct row) rows;
 	struct hmap by_tgid;
 	struct cgroups *cgroups;
+	struct container container; /* the last that was looked up */
 	uint32_t self;
 	uint32_t tgids[TARGET_MAX]; /* answers of others */
 	struct buf note;
@@ -200,6 +202,43 @@ static int choose_unit(struct resolver *r)
 	return choose_cgroup(r, dir, "unit");
 }
 
+/* False: in none.  Names of the last one are kept, since most neighbours share it. */
+static bool container_of(struct resolver *r, const struct row *row, struct container *ret)
+{
+	struct container c;
+
+	if (!container_of_path(cgroups_path_of(r->cgroups, row->tgid), &c))
+		return false;
+	if (strcmp(c.id, r->container.id) != 0 || strcmp(c.pod_uid, r->container.pod_uid) != 0) {
+		container_names(&c, "");
+		r->container = c;
+	}
+	*ret = r->container;
+	return true;
+}
+
+static int choose_container(struct resolver *r)
+{
+	struct container c, first = {0};
+	size_t cnt = 0;
+
+	VEC_FOREACH(&r->rows, row) {
+		if (!may_choose(r, row) || !container_of(r, row, &c) ||
+		    !container_is(&c, r->opts->container))
+			continue;
+		if (cnt && strcmp(c.id, first.id) != 0 &&
+		    (!*c.pod_uid || strcmp(c.pod_uid, first.pod_uid) != 0))
+			return err_usage(r->err, "'%s' is more than one container: %.12s and "
+						 "%.12s", r->opts->container, first.id, c.id);
+		first = cnt ? first : c;
+		row->mark = MARK_CHOSEN;
+		cnt++;
+	}
+	return cnt ? 0 : err_set(r->err, -ESRCH,
+				 "no process runs in a container or pod '%s': give its name, its "
+				 "id, or the path of its cgroup with -g", r->opts->container);
+}
+
 static int choose_port(struct resolver *r)
 {
 	uint16_t port = (uint16_t)r->opts->port;
@@ -231,6 +270,8 @@ static int choose(struct resolver *r)
 		ret = choose_cgroup(r, o->cgroup, "cgroup");
 	if (ret == 0 && o->unit)
 		ret = choose_unit(r);
+	if (ret == 0 && o->container)
+		ret = choose_container(r);
 	if (ret == 0 && o->port)
 		ret = choose_port(r);
 	if (ret == 0 && o->all) {
@@ -313,6 +354,7 @@ static char *describe(struct resolver *r, const struct target *t)
 	const struct select_opts *o = r->opts;
 	struct buf b = {0};
 	const struct row *first = t->chosen_cnt ? row_of(r, t->chosen[0]) : NULL;
+	struct container c;
 
 	if (o->command) {
 		buf_printf(&b, "command '%s' (pid %d)", o->command[0], (int)t->child);
@@ -332,6 +374,8 @@ static char *describe(struct resolver *r, const struct target *t)
 		buf_printf(&b, "%scgroup %s", b.len ? " + " : "", o->cgroup);
 	if (o->unit)
 		buf_printf(&b, "%sunit %s", b.len ? " + " : "", o->unit);
+	if (o->container)
+		buf_printf(&b, "%scontainer %s", b.len ? " + " : "", o->container);
 	if (o->port)
 		buf_printf(&b, "%sport %u", b.len ? " + " : "", (unsigned)o->port);
 	if (o->all)
@@ -341,6 +385,10 @@ static char *describe(struct resolver *r, const struct target *t)
 	else if (!o->pids.cnt && first)
 		buf_printf(&b, ": %s%s, %zu process%s", first->comm,
 			   t->chosen_cnt > 1 ? " ..." : "", t->cnt, t->cnt == 1 ? "" : "es");
+	if (!o->all && first && container_of(r, first, &c)) {
+		buf_adds(&b, ", in ");
+		container_describe(&c, &b);
+	}
 	return buf_detach(&b);
 }
 
@@ -362,10 +410,10 @@ static int resolve(struct resolver *r, struct target *t)
 
 	if (ret)
 		return ret;
-	if (!o->pids.cnt && !o->comm && !o->cgroup && !o->unit && !o->port && !o->all &&
-	    !o->command)
+	if (!o->pids.cnt && !o->comm && !o->cgroup && !o->unit && !o->container &&
+	    !o->port && !o->all && !o->command)
 		return err_usage(r->err, "whom to watch? -p PID, --comm RE, --port N, -g CGROUP, "
-					 "-u UNIT, -a or -- CMD");
+					 "-u UNIT, --container NAME, -a or -- CMD");
 	if (procfs_each_id("/proc", add_row, r) < 0 || !r->rows.cnt)
 		return err_set(r->err, -ENOENT, "/proc cannot be read: mount -t proc proc /proc");
 	ret = choose(r);

@@ -2,7 +2,7 @@
 #ifndef TARGET_H
 #define TARGET_H
 /*
- * Which processes the user means: resolves -p, --comm, -g, -u, --port and -a
+ * Which processes the user means: resolves -p, --comm, -g, -u, --container, --port and -a
  * to process ids, and starts -- CMD.  Reads /proc and cgroup files only;
  * following new children afterwards is the kernel side's work.
  *
