@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "report/wrap.h"
 
-enum { FOLD_COLUMNS_MIN = 20 }; /* less is no width that somebody reads at */
+enum { WRAP_COLUMNS_MIN = 20 }; /* less is no width that somebody reads at */
 
 const struct opt window_opt_table[] = {
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
@@ -139,7 +139,7 @@ void output_text(const struct buf *out)
 	unsigned columns = output_columns(0);
 	CLEANUP(buf_release) struct buf wrapped = {0};
 
-	if (columns < FOLD_COLUMNS_MIN) {
+	if (columns < WRAP_COLUMNS_MIN) {
 		fwrite(buf_str(out), 1, out->len, stdout);
 		return;
 	}
