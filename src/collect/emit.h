@@ -39,11 +39,14 @@ uint32_t emit_str(struct emit *e, const char *str);
 void emit_put(struct emit *e, const struct event_hdr *ev);
 
 /* Fills ev->h and puts it: EMIT(e, &ev, EV_LISTEN, 0, now_ns). */
-#define EMIT(e, ev, kind_, tid_, ts_)                                         \
+#define EMIT(e, ev, kind_, tid_, ts_) EMIT_FLAGS(e, ev, kind_, tid_, ts_, 0)
+
+#define EMIT_FLAGS(e, ev, kind_, tid_, ts_, flags_)                           \
 	do {                                                                  \
 		_Static_assert(sizeof(*(ev)) % 8 == 0, "size of an event");   \
 		(ev)->h = (struct event_hdr){.size = sizeof(*(ev)),           \
 					     .kind = (kind_),                 \
+					     .flags = (flags_),               \
 					     .tid = (tid_),                   \
 					     .ts_ns = (ts_)};                 \
 		emit_put((e), &(ev)->h);                                      \

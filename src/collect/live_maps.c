@@ -81,12 +81,14 @@ const char *live_comm(struct live *l, uint32_t tgid)
 	return comm;
 }
 
+enum moved { SUM_SAME, SUM_MOVED, SUM_GONE };
+
 /*
  * Has a sum of a process moved since it was last told?  Of one that is gone and does
  * not move any more nothing is kept: a host that forks for a year has no end of them.
  */
-static bool has_moved(struct live *l, const struct bpf_map *map, const void *key, uint32_t tgid,
-		      uint64_t cnt)
+static enum moved sum_look(struct live *l, const struct bpf_map *map, const void *key,
+			   uint32_t tgid, uint64_t cnt)
 {
 	size_t size = bpf_map__key_size(map);
 	uint64_t id = hash_bytes(key, size) ^ (uint64_t)bpf_map__fd(map), *told;
@@ -94,13 +96,13 @@ static bool has_moved(struct live *l, const struct bpf_map *map, const void *key
 	told = hmap_slot(&l->sums_told, id);
 	if (*told != cnt) {
 		*told = cnt;
-		return true;
+		return SUM_MOVED;
 	}
-	if (tgid && kill((pid_t)tgid, 0) < 0 && errno == ESRCH) {
-		bpf_map__delete_elem(map, key, size, 0);
-		hmap_del(&l->sums_told, id);
-	}
-	return false;
+	if (!tgid || kill((pid_t)tgid, 0) == 0 || errno != ESRCH)
+		return SUM_SAME;
+	bpf_map__delete_elem(map, key, size, 0);
+	hmap_del(&l->sums_told, id);
+	return SUM_GONE;
 }
 
 static void put_culprit(struct live *l, const void *key, const void *value, uint64_t now)
@@ -113,13 +115,15 @@ static void put_culprit(struct live *l, const void *key, const void *value, uint
 		.ns = v->ns,
 		.cnt = v->cnt,
 	};
+	enum moved moved;
 
-	if (!has_moved(l, l->bpf.skel->maps.hu_culprits, key, k->culprit_tgid, v->cnt))
+	moved = sum_look(l, l->bpf.skel->maps.hu_culprits, key, k->culprit_tgid, v->cnt);
+	if (moved == SUM_SAME)
 		return;
 	live_bystander(l, k->culprit_tgid, now);
 	if (k->culprit_tgid)
 		ev.comm = emit_str(&l->emit, live_comm(l, k->culprit_tgid));
-	EMIT(&l->emit, &ev, EV_CULPRIT, v->tid, now);
+	EMIT_FLAGS(&l->emit, &ev, EV_CULPRIT, v->tid, now, moved == SUM_GONE ? EVENTF_GONE : 0);
 }
 
 static void put_disk(struct live *l, const void *key, const void *value, uint64_t now)
@@ -136,13 +140,15 @@ static void put_disk(struct live *l, const void *key, const void *value, uint64_
 		.lat_ns = v->lat_ns,
 		.lat_max_ns = v->lat_max_ns,
 	};
+	enum moved moved;
 
-	if (!has_moved(l, l->bpf.skel->maps.hu_disks, key, k->tgid, v->ios))
+	moved = sum_look(l, l->bpf.skel->maps.hu_disks, key, k->tgid, v->ios);
+	if (moved == SUM_SAME)
 		return;
 	live_bystander(l, k->tgid, now);
 	memcpy(comm, v->comm, WIRE_COMM_LEN);
 	ev.comm = emit_str(&l->emit, comm);
-	EMIT(&l->emit, &ev, EV_DISK, k->tid, now);
+	EMIT_FLAGS(&l->emit, &ev, EV_DISK, k->tid, now, moved == SUM_GONE ? EVENTF_GONE : 0);
 }
 
 static void put_dev(struct live *l, const void *key, const void *value, uint64_t now)

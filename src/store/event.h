@@ -66,10 +66,14 @@ enum event_kind {
 	EV_KIND_CNT
 };
 
+enum event_flags {
+	EVENTF_GONE = 1, /* whom it tells of is gone: the last of this sum */
+};
+
 struct event_hdr {
 	uint16_t size;	/* whole record, a multiple of 8 */
 	uint8_t kind;
-	uint8_t pad;
+	uint8_t flags;	/* enum event_flags */
 	uint32_t tid;	/* 0 where it has none */
 	uint64_t ts_ns;
 };

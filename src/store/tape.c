@@ -196,8 +196,7 @@ static int cmp_u64(const void *pa, const void *pb)
 static bool can_go(const struct base_ev *b)
 {
 	return b->ev && (b->ev->kind == EV_RES || b->ev->kind == EV_KSTACK ||
-			 b->ev->kind == EV_STACK || b->ev->kind == EV_FRAME ||
-			 b->ev->kind == EV_CULPRIT || b->ev->kind == EV_DISK);
+			 b->ev->kind == EV_STACK || b->ev->kind == EV_FRAME);
 }
 
 /* A frame is used where its stack is. */
@@ -311,7 +310,9 @@ static void fold(struct tape *t, const struct event_hdr *ev)
 		base_del(t, key_of(EV_WAIT, ev->tid, 0, 0));
 		return;
 	}
-	if (key)
+	if (key && ev->flags & EVENTF_GONE)
+		base_del(t, key);
+	else if (key)
 		base_put(t, key, ev);
 }
 

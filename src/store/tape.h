@@ -11,7 +11,7 @@
  * front; packed, they take a sixth of the room and some work.  What later
  * events still refer to (strings, tasks, resources) and the newest value of
  * each growing counter stays in the base, which a replay delivers first.
- * The base forgets ended threads, and the resources unused longest when
+ * The base forgets ended threads, sums of who is gone, and the resources unused longest when
  * there are more than TAPE_BASE_MAX entries.
  */
 #include <stdbool.h>

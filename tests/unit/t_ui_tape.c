@@ -201,3 +201,28 @@ TEST(ui_tape_shortens_a_window_of_calls)
 	model_free(m);
 	tape_free(t);
 }
+
+/* A neighbour each tick, which is gone then: what fell off leaves nothing of them behind. */
+TEST(ui_tape_forgets_sums_of_the_gone)
+{
+	struct tape *t = tape_new(&(struct tape_opts){.keep_ns = 2 * NS_PER_SEC});
+	uint64_t got[EV_KIND_CNT] = {0};
+	struct event_sink sink = {put_count, got};
+
+	for (uint64_t i = 1; i <= 200; i++) {
+		struct ev_culprit c = {.h = {.size = sizeof(c), .kind = EV_CULPRIT, .tid = 1,
+					     .flags = i % 2 ? 0 : EVENTF_GONE,
+					     .ts_ns = i * NS_PER_SEC},
+				       .victim_tgid = 1, .culprit_tgid = (uint32_t)(i + 1) / 2,
+				       .ns = 5, .cnt = 1};
+		struct ev_tick tick = {.h = {.size = sizeof(tick), .kind = EV_TICK,
+					     .ts_ns = i * NS_PER_SEC}};
+
+		tape_add(t, &c.h);
+		tape_add(t, &tick.h);
+	}
+	OK(tape_dropped_batches(t) > 100);
+	EQ_I(tape_replay(t, &sink), 0);
+	OK(got[EV_CULPRIT] < 10);
+	tape_free(t);
+}
