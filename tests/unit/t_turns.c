@@ -5,6 +5,7 @@
 
 #include "base/alike.h"
 #include "judged.h"
+#include "base/alike.h"
 #include "unit.h"
 
 #define CLIENTS 4
