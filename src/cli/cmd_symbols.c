@@ -409,6 +409,8 @@ static void json_stats(struct json *j, const struct symbols *s)
 	json_ku64(j, "files", st.module_cnt);
 	json_ku64(j, "bytes", st.bytes);
 	json_ku64(j, "refused", st.refused_cnt);
+	json_ku64(j, "over_memory", st.over_cnt);
+	json_ku64(j, "over_time", st.late_cnt);
 	json_ku64(j, "debuginfod", st.debuginfod_cnt);
 	json_ku64(j, "debuginfod_late", st.debuginfod_late_cnt);
 	json_ku64(j, "debuginfod_over", st.debuginfod_over_cnt);

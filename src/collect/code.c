@@ -27,6 +27,7 @@ struct code *code_new(const struct code_fds *fds, struct symbols *syms)
 
 	c->fds = *fds;
 	c->syms = syms;
+	c->begin_ns = clock_mono_ns();
 	c->cache = dir && !*dir ? NULL : cfi_cache_open(dir, &err);
 	if (*err.msg)
 		log_debug("unwinding tables are not kept: %s", err.msg);

@@ -16,9 +16,9 @@
  * nothing new.
  *
  * Bounds: UNW_MODULE_MAX modules with tables, CODE_CHUNK_MAX chunks of all
- * tables, 20 s of opening files and making them, UNW_SET_MAX sets, MAPPINGS_MAX mappings of a
- * process.  What is over them is walked by frame pointers, counted in
- * code_stats and told in a note.
+ * tables, 4 s and 2 % of the time of opening files and making them, UNW_SET_MAX
+ * sets, MAPPINGS_MAX mappings of a process.  What is over them is walked by
+ * frame pointers, counted in code_stats and told in a note.
  */
 #include <stdint.h>
 
@@ -43,7 +43,8 @@ struct code_stats {
 	uint64_t scan_cnt;
 	uint64_t refused_cnt;	/* modules over a bound or damaged */
 	uint64_t unread_cnt;	/* files not opened: over the bound of time or number */
-	uint64_t cut_cnt;	/* processes with more mappings than fit */
+	uint64_t over_cnt;	/* of the refused: they would take too much memory */
+	uint64_t cut_cnt;	/* scans of processes with more mappings than fit */
 };
 
 /* syms gives modules their ids and is borrowed. */
@@ -67,7 +68,7 @@ void code_step(struct code *c, uint64_t now);
 
 /* EV_MODULE of those found since the last call, and notes. */
 void code_announce(struct code *c, struct emit *e, uint64_t now);
-/* At the end: a note with the number of files that were not read, if there are any. */
+/* At the end: notes of what was not read for a bound, if there is any. */
 void code_announce_unread(struct code *c, struct emit *e, uint64_t now);
 
 /*

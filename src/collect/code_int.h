@@ -86,6 +86,8 @@ struct code {
 	struct mappings walked;
 	struct unw_map *places; /* one for each of walked */
 	uint64_t chunk_cnt;
+	uint64_t table_bytes;	/* of those that modules keep */
+	uint64_t begin_ns;
 	size_t announced;	/* of modules */
 	bool full, told_full;
 	bool sets_full, told_sets_full;

@@ -21,8 +21,21 @@
 #include "symbols/module.h"
 #include "symbols/symbols.h"
 
-#define BUILD_MAX_NS (20 * NS_PER_SEC) /* on opening, reading and tables of all files of a watch */
+/*
+ * On opening, reading and tables of all files: those of a large server take 0.2 s
+ * with an empty cache, ten times that where others have the CPUs, and a watch must
+ * end in its time.  In a long one 2 % of its time come on top, for programs that
+ * begin later.
+ */
+#define BUILD_MAX_NS (4 * NS_PER_SEC)
+#define BUILD_SHARE 50
+#define TABLES_MAX (UINT64_C(64) << 20) /* kept for sleepers; others are made again when needed */
 #define MODULES_MAX 65536 /* files, those that are no modules included */
+
+static bool is_spent(const struct code *c)
+{
+	return c->stats.build_ns > BUILD_MAX_NS + (clock_mono_ns() - c->begin_ns) / BUILD_SHARE;
+}
 
 static void image_close(struct image **im)
 {
@@ -90,6 +103,16 @@ static int table_put(struct code *c, uint32_t id, const struct unw_layout *l)
 	return 0;
 }
 
+static void table_keep(struct code *c, struct cfi_table *t)
+{
+	uint64_t bytes = t->row_cnt * sizeof(*t->rows) + t->ext_cnt * sizeof(*t->exts);
+
+	if (c->table_bytes + bytes > TABLES_MAX)
+		cfi_release(t);
+	else
+		c->table_bytes += bytes;
+}
+
 /* Without a table the frames of a module are walked by frame pointers. */
 static void table_make(struct code *c, struct code_module *mod, struct image *im)
 {
@@ -98,16 +121,18 @@ static void table_make(struct code *c, struct code_module *mod, struct image *im
 	struct err err = {0};
 	int rc = -ETIME;
 
-	if (c->stats.build_ns > BUILD_MAX_NS)
+	if (is_spent(c))
 		c->full = true;
 	else
 		rc = cfi_cached(c->cache, im, t, &err);
+	c->stats.over_cnt += rc == -E2BIG;
 	if (rc == 0)
 		rc = unw_layout_make(t->rows, t->row_cnt, t->exts, t->ext_cnt, t->text_len, &l);
 	if (rc == 0)
 		rc = table_put(c, mod->id, &l);
 	if (rc == 0) {
 		c->stats.row_cnt += t->row_cnt;
+		table_keep(c, t);
 		return;
 	}
 	cfi_release(t);
@@ -154,6 +179,14 @@ void code_note_denied(struct code *c, int rc)
 
 void code_announce_unread(struct code *c, struct emit *e, uint64_t now)
 {
+	if (c->stats.over_cnt)
+		emit_note(e, NOTE_LIMIT, now, "%llu files with code would take too much memory: "
+			  "stacks through them may be short",
+			  (unsigned long long)c->stats.over_cnt);
+	if (c->stats.cut_cnt)
+		emit_note(e, NOTE_LIMIT, now, "over %d mappings with code in a process (in %llu "
+			  "looks): stacks through the rest may be short",
+			  MAPPINGS_MAX, (unsigned long long)c->stats.cut_cnt);
 	if (c->stats.unread_cnt)
 		emit_note(e, NOTE_LIMIT, now, "%llu files with code were not read, for reading "
 			  "the others took %.0f s: their frames have no names",
@@ -273,8 +306,7 @@ const struct code_module *code_module(struct code *c, uint32_t tgid, const struc
 			c->stats.unread_cnt++;
 			return NULL;
 		}
-		idx = c->stats.build_ns > BUILD_MAX_NS ? module_leave(c)
-						       : module_add(c, tgid, m, fd);
+		idx = is_spent(c) ? module_leave(c) : module_add(c, tgid, m, fd);
 		hmap_put(&c->by_file, key, idx);
 		c->stats.build_ns += clock_mono_ns() - begin;
 	}
@@ -293,10 +325,14 @@ const struct cfi_table *code_table(struct code *c, uint32_t tgid, const struct m
 	mod = &c->modules.items[idx - 1];
 	if (!mod->table.row_cnt && !mod->no_table) {
 		CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
-		CLEANUP(image_close) struct image *im = fd >= 0 ? image_open(fd, &err) : NULL;
+		CLEANUP(image_close) struct image *im = NULL;
+		uint64_t begin = clock_mono_ns();
 
+		if (!is_spent(c) && fd >= 0)
+			im = image_open(fd, &err);
 		if (!im || cfi_cached(c->cache, im, &mod->table, &err) < 0)
 			mod->no_table = true;
+		c->stats.build_ns += clock_mono_ns() - begin;
 	}
 	return mod->table.row_cnt ? &mod->table : NULL;
 }

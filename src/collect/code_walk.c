@@ -105,6 +105,7 @@ void code_rest(struct code *c)
 {
 	VEC_FOREACH(&c->modules, m)
 		cfi_release(&m->table);
+	c->table_bytes = 0;
 	mappings_release(&c->walked);
 	c->walked_tgid = 0;
 }

@@ -361,15 +361,32 @@ uint32_t live_wait_stack(struct live *l, const struct wire_wait *w)
 	return (uint32_t)id;
 }
 
+/* Files whose names were left out for a bound. */
+static void names_announce(struct live *l, uint64_t now)
+{
+	struct symbols_stats s;
+
+	symbols_stats(l->stacks->syms, &s);
+	if (s.over_cnt)
+		emit_note(&l->emit, NOTE_LIMIT, now, "the names of %llu files would take too much "
+			  "memory: some of their functions have none",
+			  (unsigned long long)s.over_cnt);
+	if (s.late_cnt)
+		emit_note(&l->emit, NOTE_LIMIT, now, "the names of %llu files were not read: the "
+			  "others took all the time there is", (unsigned long long)s.late_cnt);
+}
+
 /* Most names are found out at the ticks, so that the ring is drained meanwhile. */
 void live_stacks_tick(struct live *l, uint64_t now, bool last)
 {
 	if (!l->stacks)
 		return;
 	code_rest(l->stacks->code);
-	if (last)
-		code_announce_unread(l->stacks->code, &l->emit, now);
 	frame_names_emit(l->stacks->names, &l->emit, now, last ? NAMES_LAST_NS : NAMES_NS);
+	if (last) {
+		code_announce_unread(l->stacks->code, &l->emit, now);
+		names_announce(l, now);
+	}
 }
 
 uint32_t live_stack_id(struct live *l, uint32_t id)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "symbols/debugfile.h"
@@ -232,6 +233,7 @@ static void find_debug(struct loading *l, bool has_symtab, const struct module_l
 {
 	struct module *m = l->m;
 	char *path = NULL;
+	uint64_t begin;
 	int fd = -1;
 
 	if (!opts->no_debug_files && m->fd >= 0)
@@ -242,8 +244,10 @@ static void find_debug(struct loading *l, bool has_symtab, const struct module_l
 	}
 	if (!opts->debuginfod || has_symtab || !m->build_id_len || m->fd < 0)
 		return;
+	begin = clock_mono_ns();
 	fd = debuginfod_open(opts->debuginfod, m->build_id, m->build_id_len, opts->deadline_ns,
 			     &path);
+	result->debuginfod_ns = clock_mono_ns() - begin;
 	if (fd == -ETIME) {
 		result->debuginfod_late = true;
 		tell(m, "debuginfod has not answered in time");

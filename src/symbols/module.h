@@ -50,6 +50,7 @@ struct module {
 	char *debug_path;
 	bool has_lines;	       /* .debug_info is in debug_fd or fd */
 	bool lines_in_debug;   /* it is in debug_fd */
+	bool is_late;	       /* it was asked for when there was no time left */
 	bool is_over;	       /* something was left out for the memory that it would take */
 	char *problem;	       /* NULL: none */
 	uint64_t used_seq;     /* for giving back the least recently used */
@@ -63,6 +64,7 @@ struct module_load_opts {
 };
 
 struct module_load_result {
+	uint64_t debuginfod_ns; /* of waiting for it */
 	bool debuginfod_had;  /* it gave a file */
 	bool debuginfod_late; /* not waited for any longer */
 	bool debuginfod_over; /* more bytes than are left for it */

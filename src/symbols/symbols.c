@@ -22,6 +22,9 @@
 
 #define BYTES_DEFAULT (UINT64_C(64) << 20)
 #define FILES_DEFAULT 400 /* of the usual 1,024 descriptors; a debug file takes a second one */
+/* The largest program seen takes 0.1 s; a watch must end in its time. */
+#define READ_MS_DEFAULT 5000
+#define READ_SHARE 50
 #define STRINGS_MAX (1u << 19) /* distinct names and files handed out */
 /*
  * A link of 1 Gbit/s brings no more in the time that is waited for it: what
@@ -48,6 +51,7 @@ struct symbols {
 	struct debuginfod *debuginfod;
 	bool debuginfod_tried;
 	uint64_t debuginfod_left_ns;
+	uint64_t begin_ns, read_ns; /* read: of reading tables so far */
 	struct lines *lines; /* NULL: not looked for, or not built in */
 	struct lines_answer answer; /* used again for each name */
 	uint32_t file_cnt; /* modules whose file is open */
@@ -65,6 +69,9 @@ struct symbols *symbols_new(const struct symbols_opts *opts)
 		s->opts = *opts;
 	if (!s->opts.max_bytes)
 		s->opts.max_bytes = BYTES_DEFAULT;
+	if (!s->opts.read_ms)
+		s->opts.read_ms = READ_MS_DEFAULT;
+	s->begin_ns = clock_mono_ns();
 	if (!s->opts.max_files)
 		s->opts.max_files = FILES_DEFAULT;
 	s->debuginfod_left_ns = s->opts.debuginfod_ms * NS_PER_MS;
@@ -291,6 +298,12 @@ static void make_room(struct symbols *s)
 	}
 }
 
+static bool is_spent(const struct symbols *s)
+{
+	return s->read_ns > s->opts.read_ms * NS_PER_MS +
+			    (clock_mono_ns() - s->begin_ns) / READ_SHARE;
+}
+
 static void ensure_loaded(struct symbols *s, struct module *m)
 {
 	struct module_load_opts opts = {.no_debug_files = s->opts.no_debug_files};
@@ -300,6 +313,11 @@ static void ensure_loaded(struct symbols *s, struct module *m)
 	m->used_seq = ++s->seq;
 	if (m->is_loaded)
 		return;
+	if (is_spent(s)) {
+		s->stats.late_cnt += !m->is_late;
+		m->is_late = true;
+		return;
+	}
 	if (s->debuginfod_left_ns && !s->debuginfod_tried) {
 		s->debuginfod = debuginfod_new(DEBUGINFOD_BYTES_PER_MS * s->opts.debuginfod_ms);
 		s->debuginfod_tried = true;
@@ -316,7 +334,9 @@ static void ensure_loaded(struct symbols *s, struct module *m)
 	s->stats.debuginfod_cnt += result.debuginfod_had;
 	s->stats.debuginfod_late_cnt += result.debuginfod_late;
 	s->stats.debuginfod_over_cnt += result.debuginfod_over;
+	s->read_ns += used_ns - result.debuginfod_ns;
 	s->stats.refused_cnt += m->problem != NULL;
+	s->stats.over_cnt += m->is_over;
 	make_room(s);
 }
 
@@ -336,7 +356,8 @@ int symbols_module_info(struct symbols *s, uint32_t module, struct symbols_modul
 		.fn_cnt = m->tab.named_cnt,
 		.fde_cnt = m->tab.bounds_cnt,
 		.has_lines = m->has_lines,
-		.problem = m->problem,
+		.problem = m->problem || m->is_loaded ? m->problem
+						      : "not read: the others took all the time",
 		.bytes = symtab_bytes(&m->tab),
 	};
 	return 0;

@@ -47,6 +47,7 @@ struct symbols_opts {		/* a zero field means its default */
 	uint64_t max_bytes;	/* of all tables; default 64 MiB */
 	uint32_t debuginfod_ms; /* waiting for debuginfod in all; 0: never asked */
 	uint32_t lines_ms;	/* finding lines and inlined functions in all; 0: not looked for */
+	uint32_t read_ms;	/* reading tables in all, and 2 % of the time on top; default 5 s */
 	uint32_t max_files;	/* kept open; default 400, of more the names are copied */
 	bool no_debug_files;	/* look for no separate debug files */
 };
@@ -160,6 +161,8 @@ struct symbols_stats {
 	uint64_t bytes;		 /* of the tables at present */
 	uint64_t evicted_cnt;	 /* tables given back */
 	uint64_t refused_cnt;	 /* tables or files that are damaged or over a bound */
+	uint64_t over_cnt;	 /* tables left out or cut for the memory that they would take */
+	uint64_t late_cnt;	 /* files not read: those before took all the time there is */
 	uint64_t debuginfod_cnt; /* files that debuginfod had */
 	uint64_t debuginfod_late_cnt; /* not waited for any longer */
 	uint64_t debuginfod_over_cnt; /* too large to be fetched */

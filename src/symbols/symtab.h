@@ -82,7 +82,8 @@ struct symtab {
 /*
  * Adds the functions of a symbol table, ".symtab" or ".dynsym".  im is borrowed
  * until symtab_finish, its sections only where fd is -1; fd, of the same file,
- * until symtab_release, or -1 where im is no file.  -ENOENT when there is no such table, -EINVAL a damaged one.
+ * until symtab_release, or -1 where im is no file.  -ENOENT when there is no
+ * such table, -EINVAL a damaged one.
  */
 int symtab_add(struct symtab *t, struct image *im, int fd, const char *table,
 	       const struct symtab_text *text, enum symbol_source source);

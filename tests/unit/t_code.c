@@ -282,7 +282,7 @@ TEST(code_leaves_files_unread)
 	uint64_t file_cnt = 0;
 
 	EQ_I(mappings_read((uint32_t)getpid(), &maps), 0);
-	c->stats.build_ns = 21000000000;
+	c->stats.build_ns = 5 * NS_PER_SEC;
 	for (int twice = 0; twice < 2; twice++) {
 		file_cnt = 0;
 		VEC_FOREACH(&maps.items, m) {
@@ -298,6 +298,28 @@ TEST(code_leaves_files_unread)
 	OK(strstr(text, " files with code were not read, for reading "));
 	emit_release(&emit);
 	mappings_release(&maps);
+	done(c);
+}
+
+/* What is left out for a bound is said. */
+TEST(code_tells_what_it_leaves_out)
+{
+	struct code *c = code_new(&NO_FDS, symbols_new(NULL));
+	char text[200] = "";
+	struct event_sink sink = {.put = last_note, .ctx = text};
+	struct emit emit = {0};
+
+	emit_to(&emit, &sink);
+	code_announce_unread(c, &emit, 1);
+	EQ_S(text, "");
+	c->stats.over_cnt = 2;
+	code_announce_unread(c, &emit, 1);
+	HAS(text, "2 files with code would take too much memory");
+	c->stats.over_cnt = 0;
+	c->stats.cut_cnt = 3;
+	code_announce_unread(c, &emit, 1);
+	HAS(text, "over 16384 mappings with code in a process (in 3 looks)");
+	emit_release(&emit);
 	done(c);
 }
 

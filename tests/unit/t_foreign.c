@@ -178,6 +178,33 @@ TEST(foreign_frames_take_bounded_memory)
 	}
 }
 
+/* All files together have so much time; what is read no more is counted, and says why. */
+TEST(foreign_files_are_read_in_bounded_time)
+{
+	int fds[] = {many_fdes(8 * MIB, true), many_fdes(7 * MIB, true)};
+	struct symbols *s = symbols_new(&(struct symbols_opts){.read_ms = 1});
+	struct symbols_module_info info;
+	struct symbols_stats stats;
+	struct symbol_name name;
+	uint32_t first, second;
+
+	EQ_I(symbols_module(s, "a", fds[0], NULL, &first, NULL), 0);
+	EQ_I(symbols_module(s, "b", fds[1], NULL, &second, NULL), 0);
+	symbols_name(s, first, 0, false, &name);
+	for (int twice = 0; twice < 2; twice++) {
+		symbols_name(s, second, 0x20, false, &name);
+		EQ_U(name.frame_cnt, 1);
+		HAS(name.frames[0].fn, "b+0x");
+	}
+	EQ_I(symbols_module_info(s, second, &info), 0);
+	HAS(info.problem, "not read");
+	symbols_stats(s, &stats);
+	EQ_U(stats.late_cnt, 1);
+	symbols_free(s);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 #ifdef HAVE_LZMA
 static int file_of_packed(size_t bytes)
 {
