@@ -15,10 +15,16 @@
 #include "base/vec.h"
 #include "symbols/lines.h"
 
+struct debug {
+	Dwarf *dw;
+	Elf *elf;
+	int fd;
+};
+
 struct child {
 	int sock;
 	struct hmap by_key; /* to index + 1, 0 for a file without debug information */
-	VEC(Dwarf *) files;
+	VEC(struct debug) files;
 };
 
 static void text_set(char out[LINES_TEXT_MAX], const char *text)
@@ -172,12 +178,22 @@ static Dwarf *file_of(struct child *c, const struct lines_question *q, int fd)
 		Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 		Dwarf *dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 
-		if (dw)
-			vec_push(&c->files, dw);
+		vec_push(&c->files, ((struct debug){dw, elf, fd}));
 		hmap_put(&c->by_key, q->key, dw ? c->files.cnt : 0);
 	}
 	hmap_get(&c->by_key, q->key, &idx);
-	return idx ? c->files.items[idx - 1] : NULL;
+	return idx ? c->files.items[idx - 1].dw : NULL;
+}
+
+static void child_release(struct child *c)
+{
+	VEC_FOREACH(&c->files, f) {
+		dwarf_end(f->dw);
+		elf_end(f->elf);
+		close(f->fd);
+	}
+	vec_release(&c->files);
+	hmap_release(&c->by_key);
 }
 
 void lines_child(int sock)
@@ -196,8 +212,9 @@ void lines_child(int sock)
 			answer_for(dw, q.vaddr, &a);
 		len = offsetof(struct lines_answer, frames) + a.frame_cnt * sizeof(a.frames[0]);
 		if (send(sock, &a, len, MSG_NOSIGNAL) != (ssize_t)len)
-			return;
+			break;
 	}
+	child_release(&c);
 }
 
 #else

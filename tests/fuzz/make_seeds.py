@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes seeds of fuzz_spans, fuzz_requests, fuzz_inject and fuzz_space_file.
+"""Writes seeds of fuzz_spans, fuzz_requests, fuzz_inject, fuzz_space_file, and of what
+reads ELF files: fuzz_names, fuzz_module, fuzz_lines.
 
 tests/fuzz/make_seeds.py [FOLDER]: into tests/fuzz/corpus, or FOLDER.  All of it
 is made up here: for each reader of spans a whole request with everything that
@@ -11,6 +12,7 @@ that fuzzing found) stay.  It needs ./heldup for the search spaces.
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import shutil
@@ -18,6 +20,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -344,9 +347,113 @@ def space_seeds():
             put("fuzz_space_file", name + "_more", body + b"\1")
 
 
+# ---- ELF files
+
+PROGBITS, SYMTAB, STRTAB, NOTE, DYNSYM, RELA = 1, 2, 3, 7, 11, 4
+ALLOC, EXEC, COMPRESSED = 2, 4, 0x800
+TEXT, TEXT_LEN = 0x1000, 0xf000
+
+
+def elf(sections, base=TEXT, text_len=TEXT_LEN):
+    """sections: (name, type, flags, vaddr, data, link, entry size); text is at base."""
+    names, body, heads = b"\0", b"", [bytes(64)]
+    sections = sections + [(".shstrtab", STRTAB, 0, 0, None, 0, 0)]
+    for name, kind, flags, vaddr, data, link, entry in sections:
+        at = len(names)
+        names += name.encode() + b"\0"
+        if data is None:
+            data = names
+        body += b"\0" * (-len(body) % 16)
+        heads.append(struct.pack("<IIQQQQIIQQ", at, kind, flags, vaddr, 120 + len(body), len(data),
+                                 link, 0, 8, entry))
+        body += data
+    body += b"\0" * (-len(body) % 16)
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 120 + len(body), 0, 64, 56, 1, 64, len(heads),
+        len(heads) - 1)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, base, base, 120 + len(body), text_len, 4096)
+    return head + segment + body + b"".join(heads)
+
+
+def packed(data, how=zlib.compress, number=1):
+    return struct.pack("<IIQQ", number, 0, len(data), 1) + how(data)
+
+
+def symbols(link, kind=SYMTAB, name=".symtab"):
+    rows = [(0, 0, 0, 0, 0, 0), (1, 0x12, 0, 1, TEXT + 16, 64), (6, 0x02, 0, 1, TEXT + 128, 0),
+            (11, 0x22, 0, 1, TEXT + 256, 32)]
+    return (name, kind, 0, 0, b"".join(struct.pack("<IBBHQQ", *r) for r in rows), link, 24)
+
+
+def frame():
+    cie = struct.pack("<IIB", 20, 0xffffffff, 4) + b"\0\x08\0\x01\x78\x10\x0c\x07\x08\x90\x01" + bytes(3)
+    fdes = b"".join(struct.pack("<IIQQ", 28, 0, TEXT + i * 64, 48) + b"\x41\x0e\x10\x86\x02\x43\x0d\x06"
+                    for i in range(8))
+    return cie + fdes
+
+
+def note(ident):
+    return (".note.gnu.build-id", NOTE, ALLOC, 0, struct.pack("<III", 4, len(ident), 3) + b"GNU\0" +
+            ident, 0, 0)
+
+
+STRINGS = (".strtab", STRTAB, 0, 0, b"\0main\0_Z1fv\0loop\0", 0, 0)
+ID = bytes(range(20))
+
+
+def elf_kinds():
+    inner = elf([symbols(2), STRINGS])
+    yield "zlib_frame", elf([(".debug_frame", PROGBITS, COMPRESSED, 0, packed(frame()), 0, 0)])
+    yield "zstd_frame", elf([(".debug_frame", PROGBITS, COMPRESSED, 0, packed(frame(), zstd, 2), 0, 0)])
+    yield "zlib_notes", elf([(".note.stapsdt", NOTE, COMPRESSED, 0, packed(
+        struct.pack("<III8sQQQ", 8, 24 + 8, 3, b"stapsdt\0", TEXT, 0, 0) + b"p\0n\0-4@x"), 0, 0)])
+    yield "zlib_versions", elf([symbols(2, DYNSYM, ".dynsym"), STRINGS,
+                                (".gnu.version", PROGBITS, COMPRESSED, 0, packed(bytes(8)), 0, 0),
+                                (".rela.plt", RELA, COMPRESSED, 0, packed(
+                                    struct.pack("<QQq", TEXT + 0x800, 1 << 32 | 7, 0)), 0, 24),
+                                (".plt", PROGBITS, EXEC | ALLOC, TEXT + 0x200,
+                                 b"\xff\x25" + struct.pack("<i", 0x5fa) + bytes(10), 0, 0)])
+    yield "xz", elf([(".gnu_debugdata", PROGBITS, 0, 0, lzma.compress(inner), 0, 0)])
+    yield "xz_cut", elf([(".gnu_debugdata", PROGBITS, 0, 0, lzma.compress(inner)[:-9], 0, 0)])
+    for version in ("1.2", "1.16", "1.18", "1.20"):
+        with open(os.path.join(HERE, "corpus", "fuzz_gopcln", "go" + version), "rb") as f:
+            table = f.read()
+        yield "go" + version, elf([(".gopclntab", PROGBITS, ALLOC, 0x2000000, table, 0, 0)],
+                                  0x400000, 0x1000000)
+
+
+def debug_info():
+    """A program's own, as compilers write it, plain and packed, where there is a compiler."""
+    source = ("static inline int g(int x) { return x * 3 + 1; }\n"
+              "int f(int x) { for (int i = 0; i < x; i++) x += g(i); return x; }\n")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "f")
+        for name, flags in (("dwarf4", ["-gdwarf-4"]), ("dwarf5", ["-gdwarf-5"]),
+                            ("zlib", ["-gdwarf-5", "-gz=zlib"])):
+            subprocess.run(["cc", "-x", "c", "-O2", *flags, "-shared", "-nostdlib", "-o", path, "-"],
+                           input=source.encode(), check=True)
+            with open(path, "rb") as f:
+                yield name, f.read()
+
+
+def elf_seeds():
+    debug = elf([note(ID), symbols(3), STRINGS])
+    link = b"x.debug\0" + struct.pack("<I", zlib.crc32(debug))
+    for name, data in elf_kinds():
+        put("fuzz_names", name, data)
+        put("fuzz_module", name, struct.pack("<I", len(data)) + data)
+    for name, sections in (("by_id", [note(ID)]), ("by_id_copied", [note(ID), STRINGS]),
+                           ("by_link", [(".gnu_debuglink", PROGBITS, 0, 0, link, 0, 0)])):
+        whole = elf(sections)
+        put("fuzz_module", name, struct.pack("<I", len(whole)) + whole + debug)
+    for name, data in debug_info():
+        put("fuzz_lines", name, data)
+
+
 if __name__ == "__main__":
     if not shutil.which("zstd"):
         sys.exit("zstd is needed")
+    elf_seeds()
     spans_seeds()
     requests_seeds()
     space_seeds()
