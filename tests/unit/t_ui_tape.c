@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "model/calls.h"
 #include "model/model.h"
 #include "synth.h"
