@@ -149,7 +149,7 @@ struct spot_maker {
 	unsigned mode;
 };
 
-/* The functions by whose callers rows are told apart: in the waker's view those of the waker. */
+/* By whose callers rows are told apart: in the waker's view those of the waker. */
 static const uint32_t *callers(const struct spot *s, unsigned mode, uint32_t *ret_cnt)
 {
 	*ret_cnt = mode == STACKS_WAKER ? s->waker_fn_cnt : s->fn_cnt;
