@@ -74,7 +74,7 @@ static void seen_make(struct cli *cli, struct seen *s)
 	struct waits_result *waits;
 
 	model_finish(s->model);
-	waits = waits_analyse(s->model, NULL, &cli->arena);
+	waits = waits_analyse(s->model, &(struct waits_opts){.by_wait = true}, &cli->arena);
 	s->stacks = stacks_seen(s->model, waits, o->idle, &cli->arena);
 	if (o->output.html_path && !o->idle)
 		s->idle = stacks_seen_idle(s->model, waits, &cli->arena);

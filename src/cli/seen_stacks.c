@@ -17,6 +17,7 @@ struct stacks_result *stacks_seen(const struct model *m, const struct waits_resu
 		resting[i] = w->threads[i].role == ROLE_T_IDLE;
 	}
 	return stacks_make(m, &(struct stacks_opts){.home_res = home, .idle_threads = resting,
+						    .wait_idle = w->wait_idle,
 						    .idle = idle, .targets = true}, arena);
 }
 

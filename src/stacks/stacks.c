@@ -23,7 +23,12 @@ struct group {
 	uint32_t thread, res;
 	uint8_t st;
 	uint64_t total_ns, seen_ns;
+	uint64_t idle_ns;	/* of seen_ns: waits for work */
 	uint64_t ended_ns;	/* of waits whose waker's stack is known */
+};
+
+struct idle_sum {		/* of waits at one place */
+	uint64_t all_ns, idle_ns;
 };
 
 struct maker {
@@ -32,6 +37,8 @@ struct maker {
 	struct stacks_result *r;
 	struct hmap by_group;	/* to place plus one */
 	VEC(struct group) groups;
+	struct hmap by_place;	/* thread, resource and stack, to place in idles plus one */
+	VEC(struct idle_sum) idles;
 	VEC(struct stack_row) rows;
 	struct fns fns;
 };
@@ -73,12 +80,72 @@ static bool is_left_out(const struct maker *k, uint32_t thread)
 	return k->opts && k->opts->targets && proc != NO_IDX && !k->m->procs[proc].target;
 }
 
-static bool is_idle(const struct maker *k, uint32_t thread, uint32_t res, unsigned st)
+static uint64_t place_key(uint32_t thread, uint32_t res, uint32_t stack)
 {
+	return hash_pair((uint64_t)thread << 32 | res, stack);
+}
+
+static void idle_add(struct maker *k, uint64_t key, uint64_t ns, bool idle)
+{
+	uint64_t *slot = hmap_slot(&k->by_place, key);
+
+	if (*slot == 0) {
+		(void)vec_add(&k->idles);
+		*slot = k->idles.cnt;
+	}
+	k->idles.items[*slot - 1].all_ns += ns;
+	k->idles.items[*slot - 1].idle_ns += idle ? ns : 0;
+}
+
+/*
+ * A thread may sleep at one resource both for work and for a lock (a latch of
+ * its own): then each wait says which, and by them each stack.
+ */
+static void idles_make(struct maker *k)
+{
+	for (size_t i = 0; k->opts && k->opts->wait_idle && i < k->m->thread_cnt; i++) {
+		const struct thread *t = &k->m->threads[i];
+
+		for (uint32_t n = 0; n < t->wait_len; n++) {
+			const struct wait *w = &k->m->waits[t->first_wait + n];
+			uint64_t ns = w->wake_ns > w->off_ns ? w->wake_ns - w->off_ns : 0;
+			bool idle = k->opts->wait_idle[t->first_wait + n];
+
+			if (w->flags & WAITF_PREEMPTED)
+				continue;
+			idle_add(k, place_key((uint32_t)i, w->res, w->ustack), ns, idle);
+			if (w->ustack != NO_IDX)
+				idle_add(k, place_key((uint32_t)i, w->res, NO_IDX - 1), ns, idle);
+		}
+	}
+}
+
+static const struct idle_sum *idle_sum_of(const struct maker *k, uint32_t thread, uint32_t res,
+					  uint32_t stack)
+{
+	uint64_t at;
+
+	/* no wait with this stack was kept: by all there that have one, then by the others */
+	if (!hmap_get(&k->by_place, place_key(thread, res, stack), &at) &&
+	    !hmap_get(&k->by_place, place_key(thread, res, NO_IDX - 1), &at) &&
+	    !hmap_get(&k->by_place, place_key(thread, res, NO_IDX), &at))
+		return NULL;
+	return &k->idles.items[at - 1];
+}
+
+/* stack: idx, NO_IDX for waits of which none was taken. */
+static bool is_idle(const struct maker *k, uint32_t thread, uint32_t res, unsigned st,
+		    uint32_t stack)
+{
+	const struct idle_sum *sum;
+
 	if (!k->opts || st < ST_WAIT)
 		return false;
 	if (k->opts->idle_threads && k->opts->idle_threads[thread])
 		return true;
+	sum = idle_sum_of(k, thread, res, stack);
+	if (sum)
+		return sum->idle_ns * 2 > sum->all_ns;
 	return k->opts->home_res && res != NO_IDX && k->opts->home_res[thread] == res;
 }
 
@@ -126,6 +193,8 @@ static void groups_seen(struct maker *k)
 			continue;
 		g = group_get(k, group_thread(k, s), s->res, s->st);
 		g->seen_ns += has_frames(k->m, s->stack) ? weight_of(s) : 0;
+		if (has_frames(k->m, s->stack) && is_idle(k, s->thread, s->res, s->st, s->stack))
+			g->idle_ns += weight_of(s);
 		g->ended_ns += has_frames(k->m, s->waker_stack) ? s->ns : 0;
 	}
 	VEC_FOREACH(&k->groups, g) {
@@ -143,7 +212,8 @@ static struct stack_row row_of(const struct maker *k, const struct stack_sum *s,
 
 	return (struct stack_row){
 		.mode = s->st == ST_RUN ? STACKS_ON : STACKS_OFF, .st = s->st, .ctx = s->ctx,
-		.idle = is_idle(k, s->thread, s->res, s->st), .thread = s->thread, .res = s->res,
+		.idle = is_idle(k, s->thread, s->res, s->st, s->stack),
+		.thread = s->thread, .res = s->res,
 		.waker = s->waker, .stack = s->stack, .waker_stack = s->waker_stack,
 		.ns = seen_ns ? (uint64_t)((double)weight / (double)seen_ns *
 					   (double)g->total_ns) : 0,
@@ -198,7 +268,7 @@ static void rows_make(struct maker *k)
 		struct stack_row row;
 
 		if (is_left_out(k, s->thread) ||
-		    (is_idle(k, s->thread, s->res, s->st) && !k->opts->idle))
+		    (is_idle(k, s->thread, s->res, s->st, s->stack) && !k->opts->idle))
 			continue;
 		g = group_get(k, group_thread(k, s), s->res, s->st);
 		if (has_frames(k->m, s->stack)) {
@@ -208,6 +278,14 @@ static void rows_make(struct maker *k)
 		if (s->st >= ST_WAIT && has_frames(k->m, s->waker_stack))
 			add_waker_row(k, row_of(k, s, g, g->ended_ns));
 	}
+}
+
+/* As its stacks share out its time; without one it is all for work or all not. */
+static uint64_t group_idle_ns(const struct maker *k, const struct group *g)
+{
+	if (g->seen_ns)
+		return (uint64_t)((double)g->idle_ns / (double)g->seen_ns * (double)g->total_ns);
+	return is_idle(k, g->thread, g->res, g->st, NO_IDX) ? g->total_ns : 0;
 }
 
 /* Totals, and a row for each group of which no stack was taken. */
@@ -221,12 +299,17 @@ static void groups_close(struct maker *k)
 			.ns = g->total_ns,
 		};
 
-		row.idle = is_idle(k, g->thread, g->res, g->st);
-		if (row.idle && !k->opts->idle) {
-			k->r->sums[mode].idle_ns += g->total_ns;
-			continue;
+		uint64_t idle_ns = group_idle_ns(k, g);
+
+		row.idle = idle_ns == g->total_ns && idle_ns;
+		if (k->opts && !k->opts->idle) {
+			k->r->sums[mode].idle_ns += idle_ns;
+			k->r->sums[mode].total_ns += g->total_ns - idle_ns;
+			if (row.idle)
+				continue;
+		} else {
+			k->r->sums[mode].total_ns += g->total_ns;
 		}
-		k->r->sums[mode].total_ns += g->total_ns;
 		/* running time without a sample has no thread to show */
 		if (g->seen_ns == 0 && g->total_ns && mode != STACKS_ON)
 			vec_push(&k->rows, row);
@@ -295,6 +378,7 @@ struct stacks_result *stacks_make(const struct model *m, const struct stacks_opt
 
 	r->m = m;
 	fns_init(&k.fns, m, arena);
+	idles_make(&k);
 	groups_total(&k);
 	groups_seen(&k);
 	rows_make(&k);
@@ -315,6 +399,8 @@ struct stacks_result *stacks_make(const struct model *m, const struct stacks_opt
 	r->fns = arena_dup(arena, k.fns.fns.items, r->fn_cnt * sizeof(*r->fns));
 	fns_release(&k.fns);
 	hmap_release(&k.by_group);
+	hmap_release(&k.by_place);
+	vec_release(&k.idles);
 	vec_release(&k.groups);
 	vec_release(&k.rows);
 	return r;

@@ -73,6 +73,7 @@ struct stack_path {		/* of one model stack */
 
 struct stacks_opts {
 	const uint32_t *home_res; /* by thread idx: where it waits for work, NO_IDX; may be NULL */
+	const uint8_t *wait_idle; /* by wait idx: 1 for work; goes before home_res; may be NULL */
 	const uint8_t *idle_threads; /* by thread idx: 1 only waits for work; may be NULL */
 	bool idle;		/* rows for waits for work too */
 	bool targets;		/* only processes that were chosen, not their counterparts */

@@ -203,6 +203,7 @@ static const struct stacks_result *stacks_of(const struct model *m, const struct
 		resting[i] = w->threads[i].role == ROLE_T_IDLE;
 	}
 	return stacks_make(m, &(struct stacks_opts){.home_res = home, .idle_threads = resting,
+						    .wait_idle = w->wait_idle,
 						    .targets = true}, arena);
 }
 

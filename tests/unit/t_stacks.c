@@ -314,3 +314,34 @@ TEST(stacks_tree_has_the_state_of_most_time_below)
 	EQ_U(node_named(t, "worker")->st, ST_WAIT + WAIT_FUTEX);
 	synth_free(s);
 }
+
+TEST(stacks_waits_for_a_lock_where_it_waits_for_work_are_no_idle_ones)
+{
+	CLEANUP(arena_release) struct arena arena = {0};
+	struct synth *s = synth_new(1000);
+	uint8_t idle[4] = {0};
+	uint32_t home[4];
+	const struct model *m;
+	const struct stacks_result *r;
+	const struct thread *t;
+
+	synth_thread(s, 11, 10, "backend");
+	synth_res(s, 8, RES_EPOLL, "latch");
+	synth_wait(s, 11, WAIT_EPOLL, 8, 0, 300, 300, 0)->ustack =
+		synth_stack(s, 10, "epoll_wait@libc.so.6;wait_set;read_command;main");
+	synth_wait(s, 11, WAIT_EPOLL, 8, 400, 500, 500, 0)->ustack =
+		synth_stack(s, 10, "epoll_wait@libc.so.6;wait_set;sleep_for_lock;main");
+	m = synth_model(s);
+	t = &m->threads[model_thread_by_tid(m, 11)];
+	EQ_U(t->wait_len, 2);
+	for (size_t i = 0; i < 4; i++)
+		home[i] = model_res_by_id(m, 8);
+	idle[t->first_wait] = 1;
+	r = stacks_make(m, &(struct stacks_opts){.home_res = home, .wait_idle = idle}, &arena);
+	EQ_U(r->sums[STACKS_OFF].idle_ns, 300000000);
+	EQ_U(r->sums[STACKS_OFF].total_ns, 100000000);
+	EQ_U(row_at(r, STACKS_OFF, 0)->ns, 100000000);
+	OK(!row_at(r, STACKS_OFF, 0)->idle);
+	EQ_U(r->first_row[STACKS_OFF + 1] - r->first_row[STACKS_OFF], 1);
+	synth_free(s);
+}
