@@ -17,6 +17,12 @@ const STATE = {
 	throttle: '#c9a000', iouring: '#4c6ef5', aio: '#7048e8', signal: '#74808c', stopped: '#5c6369',
 	event: '#4f949c', kidle: '#9aa3ab', other: '#8a7f70',
 };
+const STATE_WORDS = { /* where the short name is no word */
+	run: 'running', runq: 'waiting for a CPU', klock: 'kernel lock', flock: 'file lock', sysv: 'System V semaphore',
+	fault: 'page fault', dirty: 'held back as a writer', throttle: 'out of CPU quota', iouring: 'io_uring',
+	aio: 'asynchronous I/O', kidle: 'idle in the kernel', child: 'child process',
+};
+const stateText = s => STATE_WORDS[s] || s;
 const MODES = { 'on-cpu': 'On the CPU', 'off-cpu': 'Off the CPU', waker: 'Who ended the waits' };
 const KINDS = ['#d9763a', '#3f7fbf', '#5aa469', '#4a5560', '#5b6875', '#8a5ba6', '#a02c2c', '#77808a', '#77808a'];
 const KIND_NAMES = ['program', 'kernel', 'JIT', 'process', 'thread', 'resource', 'woken by', 'no stack', 'not whole'];
@@ -203,7 +209,7 @@ return function (holder, F) {
 			lines.push(time(tree.ns[i]) + ', ' + percent(tree.ns[i] / all) + ' of all; itself ' + time(tree.self[i]));
 			if (state.zoom >= 0) lines.push(percent(tree.ns[i] / weight(tree, state.zoom)) + ' of what is zoomed to');
 		}
-		if (F.fns[tree.fn[i]][2] <= 2) lines.push('mostly in state ' + F.states[tree.st[i]]);
+		if (F.fns[tree.fn[i]][2] <= 2) lines.push('mostly: ' + stateText(F.states[tree.st[i]]));
 		return lines.join('\n');
 	}
 	function zoom(i) {
@@ -261,7 +267,7 @@ return function (holder, F) {
 		for (let i = 0; i < tree.depth.length; i++) {
 			const f = F.fns[tree.fn[i]], how = colourBy.value;
 			if (tree.self[i] <= 0 && how !== 'kind') continue;
-			const name = how === 'resource' ? F.states[tree.st[i]] : how === 'module' ? f[1] || KIND_NAMES[f[2]] : KIND_NAMES[f[2]];
+			const name = how === 'resource' ? stateText(F.states[tree.st[i]]) : how === 'module' ? f[1] || KIND_NAMES[f[2]] : KIND_NAMES[f[2]];
 			const old = used.get(name) || { ns: 0, colour: fnColour(i) };
 			old.ns += tree.self[i];
 			used.set(name, old);

@@ -142,7 +142,7 @@ struct row_spot {
 };
 
 struct spot_maker {
-	VEC(struct row_spot) rows;	/* by cmp_row_spot: who have callers in common lie together */
+	VEC(struct row_spot) rows;	/* by cmp_row_spot: common callers together */
 	VEC(struct spot) spots;
 	struct hmap seen;	/* place and resource, place and thread */
 	uint64_t apart_ns;	/* a caller with so much has a row of its own */
