@@ -258,6 +258,15 @@ static void put_missing(struct pen *p, const struct model *m)
 		pen_fmt(p, PEN_DIM, "%s %s", fmt_count(t, m->loss.cnt[rows[i].loss]), rows[i].what);
 		pen_nl(p);
 	}
+	for (size_t i = 0; i < m->note_cnt; i++) {
+		if (m->note_kinds[i] != NOTE_LIMIT)
+			continue;
+		if (!any)
+			pen_nl(p);
+		any = true;
+		pen_wrap(p, PEN_DIM, 0, 2, m->notes[i]);
+		pen_nl(p);
+	}
 }
 
 struct moved { uint32_t fn; double was, is; };

@@ -5,6 +5,7 @@ import zlib
 
 STR, META, TASK, RES, WAIT, TICK, MODULE, STACK, FRAME, SAMPLE = 1, 2, 3, 4, 5, 7, 24, 25, 26, 27
 CALLS, CALL_NAME, WINDOW, CALLS_PART = 28, 29, 30, 33
+NOTE, NOTE_LIMIT = 21, 2
 SWITCHES, ALL_STACKS = 1 << 0, 1 << 2
 BLOCKED = 1 << 0
 TARGET = 1 << 2
@@ -83,6 +84,9 @@ class Capture:
         self.put(WAIT, tid, end_ms, struct.pack(
             "<QQQQ6IhBBBBHHHIII", ns[0], ns[1], res, 0, tgid, 0, waker, 10 if waker else 0, 0, 0,
             nr, cls, 0, WAKER_TASK if waker else 0, 0, 0, 0, 0, 0, *ids))
+
+    def note(self, kind, text):
+        self.put(NOTE, 0, 0, struct.pack("<II", kind, self.str(text)))
 
     def sample(self, tid, at_ms, stack, cnt=1):
         self.put(SAMPLE, tid, at_ms, struct.pack("<4I", 10, self.stack(stack), 0, cnt))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from heldup_cli import FAILED, OK, TOP, USAGE, Skip, heldup
-from make_capture import EPOLL, FUTEX, RES_EPOLL, Capture, lock_scene
+from make_capture import EPOLL, FUTEX, NOTE_LIMIT, RES_EPOLL, Capture, lock_scene
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 import schema_check  # noqa: E402
@@ -62,6 +62,15 @@ def test_stacks_table_names_functions():
                         r"waits for futex big lock\n +in take_page ← serve<std::map<int, int> > ← main",
                         r"ended by cleaner in release_page ← flush ← cleaner_main"):
             assert re.search(pattern, out), "no /%s/ in\n%s" % (pattern, out)
+
+
+def test_stacks_table_says_what_bounds_and_rights_kept_back():
+    with Scene() as s:
+        c = lock_scene()
+        c.note(NOTE_LIMIT, "no right to see the code of processes")
+        c.write(s.path("a.cap"))
+        out = heldup("stacks", "-i", s.path("a.cap")).ended(OK).out
+        assert "no right to see the code of processes" in out, out
 
 
 def test_stacks_json_fits_its_schema():
