@@ -48,15 +48,17 @@ have     = $(shell printf '\043include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/nu
 HAVE_ZSTD := $(call have,zstd.h)
 HAVE_LZMA := $(call have,lzma.h)
 HAVE_LIBDW := $(call have,elfutils/libdw.h)
+HAVE_SECCOMP := $(call have,seccomp.h)
 # Only its headers: it is loaded when a trace of LTTng is read.
 HAVE_BABELTRACE2 := $(call have,babeltrace2/babeltrace.h)
 
 DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAVE_ZSTD) \
 	   $(if $(HAVE_LZMA),-DHAVE_LZMA) $(if $(HAVE_LIBDW),-DHAVE_LIBDW) \
-	   $(if $(HAVE_BABELTRACE2),-DHAVE_BABELTRACE2)
+	   $(if $(HAVE_SECCOMP),-DHAVE_SECCOMP) $(if $(HAVE_BABELTRACE2),-DHAVE_BABELTRACE2)
 LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
 	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
-	   $(if $(HAVE_LZMA),-llzma) $(if $(HAVE_LIBDW),-ldw) -liberty -ldl \
+	   $(if $(HAVE_LZMA),-llzma) $(if $(HAVE_LIBDW),-ldw) \
+	   $(if $(HAVE_SECCOMP),-lseccomp) -liberty -ldl \
 	   $(if $(call have,ncurses.h),-lncursesw -ltinfo) -lm -lpthread
 
 # A newer compiler warns of more, which must not stop who only builds: warnings are

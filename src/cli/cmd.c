@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/file_rights.h"
 #include "cli/options.h"
 
 const struct cmd *cmd_find(const char *name)
@@ -103,6 +104,9 @@ static int cmd_start(struct cli *cli, char **args)
 			  parse.argv[cmd->max_args], cmd->name);
 		return cli_fail(cli, &err);
 	}
+	if ((cmd->files_only || file_rights_reads_file(cmd->opts, cli->opts)) &&
+	    file_rights_drop(args, &err) < 0)
+		return cli_fail(cli, &err);
 	status = cmd->run(cli, parse.argc, parse.argv);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "heldup %s: write to standard output: %m\n", cmd->name);

@@ -12,6 +12,7 @@
  *
  * tests/house/run tells you if you forgot 2 or 3.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -47,6 +48,7 @@ struct cmd {
 	const struct opt *opts;
 	size_t opts_size;
 	int max_args;		/* arguments that are no options; more are refused */
+	bool files_only;	/* never looks at a process; with -i no command does */
 
 	/* argv holds the arguments that are no options; returns an enum cli_exit. */
 	int (*run)(struct cli *cli, int argc, char **argv);

@@ -282,6 +282,7 @@ static const struct opt forest_opt_table[] = {
 
 const struct cmd cmd_forest = {
 	.name = "forest",
+	.files_only = true,
 	.help = "what a search through tracepoints tried, why, and what it showed",
 	.args = "FILE...",
 	.about = "Shows the hypothesis forest that `heldup replay --forest FILE` keeps: for each\n"

@@ -524,6 +524,7 @@ static const struct opt replay_opt_table[] = {
 
 const struct cmd cmd_replay = {
 	.name = "replay",
+	.files_only = true,
 	.help = "how few tracepoints would have told what slows requests down",
 	.args = "FILE ...",
 	.about = "Plays recorded requests, in which every tracepoint was on, to the control\n"

@@ -389,6 +389,7 @@ static const struct opt requests_opt_table[] = {
 
 const struct cmd cmd_requests = {
 	.name = "requests",
+	.files_only = true,
 	.help = "what requests are held up by, from recorded traces",
 	.args = "FILE...",
 	.about = "Reads spans (OTLP, Jaeger, Zipkin, OSProfiler, X-Trace, tables; also packed),\n"

@@ -22,6 +22,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/rights.h"
 #include "base/timed_call.h"
 #include "collect/import.h"
 #include "collect/import_ctf.h"
@@ -108,17 +109,20 @@ static void drop_all(const char *dir)
 	};
 	struct stat st;
 
+	rights_bound();
 	if (geteuid() == 0 && stat(dir, &st) == 0 && st.st_uid != 0 &&
 	    (setgroups(0, NULL) < 0 || setresgid(st.st_gid, st.st_gid, st.st_gid) < 0 ||
 	     setresuid(st.st_uid, st.st_uid, st.st_uid) < 0))
 		_exit(1);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (rights_drop_child() < 0)
+		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		struct rlimit r = {limits[i].max, limits[i].max};
 
 		setrlimit((__rlimit_resource_t)limits[i].what, &r);
 	}
+	rights_filter(RIGHTS_ONLY_READS_FILES); /* where the kernel has none it must do without */
 }
 
 static int start_child(struct ctf_source *s, const struct dirs *d)

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/rights.h"
 #include "base/timed_call.h"
 #include "collect/procfs.h"
 
@@ -186,7 +187,12 @@ static void child(const struct target *t, int out)
 	alarm(CHILD_LIFE_S); /* whoever asked has given up by then */
 	signal(SIGPIPE, SIG_IGN);
 	setrlimit(RLIMIT_NOFILE, &files);
+	rights_bound();
 	code = become(t);
+	/* a peer of the process' user gets no descriptor of root's */
+	if (rights_drop_child() < 0 || close_range(3, (unsigned)out - 1, 0) < 0 ||
+	    close_range((unsigned)out + 1, ~0u, 0) < 0)
+		_exit(EPERM);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
 	if (code == 0)
 		code = ask(t, out);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "base/stop.h"
 #include "base/timed_call.h"
 #include "collect/cgroups.h"
@@ -395,7 +396,8 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	live_stacks_open(l);
 	live_stacks_clocks(l);
 	live_stacks_watch(l, l->target.tgids, l->target.cnt);
-	return 0;
+	rc = rights_keep(rights_of_watch());
+	return rc < 0 ? err_errno(err, rc, "give rights away") : 0;
 }
 
 static int source_make(const struct watch_opts *opts, const struct flight_opts *flight,

@@ -27,6 +27,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/rights.h"
 #include "base/timed_call.h"
 #include "symbols/lines_child.h"
 
@@ -92,16 +93,19 @@ static void drop_all(void)
 		{RLIMIT_NPROC, 0},
 	};
 
+	rights_bound();
 	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
 			       setresuid(NOBODY, NOBODY, NOBODY) < 0))
 		_exit(1);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (rights_drop_child() < 0)
+		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the user, whose change clears it */
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		struct rlimit r = {limits[i].max, limits[i].max};
 
 		setrlimit((__rlimit_resource_t)limits[i].what, &r);
 	}
+	rights_filter(RIGHTS_READS_DESCRIPTORS); /* where the kernel has none it must do without */
 }
 
 static int start_child(struct lines *l)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef HAVE_SECCOMP
+#include <seccomp.h>
+#endif
+
+/* Numbers that older headers lack. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+uint64_t rights_of_watch(void)
+{
+	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON) | /* hooks that come and go, new tables */
+	       RIGHTS_CAP(CAP_SYS_PTRACE) |	  /* /proc of other users' processes */
+	       RIGHTS_CAP(CAP_SYS_ADMIN) |	  /* mapped files; sockets of other namespaces */
+	       RIGHTS_CAP(CAP_SYSLOG) |		  /* addresses of kernel functions */
+	       RIGHTS_CAP(CAP_SYS_RESOURCE) |	  /* memory of maps, on kernels before 5.11 */
+	       RIGHTS_CAP(CAP_IPC_LOCK) | RIGHTS_CAP(CAP_SYS_NICE) | /* guard.h */
+	       rights_of_users() | rights_of_paths();
+}
+
+uint64_t rights_of_users(void)
+{
+	return RIGHTS_CAP(CAP_SETUID) | RIGHTS_CAP(CAP_SETGID) | RIGHTS_CAP(CAP_SETPCAP);
+}
+
+uint64_t rights_of_paths(void)
+{
+	return RIGHTS_CAP(CAP_DAC_READ_SEARCH) | RIGHTS_CAP(CAP_DAC_OVERRIDE);
+}
+
+static int caps_get(struct __user_cap_data_struct *data)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+	return syscall(SYS_capget, &head, data) < 0 ? -errno : 0;
+}
+
+static int caps_set(const struct __user_cap_data_struct *data)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
+}
+
+int rights_keep(uint64_t mask)
+{
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	int rc = caps_get(data);
+
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].permitted &= (uint32_t)(mask >> (32 * i));
+		data[i].effective &= data[i].permitted;
+		data[i].inheritable = 0; /* which ends the ambient ones too */
+	}
+	return caps_set(data);
+}
+
+void rights_effective(bool on)
+{
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (caps_get(data) < 0)
+		return;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		data[i].effective = on ? data[i].permitted : 0;
+	caps_set(data);
+}
+
+void rights_bound(void)
+{
+	/* ends at the first number that the kernel does not know */
+	for (int cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+}
+
+int rights_drop_child(void)
+{
+	rights_bound();
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return rights_keep(RIGHTS_NONE);
+}
+
+#ifdef HAVE_SECCOMP
+
+#define CALL(name) SCMP_SYS(name)
+
+static int add_all(scmp_filter_ctx ctx, uint32_t action, const int *calls, size_t cnt)
+{
+	int rc = 0;
+
+	/* a call that this architecture has not is a negative number: nothing to say of it */
+	for (size_t i = 0; i < cnt && rc == 0; i++)
+		rc = calls[i] < 0 ? 0 : seccomp_rule_add(ctx, action, calls[i], 0);
+	return rc;
+}
+
+static int allow_descriptors(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(read), CALL(readv), CALL(pread64), CALL(write), CALL(lseek), CALL(close),
+		CALL(fstat), CALL(recvmsg), CALL(recvfrom), CALL(sendto), CALL(sendmsg),
+		CALL(fcntl), CALL(mmap), CALL(munmap), CALL(mremap), CALL(brk), CALL(madvise),
+		CALL(futex), CALL(clock_gettime), CALL(getrandom), CALL(getpid), CALL(gettid),
+		CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(tgkill),
+		CALL(sched_getaffinity), CALL(sched_yield), CALL(restart_syscall), CALL(exit),
+		CALL(exit_group), CALL(newfstatat),
+	};
+	/* memory that may be written and run is what injected code wants */
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, CALL(mprotect), 1,
+				  SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
+
+	return rc < 0 ? rc : add_all(ctx, SCMP_ACT_ALLOW, calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+static int deny_reach(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(execve), CALL(execveat), CALL(ptrace), CALL(process_vm_readv),
+		CALL(process_vm_writev), CALL(bpf), CALL(perf_event_open), CALL(userfaultfd),
+		CALL(io_uring_setup), CALL(socket), CALL(connect), CALL(bind), CALL(listen),
+		CALL(accept), CALL(accept4), CALL(mount), CALL(umount2), CALL(move_mount),
+		CALL(fsopen), CALL(open_tree), CALL(pivot_root), CALL(chroot), CALL(unshare),
+		CALL(setns), CALL(init_module), CALL(finit_module), CALL(delete_module),
+		CALL(kexec_load), CALL(kexec_file_load), CALL(reboot), CALL(swapon),
+		CALL(swapoff), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex),
+		CALL(clock_adjtime), CALL(sethostname), CALL(setdomainname), CALL(acct),
+		CALL(quotactl), CALL(iopl), CALL(ioperm), CALL(keyctl), CALL(add_key),
+		CALL(request_key), CALL(open_by_handle_at), CALL(name_to_handle_at),
+		CALL(pidfd_open), CALL(pidfd_getfd), CALL(pidfd_send_signal), CALL(syslog),
+		CALL(personality), CALL(mknod), CALL(mknodat),
+	};
+
+	return add_all(ctx, SCMP_ACT_ERRNO(EPERM), calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+static int deny_writing(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(fork), CALL(vfork), CALL(clone), CALL(clone3), CALL(kill), CALL(creat),
+		CALL(unlink), CALL(unlinkat), CALL(rename), CALL(renameat), CALL(renameat2),
+		CALL(mkdir), CALL(mkdirat), CALL(rmdir), CALL(link), CALL(linkat),
+		CALL(symlink), CALL(symlinkat), CALL(chmod), CALL(fchmod), CALL(fchmodat),
+		CALL(chown), CALL(lchown), CALL(fchown), CALL(fchownat), CALL(truncate),
+		CALL(ftruncate), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr),
+		CALL(utimensat), CALL(openat2), CALL(setuid), CALL(setresuid), CALL(setgid),
+		CALL(setresgid), CALL(setgroups), CALL(capset),
+	};
+	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+	static const int bits[] = {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC};
+	int rc = add_all(ctx, no, calls, sizeof(calls) / sizeof(calls[0]));
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]) && rc == 0; i++) {
+		uint64_t bit = (uint64_t)bits[i];
+
+		rc = seccomp_rule_add(ctx, no, CALL(openat), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+		if (rc == 0 && CALL(open) >= 0)
+			rc = seccomp_rule_add(ctx, no, CALL(open), 1,
+					      SCMP_A1(SCMP_CMP_MASKED_EQ, bit, bit));
+	}
+	return rc;
+}
+
+int rights_filter(enum rights_filter which)
+{
+	bool few = which == RIGHTS_READS_DESCRIPTORS;
+	scmp_filter_ctx ctx = seccomp_init(few ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
+	int rc;
+
+	if (!ctx)
+		return -ENOMEM;
+	rc = few ? allow_descriptors(ctx) : deny_reach(ctx);
+	if (rc == 0 && which == RIGHTS_ONLY_READS_FILES)
+		rc = deny_writing(ctx);
+	if (rc == 0)
+		rc = seccomp_load(ctx); /* sets no_new_privs */
+	seccomp_release(ctx);
+	return rc;
+}
+
+#else
+
+int rights_filter(enum rights_filter which)
+{
+	(void)which;
+	return -ENOTSUP;
+}
+
+#endif

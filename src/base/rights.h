@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RIGHTS_H
+#define RIGHTS_H
+/*
+ * Giving rights away: capabilities, and system calls (seccomp).  Nothing here
+ * gives any back.  docs/security.md says which part of heldup runs with what.
+ *
+ * All of it is for the calling thread and what it starts from then on, so it is
+ * called before there are threads.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RIGHTS_CAP(nr) (UINT64_C(1) << (nr))
+#define RIGHTS_NONE UINT64_C(0)
+
+/* What a watch goes on to need once its programs are loaded: reasons in rights.c. */
+uint64_t rights_of_watch(void);
+/* To read and write as root does whatever a user names, and no more. */
+uint64_t rights_of_paths(void);
+/* To become another user. */
+uint64_t rights_of_users(void);
+
+/* Of the capabilities that there are those in mask stay; 0 or -errno. */
+int rights_keep(uint64_t mask);
+
+/* Of those that are kept none is effective for a while: true gives them back. */
+void rights_effective(bool on);
+
+/*
+ * A child that reads what nobody vouches for: no capability, none to be had, not
+ * by exec either.  _bound comes before a change of user, which takes the right
+ * to it away; without that right it does nothing, and exec gives none anyway.
+ */
+void rights_bound(void);
+int rights_drop_child(void);
+
+enum rights_filter {
+	/* memory, descriptors it has or is sent, and its end */
+	RIGHTS_READS_DESCRIPTORS,
+	/* no other program, process, socket, mount or key, no tracing, no kernel code */
+	RIGHTS_READS_FILES,
+	/* the same, and what it opens it opens for reading, and no process is started */
+	RIGHTS_ONLY_READS_FILES,
+};
+
+/*
+ * Other system calls fail with EPERM from now on.  -ENOTSUP where heldup was
+ * built without libseccomp, else what the kernel says.
+ */
+int rights_filter(enum rights_filter which);
+
+#endif /* RIGHTS_H */

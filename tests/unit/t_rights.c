@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/rights.h"
+#include "unit.h"
+
+static uint64_t caps_of(const char *key)
+{
+	struct buf text = {0};
+	const char *at;
+	uint64_t mask;
+
+	EQ_I(file_read("/proc/self/status", 1 << 16, &text, NULL), 0);
+	at = strstr(buf_str(&text), key);
+	OK(at);
+	mask = strtoull(at + strlen(key), NULL, 16);
+	buf_release(&text);
+	return mask;
+}
+
+TEST(rights_keep_those_of_the_mask)
+{
+	uint64_t have = caps_of("CapPrm:");
+	uint64_t mask = RIGHTS_CAP(CAP_SYS_PTRACE) | RIGHTS_CAP(CAP_DAC_OVERRIDE);
+
+	EQ_I(rights_keep(mask), 0);
+	EQ_U(caps_of("CapPrm:"), have & mask);
+	EQ_U(caps_of("CapEff:") & ~mask, 0);
+	EQ_I(rights_keep(~UINT64_C(0)), 0); /* gives nothing back */
+	EQ_U(caps_of("CapPrm:"), have & mask);
+}
+
+TEST(rights_of_a_child_are_none)
+{
+	EQ_I(rights_drop_child(), 0);
+	EQ_U(caps_of("CapPrm:"), 0);
+	EQ_U(caps_of("CapEff:"), 0);
+	EQ_U(caps_of("CapInh:"), 0);
+	EQ_U(caps_of("CapAmb:"), 0);
+	if (geteuid() == 0)
+		EQ_U(caps_of("CapBnd:"), 0);
+	EQ_I(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
+}
+
+TEST(rights_filter_leaves_descriptors_and_memory)
+{
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), rc = rights_filter(RIGHTS_READS_DESCRIPTORS);
+	char byte = 1;
+	void *at;
+
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	EQ_I(read(zero, &byte, 1), 1);
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	OK(at != MAP_FAILED);
+	EQ_I(mprotect(at, 4096, PROT_READ | PROT_EXEC), -1);
+	EQ_I(open("/dev/zero", O_RDONLY), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(socket(AF_INET, SOCK_STREAM, 0), -1);
+	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
+	EQ_I(kill(getppid(), 0), -1);
+}
+
+TEST(rights_filter_of_readers_opens_for_reading)
+{
+	char path[] = "/tmp/heldup-unit.XXXXXX", self[32];
+	int fd = mkstemp(path), rc;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	unlink(path); /* later it may not */
+	rc = rights_filter(RIGHTS_ONLY_READS_FILES);
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	OK(open(self, O_RDONLY | O_CLOEXEC) >= 0);
+	EQ_I(open(self, O_WRONLY), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(open(self, O_RDWR), -1);
+	EQ_I(open(self, O_RDONLY | O_TRUNC), -1);
+	EQ_I(unlink(self), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(fork(), -1);
+	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
+	EQ_I(socket(AF_INET, SOCK_STREAM, 0), -1);
+}
+
+TEST(rights_filter_of_commands_writes_files_and_starts_no_program)
+{
+	char path[] = "/tmp/heldup-unit.XXXXXX";
+	int rc = rights_filter(RIGHTS_READS_FILES), status;
+	pid_t pid;
+
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	OK(mkstemp(path) >= 0);
+	EQ_I(unlink(path), 0);
+	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
+	EQ_I(socket(AF_INET, SOCK_STREAM, 0), -1);
+	pid = fork(); /* of heldup itself: who reads what nobody vouches for */
+	if (pid == 0)
+		_exit(7);
+	EQ_I(waitpid(pid, &status, 0), pid);
+	EQ_I(WEXITSTATUS(status), 7);
+}
