@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/bug.h"
+#include "base/utf8.h"
 
 enum { JSON_FLUSH_BYTES = 64 * 1024 };
 
@@ -115,42 +116,7 @@ void json_arr_end(struct json *j)
 	json_close(j, false);
 }
 
-/*
- * Length of the well-formed UTF-8 sequence at s, 0 when there is none: too
- * short, overlong, a surrogate or over U+10FFFF.
- */
-static size_t utf8_len(const unsigned char *s, size_t len)
-{
-	size_t need;
-	unsigned char lo = 0x80, hi = 0xbf;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		need = 2;
-	else if ((s[0] & 0xf0) == 0xe0)
-		need = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		need = 4;
-	else
-		return 0;
-	if (s[0] == 0xe0)
-		lo = 0xa0;
-	else if (s[0] == 0xed)
-		hi = 0x9f;
-	else if (s[0] == 0xf0)
-		lo = 0x90;
-	else if (s[0] == 0xf4)
-		hi = 0x8f;
-	if (len < need || s[1] < lo || s[1] > hi)
-		return 0;
-	for (size_t i = 2; i < need; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return need;
-}
-
-static void json_escape(struct buf *out, unsigned char c)
+static void json_escape(struct buf *out, uint32_t c)
 {
 	switch (c) {
 	case '"':
@@ -173,30 +139,37 @@ static void json_escape(struct buf *out, unsigned char c)
 	}
 }
 
-static void json_text(struct json *j, const char *str, size_t len)
+static bool is_plain(uint32_t cp)
 {
-	const unsigned char *s = (const unsigned char *)str;
+	/* '<' neither, so that the text can stand in an HTML script element */
+	return cp != '"' && cp != '\\' && cp != '<' && !utf8_is_unsafe(cp);
+}
+
+/* Unsafe ones are written as numbers; for who shows the text, in a way that stays so. */
+static void json_text(struct json *j, const char *s, size_t len)
+{
 	size_t run = 0; /* bytes before s[i] not yet written */
 	size_t i = 0;
 
 	buf_addch(j->out, '"');
 	while (i < len) {
-		size_t good = utf8_len(s + i, len - i);
+		uint32_t cp = 0;
+		size_t good = utf8_decode(s + i, len - i, &cp);
 
-		/* '<' too, so that the text can stand in an HTML script element */
-		if (good && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && s[i] != '<' &&
-		    s[i] != 0x7f) {
+		if (good && is_plain(cp)) {
 			i += good;
 			run += good;
 			continue;
 		}
 		buf_add(j->out, s + i - run, run);
 		run = 0;
-		if (good)
-			json_escape(j->out, s[i]);
-		else
+		if (!good)
 			buf_adds(j->out, "\xef\xbf\xbd");
-		i++;
+		else if ((j->flags & JSON_SHOWN) && cp >= 0x7f)
+			buf_printf(j->out, "\\\\u%04x", cp);
+		else
+			json_escape(j->out, cp);
+		i += good ? good : 1;
 	}
 	buf_add(j->out, s + i - run, run);
 	buf_addch(j->out, '"');

@@ -30,6 +30,7 @@ enum { JSON_DEPTH_MAX = 64 };
 
 enum json_flags {
 	JSON_COMPACT = 0,
+	JSON_SHOWN = 1 << 1,  /* for a page or viewer: control and bidi characters stay \uXXXX */
 	JSON_PRETTY = 1 << 0, /* two spaces a level; an array of plain values on one line */
 };
 

@@ -22,7 +22,7 @@ static void page_data(const struct answer *a, struct buf *out)
 {
 	struct json j;
 
-	json_init(&j, out, JSON_COMPACT);
+	json_init(&j, out, JSON_SHOWN);
 	json_obj(&j);
 	json_answer_parts(&j, a, &page_limits);
 	timeline_json(&j, a);

@@ -25,6 +25,9 @@ struct stacks_result;
 void export_folded(const struct stacks_result *r, unsigned modes, struct arena *arena,
 		   struct buf *out);
 
+/* A name in it: a semicolon as ':', what is no UTF-8 or no character to be seen as '?'. */
+void export_folded_name(const char *name, struct buf *out);
+
 /*
  * profile.proto, gzip'd.  Addresses are those of the ELF file, mappings carry
  * build ids; labels: thread, tid, process, pid, state, resource, waker.  With

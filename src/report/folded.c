@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "report/exports.h"
 #include "stacks/tree.h"
 
+void export_folded_name(const char *name, struct buf *out)
+{
+	while (*name) {
+		uint32_t cp;
+		size_t len = utf8_decode(name, strnlen(name, 4), &cp);
+
+		if (!len || utf8_is_unsafe(cp))
+			buf_addch(out, '?');
+		else if (cp == ';')
+			buf_addch(out, ':');
+		else
+			buf_add(out, name, len);
+		name += len ? len : 1;
+	}
+}
+
 static void put_name(struct buf *out, const struct stack_fn *fn)
 {
-	for (const char *s = fn->name; *s; s++)
-		buf_addch(out, *s == ';' ? ':' : (unsigned char)*s < ' ' || *s == 127 ? '?' : *s);
+	export_folded_name(fn->name, out);
 	if (fn->kind == FN_KERNEL)
 		buf_adds(out, "_[k]");
 	else if (fn->kind == FN_JIT)

@@ -16,7 +16,7 @@ void forest_html(const struct forest_view *v, struct buf *out)
 
 	buf_printf(&title, "hypothesis forest %s", v->path);
 	forest_text(v, &pen);
-	json_init(&j, &data, JSON_COMPACT);
+	json_init(&j, &data, JSON_SHOWN);
 	forest_object(v, &j);
 	json_finish(&j);
 	page_write(&(struct page){

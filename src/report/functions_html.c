@@ -17,7 +17,7 @@ void functions_html(const struct functions_view *v, struct buf *out)
 
 	buf_printf(&title, "functions of %s", v->r->m->selection);
 	functions_text(v, &pen);
-	json_init(&j, &data, JSON_COMPACT);
+	json_init(&j, &data, JSON_SHOWN);
 	functions_object(v, &j);
 	json_finish(&j);
 	page_write(&(struct page){

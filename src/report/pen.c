@@ -6,40 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-
-/*
- * Decodes one code point; returns its bytes, 0 for what is not UTF-8
- * (overlong forms and surrogates too).
- */
-static unsigned utf8_decode(const unsigned char *s, uint32_t *ret_cp)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
-		: s[0] < 0xf5 ? 4 : 0;
-	uint32_t cp;
-
-	if (len <= 1) {
-		*ret_cp = s[0];
-		return len;
-	}
-	cp = s[0] & (0x7fU >> len);
-	for (unsigned i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		cp = cp << 6 | (s[i] & 0x3f);
-	}
-	if (cp < least[len] || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
-		return 0;
-	*ret_cp = cp;
-	return len;
-}
-
-/* What would move the cursor, hide text or turn its direction. */
-static bool unsafe(uint32_t cp)
-{
-	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x200b && cp <= 0x200f) ||
-	       (cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2060 && cp <= 0x206f) || cp == 0xfeff;
-}
+#include "base/utf8.h"
 
 static void add_ascii(struct buf *out, uint32_t cp)
 {
@@ -78,15 +45,15 @@ static void add_ascii(struct buf *out, uint32_t cp)
 
 void pen_clean(struct buf *out, const char *str, bool ascii)
 {
-	const unsigned char *s = (const unsigned char *)(str ? str : "");
+	const char *s = str ? str : "";
 
 	while (*s) {
 		uint32_t cp = 0;
-		unsigned len = utf8_decode(s, &cp);
+		size_t len = utf8_decode(s, strnlen(s, 4), &cp);
 
-		if (!len || unsafe(cp)) {
-			for (unsigned i = 0; i < (len ? len : 1); i++)
-				buf_printf(out, "\\x%02x", s[i]);
+		if (!len || utf8_is_unsafe(cp)) {
+			for (size_t i = 0; i < (len ? len : 1); i++)
+				buf_printf(out, "\\x%02x", (unsigned char)s[i]);
 		} else if (cp < 0x80 || !ascii) {
 			buf_add(out, s, len);
 		} else {

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/vec.h"
+#include "report/exports.h"
 #include "report/requests_out.h"
 #include "report/waterfall.h"
 
@@ -61,13 +62,6 @@ static uint64_t parent_of(const struct parents *p, uint64_t point)
 	return up;
 }
 
-/* The format's own separators are taken out. */
-static void add_frame(struct buf *out, const char *name)
-{
-	for (const char *s = name; *s; s++)
-		buf_addch(out, *s == ';' ? ':' : (unsigned char)*s < ' ' || *s == 127 ? '?' : *s);
-}
-
 static void add_edge(const struct requests_view *v, const struct parents *p,
 		     const struct request_edge *e, struct buf *out)
 {
@@ -89,12 +83,12 @@ static void add_edge(const struct requests_view *v, const struct parents *p,
 		buf_clear(&name);
 		requests_point_words(v, (uint32_t)chain[cnt] - 1, &name);
 		buf_addch(out, ';');
-		add_frame(out, buf_str(&name));
+		export_folded_name(buf_str(&name), out);
 	}
 	buf_clear(&name);
 	requests_edge_words(v, &e->key, 0, &name);
 	buf_addch(out, ';');
-	add_frame(out, buf_str(&name));
+	export_folded_name(buf_str(&name), out);
 }
 
 void requests_folded(const struct requests_view *v, struct buf *out)
@@ -113,7 +107,7 @@ void requests_folded(const struct requests_view *v, struct buf *out)
 
 				if (ns < 0.5)
 					continue;
-				add_frame(out, strtab_str(v->strings, t->name));
+				export_folded_name(strtab_str(v->strings, t->name), out);
 				add_edge(v, &p, e, out);
 				buf_printf(out, " %.0f\n", ns);
 			}
@@ -242,7 +236,7 @@ void requests_chrome(const struct requests_view *v, struct buf *out)
 {
 	struct chrome c = {.v = v};
 
-	json_init(&c.j, out, JSON_COMPACT);
+	json_init(&c.j, out, JSON_SHOWN);
 	json_obj(&c.j);
 	json_kstr(&c.j, "displayTimeUnit", "ms");
 	json_karr(&c.j, "traceEvents");

@@ -17,7 +17,7 @@ void requests_html(const struct requests_view *v, struct buf *out)
 
 	buf_printf(&title, "requests of %s", v->in->files[0].path);
 	requests_text(v, &pen);
-	json_init(&j, &data, JSON_COMPACT);
+	json_init(&j, &data, JSON_SHOWN);
 	requests_page_object(v, &j);
 	json_finish(&j);
 	page_write(&(struct page){

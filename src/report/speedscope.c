@@ -65,7 +65,7 @@ void export_speedscope(const struct stacks_result *r, unsigned modes, struct buf
 {
 	struct json j;
 
-	json_init(&j, out, JSON_COMPACT);
+	json_init(&j, out, JSON_SHOWN);
 	json_obj(&j);
 	json_kstr(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_kstr(&j, "exporter", "heldup " HELDUP_VERSION);

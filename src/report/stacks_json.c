@@ -341,7 +341,7 @@ void stacks_page_data(const struct stacks_view *v, struct buf *out)
 {
 	struct json j;
 
-	json_init(&j, out, JSON_COMPACT);
+	json_init(&j, out, JSON_SHOWN);
 	json_obj(&j);
 	json_window(&j, "window", v->r->m);
 	if (v->base)
