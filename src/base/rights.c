@@ -29,12 +29,17 @@ uint64_t rights_of_watch(void)
 	       RIGHTS_CAP(CAP_SYSLOG) |		  /* addresses of kernel functions */
 	       RIGHTS_CAP(CAP_SYS_RESOURCE) |	  /* memory of maps, on kernels before 5.11 */
 	       RIGHTS_CAP(CAP_IPC_LOCK) | RIGHTS_CAP(CAP_SYS_NICE) | /* guard.h */
-	       rights_of_users() | rights_of_paths();
+	       rights_of_users() | rights_of_paths() | rights_of_owners();
 }
 
 uint64_t rights_of_users(void)
 {
 	return RIGHTS_CAP(CAP_SETUID) | RIGHTS_CAP(CAP_SETGID) | RIGHTS_CAP(CAP_SETPCAP);
+}
+
+uint64_t rights_of_owners(void)
+{
+	return RIGHTS_CAP(CAP_CHOWN) | RIGHTS_CAP(CAP_FOWNER);
 }
 
 uint64_t rights_of_paths(void)

@@ -18,6 +18,8 @@
 uint64_t rights_of_watch(void);
 /* To read and write as root does whatever a user names, and no more. */
 uint64_t rights_of_paths(void);
+/* To put a file in the place of another user's, as that user's. */
+uint64_t rights_of_owners(void);
 /* To become another user. */
 uint64_t rights_of_users(void);
 

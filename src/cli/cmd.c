@@ -105,7 +105,7 @@ static int cmd_start(struct cli *cli, char **args)
 		return cli_fail(cli, &err);
 	}
 	if ((cmd->files_only || file_rights_reads_file(cmd->opts, cli->opts)) &&
-	    file_rights_drop(args, &err) < 0)
+	    file_rights_drop(args, parse.argv, &err) < 0)
 		return cli_fail(cli, &err);
 	status = cmd->run(cli, parse.argc, parse.argv);
 	if (fflush(stdout) != 0 || ferror(stdout)) {

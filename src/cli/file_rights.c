@@ -58,14 +58,27 @@ static const char *path_in(const char *arg)
 	return equal ? equal + 1 : arg;
 }
 
-static uint64_t kept_of_root(char *const *args)
+static bool is_among(const char *arg, char *const *args)
+{
+	for (size_t i = 0; args[i]; i++)
+		if (args[i] == arg)
+			return true;
+	return false;
+}
+
+static uint64_t kept_of_root(char *const *args, char *const *plain)
 {
 	uint64_t keep = RIGHTS_NONE;
 	struct stat st;
 
-	for (size_t i = 0; args[i]; i++)
-		if (stat(path_in(args[i]), &st) == 0 && S_ISDIR(st.st_mode))
+	for (size_t i = 0; args[i]; i++) {
+		if (stat(path_in(args[i]), &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode))
 			keep |= rights_of_users();
+		if (st.st_uid != 0 && !is_among(args[i], plain)) /* it may be to be replaced */
+			keep |= rights_of_owners();
+	}
 	rights_effective(false);
 	for (size_t i = 0; args[i]; i++) {
 		const char *path = path_in(args[i]);
@@ -78,10 +91,11 @@ static uint64_t kept_of_root(char *const *args)
 	return keep;
 }
 
-int file_rights_drop(char *const *args, struct err *err)
+int file_rights_drop(char *const *args, char *const *plain, struct err *err)
 {
 	/* who has them from the file (setcap) may read what the user may, and no more */
-	uint64_t keep = getuid() == 0 && geteuid() == 0 ? kept_of_root(args) : RIGHTS_NONE;
+	uint64_t keep = getuid() == 0 && geteuid() == 0 ? kept_of_root(args, plain)
+								: RIGHTS_NONE;
 	int rc = rights_keep(keep);
 
 	if (rc < 0)

@@ -3,8 +3,8 @@
 #define FILE_RIGHTS_H
 /*
  * What a command keeps that only reads files: no capability, and no system call
- * that reaches beyond files.  Root keeps the right to read and write others'
- * files where a path of its command line needs it, and that to become a
+ * that reaches beyond files.  Root keeps the right to read, replace and
+ * give files to others where a path of its command line needs it, and that to become a
  * directory's owner where one of them is a directory (LTTng's traces).
  */
 struct err;
@@ -13,7 +13,10 @@ struct opt;
 /* Does a command with this table and these parsed options read a file and no process? */
 _Bool file_rights_reads_file(const struct opt *table, const void *opts);
 
-/* args: the command line after the command's name, ends with NULL. */
-int file_rights_drop(char *const *args, struct err *err);
+/*
+ * args: the command line after the command's name; plain: those of them that are
+ * no options and so are only read.  Both end with NULL.
+ */
+int file_rights_drop(char *const *args, char *const *plain, struct err *err);
 
 #endif /* FILE_RIGHTS_H */

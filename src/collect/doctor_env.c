@@ -56,8 +56,9 @@ static uint64_t effective_caps(void)
 void doctor_rights(struct doctor *d)
 {
 	static const char grant[] =
-		"sudo heldup, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
-		"cap_sys_admin,cap_syslog,cap_dac_read_search+ep heldup";
+		"sudo heldup; or for a group that may watch every process of the machine: "
+		"chgrp GROUP heldup, chmod 750 heldup, then setcap cap_bpf,cap_perfmon,"
+		"cap_sys_ptrace,cap_sys_admin,cap_syslog,cap_dac_read_search+ep heldup";
 	uint64_t have = effective_caps();
 	uint64_t admin = UINT64_C(1) << CAP_SYS_ADMIN;
 	bool is_root = geteuid() == 0;
