@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -53,6 +55,26 @@ static uint64_t effective_caps(void)
 	return line ? strtoull(line + 7, NULL, 16) : 0;
 }
 
+/* Capabilities of the file are everybody's who may run it. */
+static void check_who_may_run(struct doctor *d)
+{
+	static const struct doctor_mend mend = {
+		"anybody on this machine may watch every process with it",
+		"chgrp GROUP heldup, chmod 750 heldup, then setcap again",
+	};
+	struct stat st;
+
+	if (getxattr("/proc/self/exe", "security.capability", NULL, 0) <= 0 ||
+	    stat("/proc/self/exe", &st) < 0)
+		return;
+	if (st.st_mode & S_IXOTH)
+		doctor_add(d, DOCTOR_DEGRADED, "rights", "who may run it", &mend,
+			   "everybody, with its capabilities (mode %04o)", st.st_mode & 07777);
+	else
+		doctor_add(d, DOCTOR_OK, "rights", "who may run it", NULL,
+			   "its owner and group %u", st.st_gid);
+}
+
 void doctor_rights(struct doctor *d)
 {
 	static const char grant[] =
@@ -65,6 +87,7 @@ void doctor_rights(struct doctor *d)
 
 	doctor_add(d, is_root ? DOCTOR_OK : DOCTOR_INFO, "rights", "user", NULL, "%s",
 		   is_root ? "root" : "not root");
+	check_who_may_run(d);
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 		const struct cap *cap = &caps[i];
 		struct doctor_mend mend = {

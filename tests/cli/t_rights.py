@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a command may do that only reads files: docs/security.md."""
+import json
 import os
 import re
 import shutil
@@ -66,6 +67,26 @@ def test_rights_from_the_file_open_no_other_files():
                                   cwd="/", capture_output=True, text=True, timeout=30)
             assert done.returncode == 1 and "Permission denied" in done.stderr, (argv, done)
             assert "secret\n" not in done.stdout, argv
+
+
+def test_rights_from_the_file_are_for_a_group():
+    """doctor warns of a heldup with capabilities that everybody may run, and names the remedy."""
+    if os.geteuid() != 0:
+        raise Skip("not root")
+    with tempfile.TemporaryDirectory(prefix="heldup-cli-") as folder:
+        copy = os.path.join(folder, "heldup")
+        shutil.copy(HELDUP, copy)
+        for mode, state in ((0o755, "degraded"), (0o750, "ok")):
+            os.chmod(copy, mode)
+            try:
+                os.setxattr(copy, "security.capability", FILE_CAPS)
+            except OSError as e:
+                raise Skip("no file capabilities here: %s" % e)
+            done = subprocess.run([copy, "doctor", "--no-self-test", "--json"],
+                                  capture_output=True, text=True, timeout=60)
+            got = [c for c in json.loads(done.stdout)["checks"] if c["name"] == "who may run it"]
+            assert [c["state"] for c in got] == [state], (oct(mode), got)
+            assert state == "ok" or "chmod 750" in got[0]["mend"], got
 
 
 def test_rights_of_root_reach_what_it_names():
