@@ -23,7 +23,7 @@
 
 uint64_t rights_of_watch(void)
 {
-	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON) | /* hooks that come and go, new tables */
+	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON) | /* hooks that come and go, tables */
 	       RIGHTS_CAP(CAP_SYS_PTRACE) |	  /* /proc of other users' processes */
 	       RIGHTS_CAP(CAP_SYS_ADMIN) |	  /* mapped files; sockets of other namespaces */
 	       RIGHTS_CAP(CAP_SYSLOG) |		  /* addresses of kernel functions */

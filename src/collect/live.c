@@ -182,8 +182,8 @@ static void emit_hung(struct live *l, uint64_t now)
 	for (; (pid = timed_call_hung(l->hung_told)) != 0; l->hung_told++)
 		emit_note(&l->emit, NOTE_LIMIT, now,
 			  "pid %u hangs in the kernel: its mappings and memory could not be read "
-			  "within %.1f s (its mmap lock is held, or a file system does not answer); "
-			  "its functions and locks are unknown", pid,
+			  "within %.1f s (its mmap lock is held, or a file system does not "
+			  "answer); its functions and locks are unknown", pid,
 			  (double)TIMED_CALL_NS / NS_PER_SEC);
 }
 

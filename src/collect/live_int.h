@@ -136,8 +136,7 @@ struct live {
 enum live_stage { LIVE_NEW = 0, LIVE_RUNS = 1, LIVE_DONE = 2 };
 
 /* Which programs: all, those that record calls, all others, the two hooks of calls again. */
-enum live_attach { ATTACH_ALL = 0, ATTACH_CALLS = 1, ATTACH_REST = 2,
-		   ATTACH_BACK = 3 };
+enum live_attach { ATTACH_ALL = 0, ATTACH_CALLS = 1, ATTACH_REST = 2, ATTACH_BACK = 3 };
 
 /* live_bpf.c: all 0 or -errno with err set. */
 int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err *err);

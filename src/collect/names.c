@@ -89,7 +89,7 @@ static bool fd_link(const struct wire_res *w, char *out, size_t cap)
 
 	if (w->fd < 0 || !w->tgid || procfs_fd(w->tgid, w->fd, out, cap, &ino) < 0)
 		return false;
-	/* the device is not compared: overlayfs and btrfs show another one than the superblock has */
+	/* the device is not compared: overlayfs and btrfs show another than the superblock has */
 	return w->ino == 0 || ino == w->ino;
 }
 

@@ -74,8 +74,9 @@ int process_code_read(struct symbols *s, uint32_t tgid, struct process_code *ret
 				  "process %u is another user's: run heldup as root to read what "
 				  "it maps", tgid);
 	if (code == -ETIMEDOUT)
-		return err_set(err, code, "process %u hangs in the kernel: a thread of it holds its "
-			       "mmap lock, so its mappings cannot be read", tgid);
+		return err_set(err, code,
+			       "process %u hangs in the kernel: a thread of it holds its mmap "
+			       "lock, so its mappings cannot be read", tgid);
 	if (code < 0)
 		return err_errno(err, code, "mappings of process %u", tgid);
 	VEC_FOREACH(&c.maps.items, m) {

@@ -434,7 +434,7 @@ int procfs_fd(uint32_t tgid, int fd, char *out, size_t cap, uint64_t *ret_ino)
 	if (len <= 0)
 		return -ENOENT;
 	*ret_ino = 0;
-	/* a file system that is asked may never answer; kernels before 5.14 do not tell otherwise */
+	/* a file system that is asked may never answer; before 5.14 only stat tells */
 	if (*out == '/' && fdinfo_ino(tgid, fd, ret_ino))
 		return 0;
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0)

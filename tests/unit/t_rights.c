@@ -54,7 +54,8 @@ TEST(rights_of_a_child_are_none)
 
 TEST(rights_filter_leaves_descriptors_and_memory)
 {
-	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC), rc = rights_filter(RIGHTS_READS_DESCRIPTORS);
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	int rc = rights_filter(RIGHTS_READS_DESCRIPTORS);
 	char byte = 1;
 	void *at;
 

@@ -7,7 +7,8 @@
 
 /* C1's CSI, DEL, a bidi override, zero width, an Arabic mark, no UTF-8, overlong, a surrogate. */
 static const char hostile[] =
-	"a\x1b[1m\xc2\x9b" "2J\x7f\xe2\x80\xae;\xe2\x80\x8b\xd8\x9c\xff\xc0\xaf\xed\xa0\x80 \xc3\xa9";
+	"a\x1b[1m\xc2\x9b" "2J\x7f\xe2\x80\xae;\xe2\x80\x8b\xd8\x9c"
+	"\xff\xc0\xaf\xed\xa0\x80 \xc3\xa9";
 
 TEST(utf8_tells_what_is_safe_to_show)
 {
@@ -51,14 +52,14 @@ static void json_of(enum json_flags flags, const char *want)
 
 TEST(utf8_unsafe_characters_are_numbers_in_json)
 {
-	json_of(JSON_COMPACT, "[\"a\\u001b[1m\\u009b2J\\u007f\\u202e;\\u200b\\u061c" BAD BAD BAD BAD BAD
-		BAD " \xc3\xa9\"]\n");
+	json_of(JSON_COMPACT, "[\"a\\u001b[1m\\u009b2J\\u007f\\u202e;\\u200b\\u061c"
+		BAD BAD BAD BAD BAD BAD " \xc3\xa9\"]\n");
 }
 
 TEST(utf8_unsafe_characters_stay_numbers_on_pages)
 {
-	json_of(JSON_SHOWN, "[\"a\\u001b[1m\\\\u009b2J\\\\u007f\\\\u202e;\\\\u200b\\\\u061c" BAD BAD BAD
-		BAD BAD BAD " \xc3\xa9\"]\n");
+	json_of(JSON_SHOWN, "[\"a\\u001b[1m\\\\u009b2J\\\\u007f\\\\u202e;\\\\u200b\\\\u061c"
+		BAD BAD BAD BAD BAD BAD " \xc3\xa9\"]\n");
 }
 
 TEST(utf8_folded_names_are_text)
