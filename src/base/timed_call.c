@@ -158,6 +158,7 @@ static int child_open(void)
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -EAGAIN;
 	timed.out = mmap(NULL, TIMED_CALL_OUT_MAX, PROT_READ | PROT_WRITE,
+			 /* cppcheck-suppress invalidFunctionArg */
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	nice = getpriority(PRIO_PROCESS, 0);
 	timed.pid = timed.out == MAP_FAILED ? -1 : fork();
