@@ -264,7 +264,7 @@ int mapping_open(uint32_t tgid, const struct mapping *m)
 				 .ino = m->ino,
 				 .by_path = !m->deleted && strlen(m->path) < PATH_MAX};
 	size_t path_len = args.by_path ? strlen(m->path) + 1 : 1;
-	int fd;
+	int fd = -1;
 	struct timed_call call = {.fn = open_mapped, .pid = tgid, .args = &args,
 				  .args_len = offsetof(struct open_args, path) + path_len,
 				  .ret_fd = &fd};

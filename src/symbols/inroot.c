@@ -96,7 +96,7 @@ static int open_timed(enum what what, const char *root, const char *path)
 {
 	struct open_args args = {.what = what};
 	size_t root_len = strlen(root) + 1, path_len = strlen(path) + 1;
-	int fd;
+	int fd = -1;
 	struct timed_call call = {.fn = open_in_child, .args = &args, .ret_fd = &fd};
 	long rc;
 
