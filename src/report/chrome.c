@@ -163,7 +163,7 @@ static void put_samples(struct chrome *c)
 
 static void put_window(struct chrome *c, struct buf *out)
 {
-	json_init(&c->j, out, JSON_COMPACT);
+	json_init(&c->j, out, JSON_SHOWN);
 	json_obj(&c->j);
 	json_kstr(&c->j, "displayTimeUnit", "ns");
 	json_karr(&c->j, "traceEvents");
