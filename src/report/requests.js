@@ -369,6 +369,12 @@ function calls() {
 		el('span', '')));
 }
 
+function structure() {
+	if (!D.structure_changed.length) return;
+	page.append(el('section', '', el('h2', '', 'Calls left out, and new ones'), el('p', 'soft small', 'Against the good requests.'),
+		some(el('div', ''), D.structure_changed.map(s => el('p', 'break', s.words)), EDGES_AT_ONCE, 'calls')));
+}
+
 /* Of the request asked for: how long, and where most of what it took longer. */
 function oneWords(x) {
 	const e = x.edges[x.by_excess[0]], where = e ? edgeWords(e) : '';
@@ -533,9 +539,9 @@ hero();
 if (D.trace) oneTrace();
 if (D.diff) differences();
 {
-	const calls_ns = D.called_more.length ? D.called_more[0].cost_ns : 0, edge = D.edges_to_blame[0];
-	const parts = calls_ns > (edge ? edge.more_low_ns * edge.visits : 0) ? [calls, blame] : [blame, calls];
-	parts.forEach(part => part());
+	const cost = list => list.length ? list[0].cost_ns : 0, edge = D.edges_to_blame[0];
+	[[edge ? edge.more_low_ns * edge.visits : 0, blame], [cost(D.called_more), calls], [cost(D.structure_changed), structure]]
+		.sort((a, b) => b[0] - a[0]).forEach(part => part[1]());
 }
 if (D.types.length > 1) search(types);
 D.types.forEach((t, i) => types.push(type(t, i)));

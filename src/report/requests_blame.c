@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first line: which one service is to blame (requests/service_blame.h). */
+/*
+ * The first line: which one service is to blame, by the time that its edges take
+ * (requests/service_blame.h) or by what it calls (requests/call_changes.h).
+ */
+#include <math.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "model/points.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
+#include "requests/changes.h"
 #include "requests/edge_rank.h"
 #include "requests/service_blame.h"
 
@@ -15,11 +22,57 @@ enum { SERVICES_JSON_MAX = 20 };
 /* Of all request time: what all requests together lose less by is not worth looking for. */
 static const double WORTH_PART = 0.01;
 
-static const struct service_blame *first_of(const struct requests_view *v)
-{
-	const struct service_blames *b = v->blames;
+/* Who is to blame, by the time that its edges take, or by what it calls. */
+struct first {
+	const struct service_blame *edges;		/* else one of the next two, or none */
+	const struct structure_change *structure;
+	const struct call_change *calls;
+	double cost_ns, over_ns;	/* what it makes of the time, and what all do */
+	uint32_t service;
+};
 
-	return b && b->cnt && b->over_ns > WORTH_PART * b->total_ns ? &b->items[0] : NULL;
+static uint32_t service_of(const struct requests_view *v, uint32_t point)
+{
+	return point < v->points->items.cnt ? v->points->items.items[point].service : 0;
+}
+
+/* Structural change counts where it costs more than what the service takes longer by its edges. */
+static struct first first_of(const struct requests_view *v)
+{
+	const struct structure_change *structure = requests_first_structure(v);
+	const struct call_change *call = requests_first_call(v);
+	const struct service_blames *b = v->blames;
+	struct first f = {.over_ns = b->over_ns};
+
+	if (b->cnt && b->over_ns > WORTH_PART * b->total_ns) {
+		f.edges = &b->items[0];
+		f.service = f.edges->service;
+		f.cost_ns = f.edges->over_ns;
+	}
+	if (structure && structure->cost_ns > fmax(f.cost_ns, WORTH_PART * b->total_ns)) {
+		f = (struct first){.structure = structure, .cost_ns = structure->cost_ns,
+				   .service = service_of(v, structure->parent),
+				   .over_ns = b->over_ns + structure->cost_ns};
+	}
+	if (call && call->cost_ns > fmax(f.cost_ns, WORTH_PART * b->total_ns)) {
+		f = (struct first){.calls = call, .cost_ns = call->cost_ns,
+				   .service = service_of(v, call->owner->bad_times.parent),
+				   .over_ns = b->over_ns + call->cost_ns};
+	}
+	return f;
+}
+
+static void calls_words(const struct requests_view *v, const struct call_change *c,
+			struct buf *out)
+{
+	char t[FMT_MAX];
+
+	requests_point_words(v, c->owner->bad_times.parent, out);
+	buf_adds(out, " calls ");
+	requests_point_words(v, c->owner->point, out);
+	buf_printf(out, " %.1f times in a request, before %.1f: %s more",
+		   c->owner->bad_times.mean, c->owner->good_times.mean,
+		   fmt_ns(t, (uint64_t)c->owner->delta_ns));
 }
 
 /* "61 % of what requests take longer than usual, 24 % of their time; first in ..." */
@@ -38,34 +91,38 @@ static void why_words(const struct requests_view *v, const struct service_blame 
 		   fmt_ns(t, (uint64_t)row->usual_ns));
 }
 
-static const char *name_of(const struct requests_view *v, const struct service_blame *b)
+static const char *name_of(const struct requests_view *v, uint32_t service)
 {
-	const char *name = strtab_str(v->strings, b->service);
+	const char *name = strtab_str(v->strings, service);
 
 	return *name ? name : "(no name)";
 }
 
-static void blame_words(const struct requests_view *v, struct buf *out)
+static void blame_words(const struct requests_view *v, const struct first *f, struct buf *out)
 {
-	const struct service_blame *b = first_of(v);
-
-	if (b) {
-		buf_printf(out, "%s: ", name_of(v, b));
-		why_words(v, b, out);
-	} else {
+	if (!f->edges && !f->structure && !f->calls) {
 		buf_printf(out, "none: requests hardly take longer than %s",
 			   v->diff ? "the good ones" : "usual");
+		return;
 	}
+	buf_printf(out, "%s: ", name_of(v, f->service));
+	if (f->edges)
+		why_words(v, f->edges, out);
+	else if (f->structure)
+		requests_structure_words(v, f->structure, out);
+	else
+		calls_words(v, f->calls, out);
 }
 
 void requests_put_blame(const struct requests_view *v, struct pen *p)
 {
 	CLEANUP(buf_release) struct buf b = {0};
+	struct first f = first_of(v);
 
-	blame_words(v, &b);
+	blame_words(v, &f, &b);
 	pen_text(p, PEN_HEAD, "SERVICE TO BLAME");
 	pen_text(p, PEN_DIM, "  ");
-	pen_wrap(p, first_of(v) ? PEN_BAD : PEN_PLAIN, 2, 3, buf_str(&b));
+	pen_wrap(p, f.cost_ns > 0 ? PEN_BAD : PEN_PLAIN, 2, 3, buf_str(&b));
 	pen_nl(p);
 }
 
@@ -79,23 +136,30 @@ static void json_service(const struct requests_view *v, struct json *j,
 	json_kf64_dec(j, "score", b->score, 0);
 }
 
-void requests_json_blame(const struct requests_view *v, struct json *j)
+static void json_first(const struct requests_view *v, struct json *j, const struct first *f)
 {
 	CLEANUP(buf_release) struct buf words = {0};
-	const struct service_blame *first = first_of(v);
 
-	if (v->blames)
-		blame_words(v, &words);
-	if (first) {
-		json_kobj(j, "service_to_blame");
-		json_service(v, j, first);
-		json_kstr(j, "words", buf_str(&words));
-		json_obj_end(j);
-	} else {
+	blame_words(v, f, &words);
+	json_kobj(j, "service_to_blame");
+	json_kstr(j, "service", strtab_str(v->strings, f->service));
+	json_kstr(j, "by", f->edges ? "time" : f->structure ? "structure" : "calls");
+	json_kf64_dec(j, "share", f->cost_ns / f->over_ns, 5);
+	json_kf64_dec(j, "time_share", f->cost_ns / fmax(v->blames->total_ns, 1), 5);
+	json_kstr(j, "words", buf_str(&words));
+	json_obj_end(j);
+}
+
+void requests_json_blame(const struct requests_view *v, struct json *j)
+{
+	struct first f = first_of(v);
+
+	if (f.cost_ns > 0)
+		json_first(v, j, &f);
+	else
 		json_knull(j, "service_to_blame");
-	}
 	json_karr(j, "services_to_blame");
-	for (uint32_t i = 0; first && i < v->blames->cnt && i < SERVICES_JSON_MAX; i++) {
+	for (uint32_t i = 0; i < v->blames->cnt && i < SERVICES_JSON_MAX; i++) {
 		json_obj(j);
 		json_service(v, j, &v->blames->items[i]);
 		json_obj_end(j);

@@ -143,7 +143,8 @@ static void put_owner_changes(const struct requests_view *v, struct pen *p,
 		requests_point_words(v, o->point, &name);
 		buf_adds(&name, " runs");
 		if (fabs(o->bad_times.mean - o->good_times.mean) >= 0.05)
-			buf_printf(&name, ", %.1f → %.1f times", o->good_times.mean, o->bad_times.mean);
+			buf_printf(&name, ", %.1f → %.1f times", o->good_times.mean,
+				   o->bad_times.mean);
 		pen_to(p, 4);
 		pen_cut(p, i ? PEN_PLAIN : PEN_BOLD, p->columns - COL_GOOD - 5, buf_str(&name));
 		put_figures(p, o->good_ns, o->bad_ns, o->delta_ns, o->share, true);

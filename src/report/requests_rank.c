@@ -101,7 +101,7 @@ static bool call_shown(const struct requests_view *v, const struct call_change *
 }
 
 /* Of the types that are shown the costliest, or NULL. */
-static const struct call_change *first_call(const struct requests_view *v)
+const struct call_change *requests_first_call(const struct requests_view *v)
 {
 	for (uint32_t i = 0; v->diff && i < v->diff->call_cnt; i++)
 		if (call_shown(v, &v->diff->calls[i]))
@@ -113,7 +113,7 @@ static void put_calls(const struct requests_view *v, struct pen *p)
 {
 	uint32_t top = v->top ? (uint32_t)v->top : CALLS_TOP, shown = 0;
 
-	if (!first_call(v))
+	if (!requests_first_call(v))
 		return;
 	requests_put_head(p, "CALLED MORE OFTEN", "than in the good requests");
 	pen_to(p, 4);
@@ -155,15 +155,28 @@ static void put_edges(const struct requests_view *v, struct pen *p)
 void requests_put_rank(const struct requests_view *v, struct pen *p)
 {
 	const struct edge_rank_result *r = v->rank;
-	const struct call_change *call = first_call(v);
-	double edge_ns = told_cnt(r) ? r->rows[0].more_low_ns * (double)r->rows[0].visit_cnt : 0;
-	bool calls_first = call && call->cost_ns > edge_ns;
+	const struct call_change *call = requests_first_call(v);
+	const struct structure_change *structure = requests_first_structure(v);
+	const struct edge_rank_row *row = told_cnt(r) ? &r->rows[0] : NULL;
+	struct {
+		double cost_ns;
+		void (*put)(const struct requests_view *v, struct pen *p);
+	} parts[] = {
+		{row ? row->more_low_ns * (double)row->visit_cnt : 0, put_edges},
+		{call ? call->cost_ns : 0, put_calls},
+		{structure ? structure->cost_ns : 0, requests_put_structure},
+	};
 
-	if (calls_first)
-		put_calls(v, p);
-	put_edges(v, p);
-	if (!calls_first)
-		put_calls(v, p);
+	for (int left = 3, best; left; left--) {
+		best = 0;
+		for (int i = 1; i < 3; i++)
+			if (parts[i].cost_ns > parts[best].cost_ns)
+				best = i;
+		if (parts[best].put)
+			parts[best].put(v, p);
+		parts[best].put = NULL;
+		parts[best].cost_ns = -1;
+	}
 }
 
 static void json_row(const struct requests_view *v, struct json *j,

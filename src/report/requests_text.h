@@ -8,6 +8,9 @@
 #include "report/pen.h"
 #include "report/requests_out.h"
 
+struct call_change;
+struct structure_change;
+
 /* A line between sections: the title, and more in dim. */
 void requests_put_head(struct pen *p, const char *title, const char *more);
 
@@ -36,6 +39,13 @@ void requests_put_keys(const struct requests_view *v, struct pen *p,
 void requests_put_key_changes(const struct requests_view *v, struct pen *p, uint32_t type);
 /* The one service to blame: the first line. */
 void requests_put_blame(const struct requests_view *v, struct pen *p);
+/* What is called more often, and calls left out or new; of those shown the first, or NULL. */
+const struct call_change *requests_first_call(const struct requests_view *v);
+const struct structure_change *requests_first_structure(const struct requests_view *v);
+void requests_put_structure(const struct requests_view *v, struct pen *p);
+void requests_structure_words(const struct requests_view *v, const struct structure_change *s,
+			      struct buf *out);
+
 /* The edges to blame over all types; nothing where there is but one group. */
 void requests_put_rank(const struct requests_view *v, struct pen *p);
 

@@ -286,14 +286,18 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 
 /* ---- called more often */
 
+/* Of few requests chance tells which of a type's ways they go. */
 static bool is_called_more(const struct type_change *c, const struct owner_change *o,
-			   const struct latency *good, const struct latency *bad)
+			   const struct request_group *good_all,
+			   const struct request_group *bad_all)
 {
+	const struct latency *good = &good_all->latency, *bad = &bad_all->latency;
 	double was = o->good_times.mean, is = o->bad_times.mean;
 	double error = sqrt(o->good_times.variance / (double)good->cnt +
 			    o->bad_times.variance / (double)bad->cnt);
 
-	return c->low_ns > 0 && o->point != REQUEST_POINT_NONE &&
+	return good_all->decided && bad_all->decided && c->low_ns > 0 &&
+	       o->point != REQUEST_POINT_NONE &&
 	       is > calls_ratio * was && is - was > edge_far * NORMAL_95 * error &&
 	       o->delta_ns > edge_part * good->mean_ns;
 }
@@ -321,13 +325,13 @@ static void calls_change(struct requests_diff *d, struct arena *arena)
 
 		/* only a type that is in both has owners */
 		for (uint32_t k = 0; k < c->owner_cnt; k++) {
-			const struct latency *good = &d->good->types[c->good_type].all->latency;
-			const struct latency *bad = &d->bad->types[c->bad_type].all->latency;
+			const struct request_group *good = d->good->types[c->good_type].all;
+			const struct request_group *bad = d->bad->types[c->bad_type].all;
 			const struct owner_change *o = &c->owners[k];
 
 			if (is_called_more(c, o, good, bad))
 				calls[d->call_cnt++] = (struct call_change){
-					i, o, o->delta_ns * (double)bad->cnt};
+					i, o, o->delta_ns * (double)bad->latency.cnt};
 		}
 	}
 	qsort(calls, d->call_cnt, sizeof(*calls), calls_cmp);
@@ -384,5 +388,6 @@ const struct requests_diff *requests_diff(const struct requests_result *good,
 	order_types(o, cnt, types);
 	d->type_cnt = cnt;
 	calls_change(d, arena);
+	call_changes_find(d, arena);
 	return d;
 }

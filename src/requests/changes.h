@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "requests/call_changes.h"
 #include "requests/call_counts.h"
 #include "requests/result.h"
 
@@ -31,7 +32,7 @@ struct edge_change {
 struct owner_change {		/* a tracepoint, all edges in which its spans ran together */
 	uint32_t point;			/* REQUEST_POINT_NONE: what is over a bound */
 	double good_ns, bad_ns;		/* mean per request of the type */
-	struct call_times good_times, bad_times;	/* such spans in one request, on the path or not */
+	struct call_times good_times, bad_times;	/* in a request, on the path or not */
 	double delta_ns, share;		/* as of an edge */
 	uint64_t hash;
 };
@@ -74,6 +75,8 @@ struct requests_diff {
 	/* Those that surely do and by much, where the mean surely rose; greatest cost first. */
 	const struct call_change *calls;
 	uint32_t call_cnt;
+	const struct structure_change *structure;	/* greatest cost first */
+	uint32_t structure_cnt;
 	const struct type_change *types;	/* by what the change costs all requests of bad */
 	uint32_t type_cnt;
 };

@@ -115,7 +115,7 @@ struct graph {
 	 * path's hashes (a hash of key and bin, 0: none).
 	 */
 	const uint64_t *bins;
-	const struct tnode *tree;	/* by span, who is whose child; set by quick_path, else NULL */
+	const struct tnode *tree;	/* by span, whose child it is; quick_path's, else NULL */
 };
 
 struct graph_stats {

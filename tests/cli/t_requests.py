@@ -711,40 +711,6 @@ def test_requests_missing_trace():
             .ended(FAILED).one_line().says("no request 'abcdef' among the 30")
 
 
-def with_ids(cnt=60):
-    """One route, each request of another user; what is asked for says its route or has a UUID."""
-    lines = ["trace_id,span_id,parent_id,service,operation,start_us,duration_us,http.route"]
-    for i in range(1, cnt + 1):
-        at = 1600000000000000 + i * 100000
-        uuid = "%08x-1234-4abc-8def-%012x" % (i * 7919, i)
-        lines += ["%d,1,,front,GET /user/%d/orders,%d,%d," % (i, i, at, 9000 + i % 7),
-                  "%d,2,1,back,GET /item/%s,%d,%d," % (i, uuid, at + 1000, 3000 + i % 5),
-                  "%d,3,1,names,GET /by/name%s,%d,%d,/by/:name"
-                  % (i, "abcdefghij"[i % 10], at + 5000, 2000 + i % 3)]
-    return "\n".join(lines) + "\n"
-
-
-def test_requests_of_ids_are_one_route():
-    with Files() as f:
-        path = f.path("ids.csv")
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(with_ids())
-        data = requests_json(path)
-        check_schema(data)
-        assert [(t["name"], t["requests"]) for t in data["types"]] == [("front: GET /user/{id}/orders", 60)]
-        owners = {o["tracepoint"] for o in data["types"][0]["all"]["owners"]}
-        assert owners == {"front GET /user/{id}/orders", "back GET /item/{id}", "names GET /by/:name"}, owners
-        notes = {n["what"]: n["count"] for n in data["input"]["notes"]}
-        assert notes["folded_names"] == 60 + 60 + 10, notes
-        assert "too few requests to say" not in requests(path)
-        assert len(requests_json(path, "--no-fold")["types"]) == 60
-        ruled = requests_json(path, "--no-fold", "--fold", "/user/[0-9]+=/user/N")["types"]
-        assert [t["name"] for t in ruled] == ["front: GET /user/N/orders"], ruled
-        assert "back GET /item/{id}" in heldup("replay", path, "--strategy", "all-on", "--json").ended(OK).out
-        for bad in ("x", "=x", "(=x"):
-            heldup("requests", "--fold", bad, path).ended(USAGE).one_line()
-
-
 def test_requests_keys_tell_paths_apart():
     with Files() as f:
         path = f.write("a.json", Shop().traces)

@@ -181,12 +181,12 @@ TEST(changes_tell_what_is_called_more_often)
 	} rows[] = {
 		{{2, 2, 500, 0}, {40, 40, 500, 0}, 2, 40},
 		{{0, 0, 500, 0}, {1, 1, 500, 0}, 0, 1},
-		{{1, 1, 500, 0}, {1, 21, 500, 0}, 1, 3},		/* in few requests, but often */
-		{{2, 2, 500, 0}, {2, 2, 9000, 0}, 0, 0},		/* slower, not more often */
-		{{40, 40, 500, 0}, {2, 2, 500, 0}, 0, 0},		/* less often */
-		{{20, 20, 500, 0}, {23, 23, 500, 0}, 0, 0},		/* hardly more often */
-		{{2, 2, 500, 0}, {40, 40, 1, 0}, 0, 0},		/* it takes no longer in all */
-		{{2, 2, 500, 300}, {2, 2, 500, 9000}, 0, 0},	/* on the path now, as often called */
+		{{1, 1, 500, 0}, {1, 21, 500, 0}, 1, 3},	/* in few requests, but often */
+		{{2, 2, 500, 0}, {2, 2, 9000, 0}, 0, 0},	/* slower, not more often */
+		{{40, 40, 500, 0}, {2, 2, 500, 0}, 0, 0},	/* less often */
+		{{20, 20, 500, 0}, {23, 23, 500, 0}, 0, 0},	/* hardly more often */
+		{{2, 2, 500, 0}, {40, 40, 1, 0}, 0, 0},	/* it takes no longer in all */
+		{{2, 2, 500, 300}, {2, 2, 500, 9000}, 0, 0},	/* on the path now */
 		{{40, 40, 5, 9000}, {2, 2, 9000, 300}, 0, 0},
 	};
 
@@ -208,6 +208,87 @@ TEST(changes_tell_what_is_called_more_often)
 			OK(near(o->good_times.mean, rows[i].good_times, 0.01));
 			OK(near(o->bad_times.mean, rows[i].bad_times, 0.01));
 			OK(near(d->calls[0].cost_ns, o->delta_ns * 300, 1));
+		}
+		requests_free(sets[0]);
+		requests_free(sets[1]);
+		arena_release(&arena);
+		req_release(&m);
+	}
+}
+
+struct ending {
+	int early_pct;		/* of the requests end after auth said no */
+	int64_t end_us;		/* and take so long for it */
+};
+
+static const struct requests_result *ended(struct req_maker *m, const struct ending *e,
+					   uint64_t cnt, struct requests **ret,
+					   struct arena *arena)
+{
+	*ret = requests_new(NULL, &m->strings, &m->points);
+	for (uint64_t i = 1; i <= cnt; i++) {
+		int64_t at = 500 + req_random(m, 100);
+		bool early = req_random(m, 100) < e->early_pct;
+		uint64_t root, cart;
+
+		req_begin(m, i);
+		root = req_span(m, 0, "shop", "POST /pay", 0, 0);
+		req_span(m, root, "auth", "check", 100, at);
+		if (early) {
+			at += e->end_us;
+		} else {
+			cart = req_span(m, root, "cart", "get", at + 100, at + 9900);
+			req_span(m, cart, "db", "select", at + 200, at + 9800);
+			at += 10000 + req_random(m, 900);
+		}
+		m->spans.items[0].end_ns = (at + 300) * 1000;
+		requests_add(*ret, req_trace(m));
+	}
+	return requests_finish(*ret, arena);
+}
+
+/* Calls that are left out are told where they are, with what it makes of the time. */
+TEST(changes_tell_what_is_not_called_any_more)
+{
+	static const struct {
+		struct ending good, bad;
+		uint64_t cnt;
+		const char *called;	/* NULL: nothing is told */
+		enum structure_kind kind;
+		double good_share, delta_ms;
+	} rows[] = {
+		{{0, 0}, {80, 0}, 300, "cart", STRUCTURE_LESS, 1, -10.4},
+		{{0, 0}, {80, 90000}, 300, "cart", STRUCTURE_LESS, 1, 79.6},
+		{{100, 0}, {20, 0}, 300, "cart", STRUCTURE_NEW, 0, 10.4},
+		{{30, 0}, {32, 0}, 300, NULL, STRUCTURE_LESS, 0, 0},	/* by chance */
+		{{0, 0}, {80, 0}, 15, NULL, STRUCTURE_LESS, 0, 0},	/* too few */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct req_maker m = {.random = 7};
+		struct requests *sets[2];
+		struct arena arena = {0};
+		const struct requests_result *good = ended(&m, &rows[i].good, rows[i].cnt,
+							   &sets[0], &arena);
+		const struct requests_result *bad = ended(&m, &rows[i].bad, rows[i].cnt,
+							  &sets[1], &arena);
+		const struct requests_diff *d = requests_diff(good, bad, &arena);
+		const struct structure_change *s = d->structure;
+
+		ROW(i);
+		/* not of what cart would have called */
+		EQ_U(d->structure_cnt, rows[i].called != NULL);
+		if (rows[i].called) {
+			EQ_S(strtab_str(&m.strings, m.points.items.items[s->point].service),
+			     rows[i].called);
+			EQ_S(strtab_str(&m.strings, m.points.items.items[s->parent].service),
+			     "shop");
+			EQ_I(s->kind, rows[i].kind);
+			OK(near(s->good_share, rows[i].good_share, 0.001));
+			OK(near(fabs(s->bad_share - s->good_share), 0.8, 0.07));
+			OK(near(s->delta_ns, rows[i].delta_ms * 1e6, 1e5));
+			OK(near(s->cost_ns,
+				fabs(s->delta_ns * (s->bad_share - s->good_share)) * 300, 1));
 		}
 		requests_free(sets[0]);
 		requests_free(sets[1]);

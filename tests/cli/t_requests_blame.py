@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`heldup requests`: names with ids, the service to blame, and what changed of the structure."""
+import re
+
+from heldup_cli import OK, USAGE, heldup
+from t_requests import Files, Shop, check_schema, drawn, near, requests, requests_json
+
+
+def with_ids(cnt=60):
+    """One route, each request of another user; what is asked for says its route or has a UUID."""
+    lines = ["trace_id,span_id,parent_id,service,operation,start_us,duration_us,http.route"]
+    for i in range(1, cnt + 1):
+        at = 1600000000000000 + i * 100000
+        uuid = "%08x-1234-4abc-8def-%012x" % (i * 7919, i)
+        lines += ["%d,1,,front,GET /user/%d/orders,%d,%d," % (i, i, at, 9000 + i % 7),
+                  "%d,2,1,back,GET /item/%s,%d,%d," % (i, uuid, at + 1000, 3000 + i % 5),
+                  "%d,3,1,names,GET /by/name%s,%d,%d,/by/:name"
+                  % (i, "abcdefghij"[i % 10], at + 5000, 2000 + i % 3)]
+    return "\n".join(lines) + "\n"
+
+
+def test_requests_of_ids_are_one_route():
+    with Files() as f:
+        path = f.path("ids.csv")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(with_ids())
+        data = requests_json(path)
+        check_schema(data)
+        assert [(t["name"], t["requests"]) for t in data["types"]] == [("front: GET /user/{id}/orders", 60)]
+        owners = {o["tracepoint"] for o in data["types"][0]["all"]["owners"]}
+        assert owners == {"front GET /user/{id}/orders", "back GET /item/{id}", "names GET /by/:name"}, owners
+        notes = {n["what"]: n["count"] for n in data["input"]["notes"]}
+        assert notes["folded_names"] == 60 + 60 + 10, notes
+        assert "too few requests to say" not in requests(path)
+        assert len(requests_json(path, "--no-fold")["types"]) == 60
+        ruled = requests_json(path, "--no-fold", "--fold", "/user/[0-9]+=/user/N")["types"]
+        assert [t["name"] for t in ruled] == ["front: GET /user/N/orders"], ruled
+        assert "back GET /item/{id}" in heldup("replay", path, "--strategy", "all-on", "--json").ended(OK).out
+        for bad in ("x", "=x", "(=x"):
+            heldup("requests", "--fold", bad, path).ended(USAGE).one_line()
+
+
+def test_requests_blame_one_service_first():
+    """One answer before all else, with and without requests of a good time, in all three forms."""
+    with Files() as f:
+        good = f.write("good.json", Shop(seed=1).traces)
+        bad = f.write("bad.json", Shop(seed=2, auth_ms=12).traces)
+        for argv, service in (((bad,), "db"), (("--diff", good, bad), "auth")):
+            data = requests_json(*argv)
+            check_schema(data)
+            blamed = data["service_to_blame"]
+            assert blamed["service"] == service and blamed["share"] > 0.7, blamed
+            assert blamed["by"] == "time", blamed
+            assert data["services_to_blame"][0]["service"] == service
+            near(sum(s["share"] for s in data["services_to_blame"]), 1, 0.001)
+            first = requests(*argv).split("\n")[0]
+            assert first.startswith("SERVICE TO BLAME  %s: " % service), first
+            heldup("requests", *argv, "--html", f.path("page.html")).ended(OK)
+            dom = drawn(f.path("page.html"), f.folder.name)
+            assert dom is None or "Service to blame: </b>%s: " % service in dom
+        same = requests_json("--diff", good, good)
+        assert same["service_to_blame"] is None, same
+        assert requests("--diff", good, good).startswith("SERVICE TO BLAME  none: ")
+
+
+def ends_early(early):
+    """Rows of requests of which so many end when auth has said no."""
+    rows = []
+    for i in range(1, 101):
+        at, steps = 1600000000000000 + i * 1000000, [("auth", "check", 2, 20000 + i)]
+        steps += [] if i <= early else [("cart", "get", 3, 80000 + i), ("bank", "charge", 4, 110000 + i)]
+        rows.append("%d,1,,web,POST /pay,%d,%d" % (i, at, sum(s[3] for s in steps) + 3000))
+        for service, name, number, took in steps:
+            rows.append("%d,%d,1,%s,%s,%d,%d" % (i, number, service, name, at + 1000, took))
+            at += took
+    return "trace_id,span_id,parent_id,service,operation,start_us,duration_us\n" + "\n".join(rows) + "\n"
+
+
+def test_requests_weigh_structure_with_the_edges():
+    with Files() as f:
+        paths = [f.path("good.csv"), f.path("bad.csv")]
+        for path, early in zip(paths, (0, 82)):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(ends_early(early))
+        data = requests_json("--diff", *paths)
+        check_schema(data)
+        left_out = {s["called"]: s for s in data["structure_changed"]}
+        assert set(left_out) == {"cart get", "bank charge"}, left_out
+        for s in left_out.values():
+            assert s["caller"] == "web POST /pay" and s["kind"] == "less", s
+            near(s["good_share"], 1, 0.001)
+            near(s["bad_share"], 0.18, 0.001)
+            near(s["delta_ns"], -190e6, 1e6)
+        blamed = data["service_to_blame"]
+        assert blamed["service"] == "web" and blamed["by"] == "structure", blamed
+        text = requests("--diff", *paths)
+        assert re.match(r"SERVICE TO BLAME  web: web POST /pay calls (cart|bank) ", text), text
+        assert text.index("CALLS LEFT OUT") < text.index("web: POST /pay\n"), text
+        heldup("requests", "--diff", *paths, "--html", f.path("page.html")).ended(OK)
+        dom = drawn(f.path("page.html"), f.folder.name)
+        assert dom is None or "Calls left out, and new ones" in dom
+        assert requests_json("--diff", paths[0], paths[0])["structure_changed"] == []
