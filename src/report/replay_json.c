@@ -162,6 +162,9 @@ static void put_result(struct json *j, const struct replay_view *v,
 	json_kf64_dec(j, "enabled", res->enabled_cnt, 3);
 	json_kf64_dec(j, "enabled_share",
 		      res->point_cnt ? res->enabled_cnt / res->point_cnt : 0, 6);
+	json_kf64_dec(j, "on_share",
+		      res->point_cnt ? (res->enabled_cnt + res->always_cnt) / res->point_cnt : 0,
+		      6);
 	json_kf64_dec(j, "on_at_end", res->on_cnt, 3);
 	json_ku64(j, "least", res->least_cnt);
 	json_ku64(j, "slowed_spans", res->hits.span_cnt);

@@ -135,8 +135,9 @@ static void put_result(const struct replay_view *v, const struct replay_result *
 {
 	CLEANUP(buf_release) struct buf edge = {0};
 	double share = res->point_cnt ? res->enabled_cnt / res->point_cnt : 0;
+	double with = res->point_cnt ? (res->enabled_cnt + res->always_cnt) / res->point_cnt : 0;
 	double seen = res->span_cnt ? (double)res->seen_span_cnt / (double)res->span_cnt : 0;
-	char a[FMT_MAX], b[FMT_MAX];
+	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
 
 	if (res->located_cnt) {
 		put_edge(v, &res->located[0].from, &res->located[0].to, &edge);
@@ -146,6 +147,7 @@ static void put_result(const struct replay_view *v, const struct replay_result *
 	table_cell(t, "%u%s", res->round_cnt, res->ended ? "" : "+");
 	table_cell(t, "%.*f", res->strategy == REPLAY_ASTRAEA, res->enabled_cnt);
 	table_cell(t, "%s", fmt_share(a, share));
+	table_cell(t, "%s", fmt_share(c, with));
 	table_cell(t, "%s", fmt_share(b, seen));
 	table_cell(t, "%s", !res->truth_cnt ? "" : res->right ? "yes" : "no");
 	table_cell(t, "%s", edge.len ? buf_str(&edge) : "nothing");
@@ -155,6 +157,7 @@ static void put_results(const struct replay_view *v, struct pen *pen)
 {
 	static const struct column columns[] = {
 		{"strategy", 0, 0}, {"rounds", 1, 0}, {"on", 1, 0}, {"share", 1, 0},
+		{"with always on", 1, 0},
 		{"spans seen", 1, 0}, {"right", 0, 0}, {"located", 0, 0},
 	};
 	CLEANUP(table_release) struct table t;

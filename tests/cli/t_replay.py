@@ -231,3 +231,12 @@ def test_replay_of_many_names_is_small():
         limit = 112 << 20  # of addresses; what is used stays under 50 MB
         heldup("replay", "--no-fold", "--strategy", "hedge", path,
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))).ended(OK)
+
+
+def test_replay_counts_what_is_always_on():
+    with Files() as f:
+        doc = answer(f.bad, "--learn", f.good, "--strategy", "hedge,all-on")
+        for s in doc["strategies"]:
+            on = (s["enabled"] + s["always_on"]) / s["points"]
+            assert abs(s["on_share"] - on) < 1e-5 and s["on_share"] > s["enabled_share"], s
+        heldup("replay", f.bad, "--learn", f.good, "--strategy", "hedge").ended(OK).prints("with always on")
