@@ -186,12 +186,39 @@ static void reader_release(struct reader *r)
 	arena_release(&r->mended);
 }
 
+/* Said at once: a long reading may follow. */
+static void file_warn(const struct requests_file *f)
+{
+	if (f->unread)
+		log_warn("%s: left out: %s", f->path, f->stats.cut_at.why);
+	else if (f->stats.cut && !f->stats.stopped)
+		log_warn("%s: nothing could be read from offset %" PRIu64 " on: %s", f->path,
+			 f->stats.cut_at.off, f->stats.cut_at.why);
+}
+
+/* One of many that is no file of spans costs that file. */
+static void leave_out(struct requests_file *f, const struct err *err)
+{
+	const char *why = err->msg;
+	size_t len = strlen(f->path);
+
+	if (!strncmp(why, f->path, len) && !strncmp(why + len, ": ", 2))
+		why += len + 2;
+	f->unread = true;
+	f->stats.cut = true;
+	f->stats.cut_at.off = 0;
+	snprintf(f->stats.cut_at.why, sizeof(f->stats.cut_at.why), "%.*s",
+		 SPANS_WHY_MAX - 1, why);
+}
+
 static int read_all(struct reader *r, char **paths, size_t cnt,
 		    const struct trace_files_opts *opts, struct strtab *strings,
 		    struct requests_file *files, size_t *ret_cnt, struct err *err)
 {
 	const struct spans_opts how = {.no_events = opts->no_events};
 	const struct span_sink sink = {.ctx = r, .span = take_span, .progress = take_progress};
+	struct err first = {0};
+	size_t unread_cnt = 0;
 
 	for (size_t i = 0; i < cnt && !stop_requested(); i++) {
 		int code;
@@ -206,9 +233,23 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 		}
 		if (code < 0 && *assembler_why(r->assembler))
 			return err_set(err, code, "%s", assembler_why(r->assembler));
+		if (code == -ECANCELED || code == -ENOENT || code == -EACCES)
+			return code;
 		if (code < 0)
-			return file_kind_say(paths[i], FILE_SPANS, err);
+			code = file_kind_say(paths[i], FILE_SPANS, err);
+		if (code < 0 && cnt == 1)
+			return code;
+		if (code < 0) {
+			leave_out(&files[i], err);
+			first = unread_cnt++ ? first : *err;
+			*err = (struct err){0};
+		}
+		file_warn(&files[i]);
 		*ret_cnt = i + 1;
+	}
+	if (unread_cnt == cnt) {
+		*err = first;
+		return first.code;
 	}
 	return 0;
 }
@@ -225,9 +266,6 @@ void trace_files_warn(const struct requests_input *in)
 			log_warn("%s: %s span%s not understood, the first at offset %" PRIu64
 				 ": %s", path, fmt_count(t, s->bad_cnt),
 				 s->bad_cnt == 1 ? "" : "s", s->bad[0].off, s->bad[0].why);
-		if (s->cut && !s->stopped)
-			log_warn("%s: nothing could be read from offset %" PRIu64 " on: %s", path,
-				 s->cut_at.off, s->cut_at.why);
 	}
 	if (in->stopped)
 		log_warn("stopped while reading: what was read until then is a part of what there "

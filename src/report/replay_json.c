@@ -155,6 +155,7 @@ static void put_result(struct json *j, const struct replay_view *v,
 	else
 		json_knull(j, "right");
 	json_ku64(j, "requests", res->trace_cnt);
+	json_ku64(j, "other_type_requests", res->other_type_cnt);
 	json_ku64(j, "spans", res->span_cnt);
 	json_ku64(j, "seen_spans", res->seen_span_cnt);
 	json_ku64(j, "points", res->point_cnt);

@@ -168,6 +168,23 @@ static void put_results(const struct replay_view *v, struct pen *pen)
 	table_print(&t, pen, "strategies", 0);
 }
 
+/* Else "nothing" is found where nothing was looked at. */
+static void put_others(const struct replay_view *v, struct pen *pen)
+{
+	const struct replay_result *most = NULL;
+	char a[FMT_MAX], b[FMT_MAX];
+
+	for (size_t i = 0; i < v->result_cnt; i++)
+		if (!most || v->results[i].other_type_cnt > most->other_type_cnt)
+			most = &v->results[i];
+	if (!most || !most->other_type_cnt)
+		return;
+	pen_fmt(pen, PEN_DOUBT, "%s of the %s requests shown are of types that were not learnt: ",
+		fmt_count(a, most->other_type_cnt), fmt_count(b, most->trace_cnt));
+	pen_text(pen, PEN_DOUBT, "nothing was looked for in them (has the root another name?)");
+	pen_nl(pen);
+}
+
 static void put_located(const struct replay_view *v, const struct replay_result *res,
 			struct pen *pen)
 {
@@ -258,6 +275,7 @@ void replay_text(const struct replay_view *v, struct pen *pen)
 	put_plan(v, pen);
 	put_truths(v, pen);
 	put_results(v, pen);
+	put_others(v, pen);
 	if (v->result_cnt != 1)
 		return;
 	pen_nl(pen);

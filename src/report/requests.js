@@ -389,7 +389,7 @@ function hero() {
 	fact('requests', count(D.input.requests));
 	fact('spans', count(D.input.spans));
 	fact('request types', String(D.types.length));
-	fact('format', [...new Set(D.input.files.map(f => f.format))].join(', '));
+	fact('format', [...new Set(D.input.files.map(f => f.format).filter(f => f))].join(', '));
 	if (D.trace) {
 		page.append(el('section', 'hero ' + (D.trace.type_percentile >= 95 ? 'bad' : ''), el('h1', '', 'One request'),
 			el('p', 'summary', oneWords(D.trace)), facts));
@@ -498,7 +498,7 @@ function foot() {
 	const files = D.input.files;
 	page.append(el('section', '', el('h2', '', 'What was read'),
 		table([['file', 'wide'], ['format', ''], ['spans', 'num'], ['not understood', 'num']],
-			files.map(f => [f.path, f.format + (f.packed ? ', ' + f.packed : ''), count(f.spans), count(f.bad)])),
+			files.map(f => [f.path, (f.format || 'not readable') + (f.packed ? ', ' + f.packed : ''), count(f.spans), count(f.bad)])),
 		D.input.notes.length ? el('ul', 'small', D.input.notes.map(n => el('li', '', count(n.count) + ' ' + n.words))) : null,
 		files.some(f => f.first_bad.length) ? el('ul', 'small', files.flatMap(f => f.first_bad.map(b => el('li', 'break',
 			f.path + ', offset ' + b.offset + ': ' + b.why)))) : null,

@@ -45,7 +45,7 @@ static void json_file(struct json *j, const struct requests_file *f)
 
 	json_obj(j);
 	json_kstr(j, "path", f->path);
-	json_kstr(j, "format", spans_format_name(s->format));
+	json_kstr(j, "format", f->unread ? NULL : spans_format_name(s->format));
 	json_kstr(j, "packed", s->packed_as);
 	json_ku64(j, "bytes", s->plain_bytes);
 	json_ku64(j, "spans", s->span_cnt);

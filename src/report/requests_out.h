@@ -35,6 +35,7 @@ struct strtab;
 struct requests_file {		/* one input */
 	const char *path;
 	struct spans_stats stats;
+	bool unread;		/* nothing of it could be read: stats.cut_at.why says why */
 };
 
 struct requests_input {

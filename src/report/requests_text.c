@@ -74,7 +74,7 @@ static void formats_words(const struct requests_input *in, struct buf *out)
 	for (size_t i = 0; i < in->file_cnt; i++) {
 		enum spans_format f = in->files[i].stats.format;
 
-		if (seen[f])
+		if (seen[f] || in->files[i].unread)
 			continue;
 		buf_printf(out, "%s%s", out->len ? ", " : "", spans_format_name(f));
 		seen[f] = true;

@@ -238,6 +238,7 @@ static void wanted(struct replay_job *job, const struct control *c)
 
 static void control_run(struct replay_job *job, enum strategy strategy)
 {
+	struct control_counts counts;
 	struct replay *r = job->r;
 	struct control_opts opts = r->opts.control;
 	struct control_round round = {0};
@@ -266,6 +267,8 @@ static void control_run(struct replay_job *job, enum strategy strategy)
 	job->ret->forest = forest;
 	job->ret->decisions = forest->decisions;
 	job->ret->decision_cnt = forest->decision_cnt;
+	control_counts(c, &counts);
+	job->ret->other_type_cnt = counts.other_type_cnt;
 	control_free(c);
 }
 

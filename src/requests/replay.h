@@ -102,6 +102,7 @@ struct replay_result {
 	bool stopped;		/* by goes_on */
 	bool right;		/* the felt truths are the first it located; false without any */
 	uint64_t trace_cnt;	/* shown */
+	uint64_t other_type_cnt; /* of these, of no type that was learnt: not looked at */
 	uint64_t span_cnt;	/* in them */
 	uint64_t seen_span_cnt;	/* of these, of tracepoints that were on */
 	uint32_t point_cnt;	/* tracepoints of the space: spans, or apart their two sides */

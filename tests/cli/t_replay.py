@@ -240,3 +240,20 @@ def test_replay_counts_what_is_always_on():
             on = (s["enabled"] + s["always_on"]) / s["points"]
             assert abs(s["on_share"] - on) < 1e-5 and s["on_share"] > s["enabled_share"], s
         heldup("replay", f.bad, "--learn", f.good, "--strategy", "hedge").ended(OK).prints("with always on")
+
+
+def test_replay_says_when_types_were_not_learnt():
+    """A root of another name: nothing is found, since nothing was looked at."""
+    with tempfile.TemporaryDirectory(prefix="heldup-cli-") as folder:
+        paths = [os.path.join(folder, n) for n in ("good.csv", "bad.csv")]
+        for path, root in zip(paths, ("buy", "purchase")):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("trace_id,span_id,parent_id,service,operation,start_us,duration_us\n")
+                for i in range(1, 201):
+                    out.write("%d,1,,front,%s,%d,%d\n" % (i, root, 1600000000000000 + i * 100000, 9000 + 70 * i))
+        doc = answer(paths[1], "--learn", paths[0], "--strategy", "hedge")["strategies"][0]
+        assert doc["other_type_requests"] == doc["requests"] > 0, doc
+        heldup("replay", paths[1], "--learn", paths[0], "--strategy", "hedge").ended(OK) \
+            .prints("of types that were not learnt")
+        doc = answer(paths[0], "--learn", paths[0], "--strategy", "hedge")["strategies"][0]
+        assert doc["other_type_requests"] == 0, doc

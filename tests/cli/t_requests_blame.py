@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`heldup requests`: names with ids, the service to blame, and what changed of the structure."""
+import gzip
+import json
 import re
 
-from heldup_cli import OK, USAGE, heldup
+from heldup_cli import FAILED, OK, USAGE, heldup
 from t_requests import Files, Shop, check_schema, drawn, near, requests, requests_json
 
 
@@ -100,3 +102,32 @@ def test_requests_weigh_structure_with_the_edges():
         dom = drawn(f.path("page.html"), f.folder.name)
         assert dom is None or "Calls left out, and new ones" in dom
         assert requests_json("--diff", paths[0], paths[0])["structure_changed"] == []
+
+
+def test_requests_leave_out_a_stray_file():
+    """One that is no file of spans costs that file, and is told; one that is not there is an error."""
+    with Files() as f:
+        good, stray = f.write("a.json", Shop(60).traces), f.path("README")
+        with open(stray, "w", encoding="utf-8") as out:
+            out.write("hello\n")
+        done = heldup("requests", "--json", stray, good).ended(OK).says("README: left out: ")
+        data = json.loads(done.out)
+        check_schema(data)
+        assert data["input"]["requests"] == 60, data["input"]
+        assert [x["format"] for x in data["input"]["files"]] == [None, "Jaeger JSON"], data["input"]
+        assert data["input"]["files"][0]["cut_at"]["why"], data["input"]
+        text = requests(good, stray)
+        assert "2 files: Jaeger JSON, " in text and "README: nothing could be read from offset 0" in text, text
+        heldup("replay", good, stray, "--strategy", "all-on").ended(OK).says("README: left out: ")
+        heldup("requests", good, f.path("none")).ended(FAILED).one_line().says("No such file")
+        heldup("requests", stray, stray).ended(FAILED).says("README")
+
+
+def test_requests_say_at_once_where_a_file_is_cut():
+    with Files() as f:
+        path = f.path("a.json.gz")
+        with open(f.write("a.json", Shop(300).traces), "rb") as src:
+            packed = gzip.compress(src.read())
+        with open(path, "wb") as out:
+            out.write(packed[:len(packed) // 2])
+        heldup("requests", path).ended(OK).says("a.json.gz: nothing could be read from offset [0-9]+ on: ")
