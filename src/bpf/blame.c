@@ -117,7 +117,7 @@ static __always_inline void blame_wait(u32 victim, u64 from, u64 end)
 {
 	if (!(shed & SHED_SHORT) || since(from, end) >= WAIT_LONG_NS)
 		blame_runners(victim, from, end, 1);
-	else if (!(end >> 6 & (BLAME_ONE_OF - 1))) /* by chance: threads that take turns count along */
+	else if (!(end >> 6 & (BLAME_ONE_OF - 1))) /* by chance: some threads take turns */
 		blame_runners(victim, from, end, BLAME_ONE_OF);
 }
 

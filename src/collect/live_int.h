@@ -113,15 +113,14 @@ struct live {
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
-	struct hmap sums_told;	/* of culprits and disk users: the count last told */
+	struct hmap sums_told;	/* of culprits, disk users: the count last told */
 	VEC(struct live_proc) procs;
 	VEC(uint32_t) procs_free; /* indexes + 1 of empty entries */
 	uint32_t bystander_cnt;	/* entries of processes not watched, about */
 	struct hmap proc_idx;	/* tgid to index + 1 */
 	VEC(struct live_end) ends;
 	struct hmap netns_seen;	/* whose listening ports are known */
-	uint32_t peer_cnt;
-	uint32_t alive_cnt;	/* targets still there at the last tick */
+	uint32_t peer_cnt, alive_cnt;	/* alive: targets still there at the last tick */
 	uint64_t loss[LOSS_CNT];
 	uint64_t start_ns, tick_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_cpu_ns;	/* our own CPU time then */

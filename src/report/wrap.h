@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FOLD_H
-#define FOLD_H
+#ifndef WRAP_H
+#define WRAP_H
 /*
  * The last step before a narrow terminal: no line is wider than it.  Renderers
  * fit their lines to pen.columns where they can; rows of tables and what is the
@@ -14,4 +14,4 @@ struct buf;
 /* Width is counted in code points; escape sequences for colour have none. */
 void wrap_lines(const char *text, unsigned columns, struct buf *out);
 
-#endif /* FOLD_H */
+#endif /* WRAP_H */

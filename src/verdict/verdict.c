@@ -217,8 +217,7 @@ static void losses_list(struct court *k, struct verdict *v)
 		[LOSS_STACK_CUT] = "stacks that end early (deeper than the limit)",
 		[LOSS_STACK_READ] = "stacks that end early (memory not readable)",
 		[LOSS_SAMPLES] = "samples of running threads not stored",
-		[LOSS_SEARCHES] = "searches for the process at an other end left out "
-				  "(bounds, rights)",
+		[LOSS_SEARCHES] = "searches for a peer's process left out (bounds, rights)",
 		[LOSS_FRAME_NAMES] = "frames of stacks without a name (too many)",
 		[LOSS_RES_INDEX] = "resources whose other end is not known (too many)",
 		[LOSS_BAD_RECORD] = "records of the kernel side not understood",

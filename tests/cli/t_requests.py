@@ -236,28 +236,6 @@ def test_requests_say_what_bounds_refused():
         assert "values of keys over the bound" in requests(path)
 
 
-def test_requests_blame_one_service_first():
-    """One answer before all else, with and without requests of a good time, in all three forms."""
-    with Files() as f:
-        good = f.write("good.json", Shop(seed=1).traces)
-        bad = f.write("bad.json", Shop(seed=2, auth_ms=12).traces)
-        for argv, service in (((bad,), "db"), (("--diff", good, bad), "auth")):
-            data = requests_json(*argv)
-            check_schema(data)
-            blamed = data["service_to_blame"]
-            assert blamed["service"] == service and blamed["share"] > 0.7, blamed
-            assert data["services_to_blame"][0]["service"] == service
-            near(sum(s["share"] for s in data["services_to_blame"]), 1, 0.001)
-            first = requests(*argv).split("\n")[0]
-            assert first.startswith("SERVICE TO BLAME  %s: " % service), first
-            heldup("requests", *argv, "--html", f.path("page.html")).ended(OK)
-            dom = drawn(f.path("page.html"), f.folder.name)
-            assert dom is None or "Service to blame: </b>%s: " % service in dom
-        same = requests_json("--diff", good, good)
-        assert same["service_to_blame"] is None and same["services_to_blame"] == [], same
-        assert requests("--diff", good, good).startswith("SERVICE TO BLAME  none: ")
-
-
 def test_requests_say_what_was_passed_over():
     with Files() as f:
         traces = Shop().traces
