@@ -109,7 +109,7 @@ TEST(replaced_file_makes_and_replaces)
 {
 	set_up(0755);
 	EQ_I(put(at), 0);
-	holds(at, "page", 0644);
+	holds(at, "page", 0600);
 	chmod(at, 0640);
 	EQ_I(put(at), 0);
 	holds(at, "page", 0640);
