@@ -288,6 +288,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tests/eval/run
 	$(Q)tests/eval/run --label rare
 	$(Q)tests/eval/run --label foreign
+	$(Q)tests/eval/run --label foreign2
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
 

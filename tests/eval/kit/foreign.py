@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The label `foreign`: servers and problems that no change of heldup was made for.
+"""The labels `foreign` and `foreign2`: servers and problems that no change of heldup was made for.
 
 Each case says before it runs which classes are true and which party: a process, a
 thread, a function, a resource or an address.  What its clients see asserts that the
@@ -143,9 +143,11 @@ def figures(good, failed, waiting, seconds):
 
 
 class Foreign(Case):
-    """A problem.  hurts: (load, figure, how much at least) that its clients must see."""
+    """A problem.  hurts: (load, figure, how much at least) that its clients must see.
 
-    labels = ('foreign',)
+    The name of a case's folder is its label.
+    """
+
     variants = ('degraded',)
     truth_of = None		# Named; setup() or load() may set it
     hurts = ('', 'p50 ms', 50)
@@ -232,7 +234,7 @@ def once(opts, case_class, variant, start):
         ours = host.descendants(os.getpid())
         meter, t0 = host.Foreign(), time.monotonic()
         case.mark()
-        doc = watch.live(opts.heldup, case.select(), opts.watch).doc
+        doc = watched(opts, case)
         case.mark()
         t1, busy = time.monotonic(), meter.cores()
         for one in case.loads.values():
@@ -243,6 +245,13 @@ def once(opts, case_class, variant, start):
     if answer.grade != 'right' and rare.blames_others(doc, ours):
         blamed = 'others used the CPU: ' + headline(doc)
     return answer, odd and 'the clients saw ' + odd, blamed
+
+
+def watched(opts, case):
+    if not opts.keep:
+        return watch.live(opts.heldup, case.select(), opts.watch).doc
+    return watch.record(opts.heldup, case.select(), opts.watch,
+                        os.path.join(opts.keep, case.name + '.heldup')).doc
 
 
 def several(opts, case_class, variant, start):
@@ -288,8 +297,8 @@ def evaluate(opts, todo, start, sure):
     """Prints a block for each case, and the totals; the exit status."""
     cnt = {'degraded': collections.Counter(), 'healthy': collections.Counter()}
     broken = 0
-    if opts.answers:
-        os.makedirs(opts.answers, exist_ok=True)
+    for folder in filter(None, (opts.answers, opts.keep)):
+        os.makedirs(folder, exist_ok=True)
     for case_class, variant in todo:
         try:
             answers = several(opts, case_class, variant, start)
@@ -351,15 +360,20 @@ def certificate(lab, bits=2048):
     return both
 
 
-TABLE = ('<!-- foreign -->\n', '<!-- /foreign -->\n')
-HEAD = ('case', 'problem', 'what must be named', 'first try', 'after')
+HEAD = ('case', 'problem', 'what must be named', 'first try')
+TABLES = {'foreign': (*HEAD, 'after'), 'foreign2': HEAD}	# label, and its table's columns
 
 
-def fill(path, folder, column):
-    """Write what the grades in folder say into a column of the table in a document."""
+def marks(label):
+    return '<!-- %s -->\n' % label, '<!-- /%s -->\n' % label
+
+
+def fill(path, folder, column, label):
+    """Write what the grades in folder say into a column of a label's table in a document."""
+    head, (begin, end) = TABLES[label], marks(label)
     with open(path) as f:
-        before, rest = f.read().split(TABLE[0])
-    old, after = rest.split(TABLE[1])
+        before, rest = f.read().split(begin)
+    old, after = rest.split(end)
     rows = {}
     for text in old.splitlines()[2:]:
         cells = [cell.strip() for cell in text.strip().strip('|').split(' | ')]
@@ -368,14 +382,14 @@ def fill(path, folder, column):
         if file.endswith('.grade.json'):
             with open(os.path.join(folder, file)) as f:
                 doc = json.load(f)
-            row = rows.setdefault(doc['case'], [''] * 3 + ['-'] * 2)
+            row = rows.setdefault(doc['case'], [''] * 3 + ['-'] * (len(head) - 3))
             row[:3] = doc['case'], doc['about'], doc['must']
-            row[HEAD.index(column)] = cell(doc)
+            row[head.index(column)] = cell(doc)
     order = sorted(rows.values(), key=lambda row: (row[0].startswith('sound-'), row[0]))
-    lines = [HEAD, ['---'] * len(HEAD), *order]
+    lines = [head, ['---'] * len(head), *order]
     with open(path, 'w') as f:
-        f.write(before + TABLE[0] + ''.join('| %s |\n' % ' | '.join(row) for row in lines) +
-                TABLE[1] + after)
+        f.write(before + begin + ''.join('| %s |\n' % ' | '.join(row) for row in lines) +
+                end + after)
 
 
 def cell(doc):

@@ -130,7 +130,8 @@ def disk_of(path):
 
 
 class Cgroup:
-    """A cgroup with limits: cpu_quota (share of one core), write_iops=(dev, n)."""
+    """A cgroup with limits: cpu_quota (share of one core), write_iops or
+    read_iops=(dev, n)."""
 
     def __init__(self, controller, limits):
         global _cgroup_cnt
@@ -158,11 +159,16 @@ class Cgroup:
             _put(self.dir + '/cpu.cfs_quota_us', str(quota))
 
     def _write_iops(self, dev_and_rate):
-        dev, rate = dev_and_rate
+        self._iops('write', *dev_and_rate)
+
+    def _read_iops(self, dev_and_rate):
+        self._iops('read', *dev_and_rate)
+
+    def _iops(self, way, dev, rate):
         if self.v2:
-            _put(self.dir + '/io.max', '%s wiops=%d' % (dev, rate))
+            _put(self.dir + '/io.max', '%s %siops=%d' % (dev, way[0], rate))
         else:
-            _put(self.dir + '/blkio.throttle.write_iops_device', '%s %d' % (dev, rate))
+            _put(self.dir + '/blkio.throttle.%s_iops_device' % way, '%s %d' % (dev, rate))
 
     def enter(self):
         _put(self.dir + '/cgroup.procs', '0')
