@@ -30,4 +30,5 @@ class TheCase(foreign.Foreign):
                   fresh=True)
         self.truth_of = foreign.Named(
             'clients', 'workers', 'conn-limit', what='the slow clients, or the two workers',
-            party='gunicorn|' + foreign.process(self.loads['slow'].proc))
+            party='gunicorn|clients of ' + foreign.address(self.server.port) + '|'
+            + foreign.process(self.loads['slow'].proc))
