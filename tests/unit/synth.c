@@ -89,16 +89,30 @@ uint32_t synth_str(struct synth *s, const char *text)
 	return text ? strtab_add(&s->strs, text) : 0;
 }
 
-static int cmp_ts(const void *pa, const void *pb)
+static bool is_after(const struct event_hdr *a, const struct event_hdr *b)
 {
-	const struct event_hdr *a = *(struct event_hdr *const *)pa;
-	const struct event_hdr *b = *(struct event_hdr *const *)pb;
-
 	if ((a->kind == EV_META) != (b->kind == EV_META))
-		return a->kind == EV_META ? -1 : 1;
-	CMP(a->ts_ns, b->ts_ns);
-	CMP(a, b);
-	return 0;
+		return b->kind == EV_META;
+	return a->ts_ns > b->ts_ns;
+}
+
+/* By time; of the same time, as they were made: the last sum told is the one that counts. */
+static void events_sort(struct event_hdr **ev, size_t cnt)
+{
+	for (size_t width = 1; width < cnt; width *= 2) {
+		struct event_hdr **to = xcalloc(cnt, sizeof(struct event_hdr *));
+
+		for (size_t from = 0; from < cnt; from += 2 * width) {
+			size_t mid = from + width < cnt ? from + width : cnt;
+			size_t end = mid + width < cnt ? mid + width : cnt;
+
+			for (size_t i = from, j = mid, k = from; k < end; k++)
+				to[k] = i < mid && (j == end || !is_after(ev[i], ev[j])) ?
+						ev[i++] : ev[j++];
+		}
+		memcpy(ev, to, cnt * sizeof(struct event_hdr *));
+		free(to);
+	}
 }
 
 static int play_strs(struct synth *s, struct event_sink *sink)
@@ -154,8 +168,7 @@ int synth_play(struct synth *s, struct event_sink *sink)
 		if (zero->h.ts_ns < zero->since_ns)
 			zero->h.ts_ns = zero->since_ns;
 	}
-	qsort(s->events.items + s->sent, s->events.cnt - s->sent, sizeof(*s->events.items),
-	      cmp_ts);
+	events_sort(s->events.items + s->sent, s->events.cnt - s->sent);
 	err = play_strs(s, sink);
 	for (; err == 0; tick_ns += NS_PER_SEC) {
 		uint64_t to = tick_ns < s->end_ns ? tick_ns : s->end_ns;
