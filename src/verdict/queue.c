@@ -271,6 +271,14 @@ static unsigned pool_kept_by(const struct court *k, uint32_t group, double *ret_
 /* Of all CPUs; with less to spare who wants to take may not get one. */
 #define REST_HOST_IDLE 0.10
 
+/* A server that answered nothing has shown by no request which of its threads take them. */
+static bool may_take(const struct court *k, uint32_t t)
+{
+	unsigned role = k->w->threads[t].role;
+
+	return k->turns < 1 || role == ROLE_T_ENTRY || role == ROLE_T_LOOP || role == ROLE_T_ACCEPT;
+}
+
 /* None of the threads that connections or requests come in through is busy, nor held back. */
 static bool takers_rest(const struct court *k)
 {
@@ -282,8 +290,7 @@ static bool takers_rest(const struct court *k)
 		const struct thread *th = &k->m->threads[t];
 		const struct wthread *w = &k->w->threads[t];
 
-		if (!th->tracked || !thread_is_target(k->m, t) ||
-		    (w->role != ROLE_T_ENTRY && w->role != ROLE_T_LOOP && w->role != ROLE_T_ACCEPT))
+		if (!th->tracked || !thread_is_target(k->m, t) || !may_take(k, t))
 			continue;
 		cnt++;
 		if ((double)w->idle_ns < REST_MIN * (double)(th->end_ns - th->begin_ns))

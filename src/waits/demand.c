@@ -23,6 +23,7 @@ struct demand {
 	uint32_t proc;
 	double home_ns;		/* open requests x time while loops slept at home */
 	double entry_ns; /* of threads that serve one request at a time, with one open or not */
+	double handed_part; /* of their waits for the next request, that one was open meanwhile */
 	double entry_out_ns;	/* waits for peers by threads that are no loops */
 	uint32_t loop_cnt, loop, entry_cnt;
 };
@@ -74,6 +75,38 @@ static void note_out(struct demand *d, const struct wait *w, uint64_t ns)
 		d->entry_out_ns += ns;
 }
 
+/*
+ * It waits with a request open where it waits for the next one too: another thread may
+ * answer that, a moment after this one lay down.  The probe counts what is open when a
+ * thread goes to sleep, and not when that ends.
+ */
+static bool is_handed_on(const struct engine *e, const struct wait *w)
+{
+	const struct tinfo *ti = &e->tinfo[w->thread];
+
+	if (!ti->reads || !w->own_open ||
+	    w->flags & (WAITF_PREEMPTED | WAITF_UNINT | WAITF_BEFORE_START) ||
+	    e->r->threads[w->thread].role != ROLE_T_ENTRY || w->cls != ti->home_cls)
+		return false;
+	return w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
+	       w->res == e->r->threads[w->thread].home_res;
+}
+
+/* No more of these waits is a request's than requests were open. */
+static double handed_part(const struct engine *e, uint32_t proc)
+{
+	const struct proc *p = &e->m->procs[proc];
+	double ns = 0;
+
+	for (uint32_t i = 0; i < e->m->wait_cnt; i++) {
+		const struct wait *w = &e->m->waits[i];
+
+		if (e->m->threads[w->thread].proc == proc && is_handed_on(e, w))
+			ns += w->end_ns - w->off_ns;
+	}
+	return p->open_ns < ns ? p->open_ns / ns : 1;
+}
+
 static void walk_wait(struct walk *k, uint32_t i, bool loop)
 {
 	struct engine *e = k->d->e;
@@ -95,11 +128,12 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 		walk_ready(k, i, 1);
 	} else if (w->end_ns > from) {
 		struct place at = *k->at;
+		double part = is_handed_on(e, w) ? k->d->handed_part : 1;
 
 		/* threads that take turns at accepting queue for a lock to be idle under */
 		at.unasked = k->asked && n < 1;
-		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : 1, &at);
-		e->r->threads[k->t].demand_ns += w->end_ns - from;
+		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : part, &at);
+		e->r->threads[k->t].demand_ns += (uint64_t)(part * (w->end_ns - from));
 		if (!loop)
 			note_out(k->d, w, w->end_ns - from);
 	}
@@ -295,6 +329,7 @@ static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
 {
 	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX };
 
+	d.handed_part = handed_part(e, proc);
 	d.busy = causes_new(e);
 	d.work = causes_new(e);
 	threads_walk(&d);
@@ -310,7 +345,7 @@ static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
 {
 	const struct model *m = e->m;
 	const struct proc *p = &m->procs[proc];
-	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX };
+	struct demand d = { .e = e, .proc = proc, .all = into, .loop = NO_IDX, .handed_part = 1 };
 
 	for (uint32_t i = 0; i < p->thread_cnt; i++) {
 		uint32_t t = m->proc_threads[p->first_thread + i];

@@ -51,6 +51,36 @@ TEST(handed_on_is_not_left_to_the_client)
 	judged_release(&j);
 }
 
+/* The worker answers at once, when the reader lies down already: what it counts is over. */
+TEST(handed_on_and_answered_is_not_open)
+{
+	struct synth *s = synth_new(2000);
+	struct judged j;
+
+	synth_thread(s, READER, 20, "receiver");
+	synth_thread(s, WORKER, 20, "answerer");
+	synth_sock(s, 8, ROLE_SERVER, 0, 0)->sotype = SOCK_DGRAM;
+	synth_res(s, 5, RES_PIPE, "to do");
+	for (int i = 0; i < 20; i++) {
+		double at = i * 100;
+		struct ev_turn *t = synth_event(s, EV_TURN, sizeof(*t), at + 2.1);
+		struct ev_wait *w = synth_irq_wait(s, READER, WAIT_SOCKET, 8, at + 2, at + 99.5,
+						   at + 99.5, WAKER_NET);
+
+		w->own_open = w->proc_open = i % 2;
+		w->sysnr = 7;
+		t->res = 8;
+		t->role = ROLE_SERVER;
+		t->h.tid = t->first_tid = READER;
+		synth_wait(s, WORKER, WAIT_PIPE, 5, at - 97, at + 1.9, at + 1.9, READER);
+	}
+	synth_end(s, 20, ROLE_SERVER, 53, 20, 4);
+	synth_proc(s, 20)->open_ns = 4000000;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "healthy");
+	judged_release(&j);
+}
+
 /* Thread 80 polls sockets 1 to 4; 81 and 82 read them and always have a request open. */
 static struct synth *fed_world(bool polled)
 {
@@ -122,6 +152,7 @@ static struct synth *sessions_asleep(void)
 		}
 	}
 	synth_end(s, 80, ROLE_SERVER, 80, 16, 3200);
+	synth_proc(s, 80)->open_ns = 3200000000;
 	return s;
 }
 
