@@ -254,6 +254,7 @@ static void lay_home(struct demand *d)
 {
 	double open = d->e->m->procs[d->proc].open_ns * d->e->r->part;
 	double left = d->home_ns, work = causes_total(d->work), part;
+	bool idle;
 
 	/* the count is taken when the loop goes to sleep; others answer while it does */
 	if (left > open)
@@ -265,8 +266,9 @@ static void lay_home(struct demand *d)
 		causes_merge(d->all, d->work);
 		left -= part;
 	}
-	/* rounding of integrals: a hundredth is no queue */
-	if (left > 0.01 * d->home_ns)
+	/* rounding of integrals: a hundredth is no queue, and no work that could fill a limit */
+	idle = left > 0.99 * d->home_ns;
+	if (left > 0.01 * d->home_ns && !(idle && waits_for_news(d->e, d->proc)))
 		lay_queue(d, left);
 }
 

@@ -150,6 +150,8 @@ void reqs_sum(struct engine *e);
 void demand_lay(struct engine *e);
 /* unanswered.c: requests that hang through the whole window, and whom they wait for */
 double unanswered_cnt(const struct engine *e, uint32_t proc);
+/* Are the requests of proc that nobody works on answered when other clients say something? */
+bool waits_for_news(const struct engine *e, uint32_t proc);
 void unanswered_lay(struct engine *e, uint32_t proc, uint32_t loop, struct causes *into);
 /* A socket of this conversation, NO_IDX: none is known. */
 uint32_t res_of_end(const struct model *m, const struct end *n);
