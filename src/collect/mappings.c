@@ -122,7 +122,7 @@ static long executable_lines(const void *args, char *out, size_t cap, int *ret_f
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (fgets(line, sizeof(line), file) && lines++ < MAPPINGS_LINES_MAX) {
 		const char *perms = strchr(line, ' ');
-		size_t len = strlen(line);
+		size_t len = strnlen(line, sizeof(line));
 
 		if (whole) /* else the rest of a longer line, which comes in pieces */
 			taken = !perms || strnlen(perms, 4) < 4 || perms[3] == 'x';
