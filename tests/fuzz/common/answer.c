@@ -46,11 +46,16 @@ void fuzz_answer(const struct model *m)
 	struct arena arena = {0};
 	struct buf out = {0};
 	struct waits_result *w = waits_analyse(m, NULL, &arena);
-	struct answer a = {m, w, verdict_make(m, w, NULL, NULL, &arena),
-			   stacks_make(m, NULL, &arena), &arena,
-			   m->calls->cnt ? functions_analyse(m, NULL, NULL, &arena) : NULL};
+	const struct stacks_opts idle = {.idle = true};
+	struct answer a = {.model = m, .waits = w,
+			   .verdict = verdict_make(m, w, NULL, NULL, &arena),
+			   .stacks = stacks_make(m, NULL, &arena),
+			   .idle_stacks = stacks_make(m, &idle, &arena),
+			   .arena = &arena};
 	struct text_opts text = {.columns = 80, .verbose = 1, .colour = 1};
 
+	if (m->calls->cnt)
+		a.functions = functions_analyse(m, NULL, NULL, &arena);
 	answer_text(&a, &text, &out);
 	buf_clear(&out);
 	answer_json(&a, &out, NULL);
