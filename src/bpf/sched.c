@@ -358,7 +358,7 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 	if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
 	    !(state & KSTATE_DEAD) &&
 	    (shed & SHED_STACKS ? stack_is_new(prev, t) : stack_due(t, STACK_WAIT, t->res, now)))
-		t->stack = stack_of(ctx, prev, t, STACK_WAIT, now);
+		t->stack = stack_of(ctx, t, STACK_WAIT, now);
 	if (state & KSTATE_DEAD)
 		thread_gone(prev, t, now);
 }
@@ -418,7 +418,7 @@ static __noinline u32 waker_stack(void *ctx, u64 now)
 	struct task_struct *cur = bpf_get_current_task_btf();
 	struct thr *t = thr_of(cur);
 
-	return t && !t->light ? stack_of(ctx, cur, t, STACK_WAKER, now) : 0;
+	return t && !t->light ? stack_of(ctx, t, STACK_WAKER, now) : 0;
 }
 
 /*

@@ -2,11 +2,12 @@
 /*
  * When a stack is walked, and how it becomes an id.
  *
- * A walk costs some microseconds, a switch a few hundred nanoseconds: so a
- * thread is walked at most once in WALK_GAP_NS, a CPU WALKS_PER_SEC times a
- * second.  Between two walks a wait gets the id of an earlier one where its
- * fingerprint is the same: system call, pc, sp, rbp and a return address up
- * the stack, now and then a second one further up.  That is checked by a walk
+ * A walk costs some microseconds, ten where the stack is deep; a switch a few
+ * hundred nanoseconds.  So a thread is walked at most once in WALK_GAP_NS, and a
+ * CPU spends at most WALK_PER_MILLE of its time on walks.  Between two walks a
+ * wait gets the id of an earlier one where its fingerprint is the same: system
+ * call, pc, sp, rbp and a return address up the stack, now and then a second one
+ * further up.  That is checked by a walk
  * every CHECK_NS, CHECKS_PER_SEC times a second on a CPU; a fingerprint that
  * was wrong DOUBT_MAX times is not used again.  What gets no id is counted:
  * stacks are a sample of the waits.
@@ -21,9 +22,10 @@
 #define DUE_GAP_NS (1000 * NSEC_PER_USEC)  /* between two stacks of waits for one resource */
 #define DUE_OTHER_NS (250 * NSEC_PER_USEC) /* ... for another */
 #define CHECK_NS (200 * 1000 * NSEC_PER_USEC)
-#define WALKS_PER_SEC 1000
-#define CALL_WALKS_PER_SEC 500 /* a walk is a few us: about 0.1 % of the CPU */
-#define WALKS_BURST 64
+#define WALK_PER_MILLE 5       /* of a CPU's time may go to walks of waits and their wakers */
+#define WALK_SHED_PER_MILLE 2  /* ... while stacks of short waits are shed */
+#define CALL_PER_MILLE 2       /* ... of recorded calls */
+#define WALK_BURST_NS (s64)(500 * NSEC_PER_USEC) /* some 64 walks at once */
 #define CHECKS_PER_SEC 64
 #define CHECK_GAP_NS (1000 * 1000 * NSEC_PER_USEC / CHECKS_PER_SEC)
 #define DOUBT_MAX 2
@@ -162,19 +164,18 @@ static __always_inline bool has_user(struct task_struct *p)
 	return !(p->flags & (KPF_KTHREAD | KPF_USER_WORKER | KPF_IO_WORKER));
 }
 
-static __always_inline bool token_take(struct unw_budget *b, u32 per_sec, u64 now)
+/* Is there time for a walk?  per_mille: of the CPU's.  What it takes is charged after it. */
+static __always_inline bool walk_allowed(struct unw_budget *b, u32 per_mille, u64 now)
 {
-	u64 more = since(b->refill_ns, now) * per_sec / (1000 * 1000 * NSEC_PER_USEC);
+	s64 more = since(b->refill_ns, now) * per_mille / 1000;
 
-	if (more) {
-		b->tokens = more >= WALKS_BURST || b->tokens + more >= WALKS_BURST
-				    ? WALKS_BURST : b->tokens + more;
-		b->refill_ns = now;
-	}
-	if (!b->tokens)
-		return false;
-	b->tokens--;
-	return true;
+	if (more > WALK_BURST_NS)
+		more = WALK_BURST_NS;
+	b->left_ns += more;
+	if (b->left_ns > WALK_BURST_NS)
+		b->left_ns = WALK_BURST_NS;
+	b->refill_ns = now;
+	return b->left_ns > 0;
 }
 
 #ifdef HELDUP_NO_STACKS
@@ -199,8 +200,7 @@ static __always_inline bool stack_due(struct thr *t, u32 why, u64 res, u64 now)
 	return false;
 }
 
-static __always_inline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why,
-				    u64 now)
+static __always_inline u32 stack_of(void *ctx, struct thr *t, u32 why, u64 now)
 {
 	return 0;
 }
@@ -388,6 +388,18 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur __attribute_
 	return stack_end(st, k, bytes, idx | (same ? END_SAME : 0), now);
 }
 
+/* The same; its time is taken from a budget. */
+static __noinline u32 stack_walk_from(struct unw_budget *b, void *ctx, struct thr_stack *k,
+				      bool same, u64 now)
+{
+	u64 began = bpf_ktime_get_ns();
+	u32 id = stack_walk(ctx, bpf_get_current_task_btf(), k, same, now);
+
+	if (b)
+		b->left_ns -= bpf_ktime_get_ns() - began;
+	return id;
+}
+
 /*
  * Do the remembered return addresses still lie there?  The upper one, mostly
  * not in the cache, is looked at one time in eight.
@@ -452,15 +464,21 @@ static __always_inline u64 place_key(struct task_struct *p, u32 kind, u64 *ret_s
 	return in_epoch(pc ^ mix64(*ret_sp ^ bp << 20) ^ (u64)s.nr << 48) ^ (u64)kind << 56;
 }
 
+/* The first of the STACK_WAYS that a key may have. */
+static __always_inline u32 place_first(u64 key)
+{
+	return (u32)(key >> 4) & (THR_STACKS - STACK_WAYS);
+}
+
 /* Where t's place is among those it is known by, THR_STACKS: it is new. */
 __noinline int place_find(const struct thr *t, u64 key)
 {
-	u32 i, at = THR_STACKS;
+	u32 i, first = place_first(key), at = THR_STACKS;
 
 	if (!t)
 		return THR_STACKS;
-	for (i = 0; i < THR_STACKS; i++)
-		at = t->stacks.keys[i] == key ? i : at;
+	for (i = 0; i < STACK_WAYS; i++)
+		at = t->stacks.keys[MASKED(first + i, THR_STACKS - 1)] == key ? first + i : at;
 	return at;
 }
 
@@ -511,7 +529,9 @@ __noinline int stack_pick(struct thr *t, u32 why, u64 now)
 	if (has_user(cur)) {
 		key = place_key(cur, why ? WAIT_CLASS_CNT : t->cls, &sp);
 		at = place_find(t, key);
-		at = MASKED(at == THR_STACKS ? t->stacks.turn : at, THR_STACKS - 1);
+		if (at == THR_STACKS)
+			at = place_first(key) | (t->stacks.turn & (STACK_WAYS - 1));
+		at = MASKED(at, THR_STACKS - 1);
 		k = &t->stacks.known[at];
 		same = t->stacks.keys[at] == key && k->id && slots_agree(k, sp, now);
 		if (same && k->doubt < DOUBT_MAX && is_fresh(k, c, now)) {
@@ -519,7 +539,9 @@ __noinline int stack_pick(struct thr *t, u32 why, u64 now)
 			return k->id;
 		}
 	}
-	if (now < t->stacks.next_ns[why] || !token_take(&c->waits, WALKS_PER_SEC, now)) {
+	if (now < t->stacks.next_ns[why] ||
+	    !walk_allowed(&c->waits, shed & SHED_STACKS ? WALK_SHED_PER_MILLE : WALK_PER_MILLE,
+			  now)) {
 		count_walk(c, UNWC_BUDGET);
 		return 0;
 	}
@@ -538,12 +560,14 @@ __noinline int stack_pick(struct thr *t, u32 why, u64 now)
  * The stack of the current task, whose thread t is: at its switch-out
  * (STACK_WAIT) or while it wakes another (STACK_WAKER).  0: none was taken.
  */
-static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t, u32 why, u64 now)
+static __noinline u32 stack_of(void *ctx, struct thr *t, u32 why, u64 now)
 {
+	u32 zero = 0;
+	struct unw_cpu *c = bpf_map_lookup_elem(&hu_stk_cpu, &zero);
 	struct thr_stack *k = NULL;
 	int got = ~THR_STACKS;
 
-	if (!t)
+	if (!t || !c)
 		return 0;
 	if (with_stacks != STACKS_EACH)
 		got = stack_pick(t, why, now);
@@ -552,7 +576,7 @@ static __noinline u32 stack_of(void *ctx, struct task_struct *cur, struct thr *t
 	got = ~got;
 	if (!(got & THR_STACKS))
 		k = &t->stacks.known[MASKED(got, THR_STACKS - 1)];
-	return stack_walk(ctx, cur, k, got & PICK_SAME, now);
+	return stack_walk_from(&c->waits, ctx, k, got & PICK_SAME, now);
 }
 
 /* What the thread has for this call at this place, made if need be. */
@@ -599,13 +623,13 @@ __noinline int stack_call(u64 now)
 		count_walk(c, UNWC_REUSED);
 		return k->id;
 	}
-	if (with_stacks != STACKS_EACH && !token_take(&c->calls, CALL_WALKS_PER_SEC, now)) {
+	if (with_stacks != STACKS_EACH && !walk_allowed(&c->calls, CALL_PER_MILLE, now)) {
 		count_walk(c, UNWC_CALL_BUDGET);
 		return 0;
 	}
 	if (!same)
 		k->id = 0;
-	return stack_walk(NULL, cur, k, same, now);
+	return stack_walk_from(&c->calls, NULL, k, same, now);
 }
 
 static __always_inline u32 stack_at_call(struct task_struct *cur __attribute__((unused)), u64 now)

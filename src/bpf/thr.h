@@ -28,7 +28,8 @@ enum thr_state {
 	THR_WAIT = 3,
 };
 
-#define THR_STACKS 4
+#define THR_STACKS 16 /* places in user space that a thread is known by, a power of two */
+#define STACK_WAYS 4  /* of them a place may have by its key: one cache line of keys is looked at */
 
 /* The kernel's own counts of a thread, from its birth on. */
 struct kcounts {
@@ -122,7 +123,7 @@ struct thr {
 	u8 reused;	 /* in the wait in progress */
 	u8 pad;
 	struct thr_stacks stacks;
-	u64 pad2;	 /* to a cache line */
+	u64 pad2[5];	 /* to a cache line */
 };
 _Static_assert(sizeof(struct thr) % 64 == 0, "thr");
 
@@ -253,7 +254,8 @@ static __noinline struct thr *thr_make(struct task_struct *task)
 	t = idx ? thr_at(idx) : NULL;
 	if (!t)
 		return NULL;
-	__builtin_memset(t, 0, sizeof(*t));
+	/* what is known counts from its key on */
+	__builtin_memset(t, 0, offsetof(struct thr, stacks.known));
 	t->idx = idx;
 	/* fork and the iterator may both make it: who comes first stays */
 	if (thr_place(task, t) && thr_of(task) == t)

@@ -175,10 +175,10 @@ enum unw_count {
 
 #define UNW_SCRATCH_CNT 3 /* a walk may be interrupted by another */
 
-/* Walks that may be made now: of waits and wakers, of system calls. */
+/* Time for walks: of waits and wakers, of system calls. */
 struct unw_budget {
 	u64 refill_ns;
-	u64 tokens;
+	s64 left_ns; /* below 0: the last walk took more than there was */
 };
 
 /* Of one CPU. */

@@ -26,6 +26,7 @@ typedef uint64_t u64;
 typedef int8_t s8;
 typedef int16_t s16;
 typedef int32_t s32;
+typedef int64_t s64;
 #else
 typedef __s8 s8;
 #endif
