@@ -202,6 +202,8 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	live_ends_begin(l);
 	if (l->bpf.sock_iter)
 		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);
+	if (last)
+		live_bpf_end_waits(&l->bpf);
 	live_bpf_drain(&l->bpf);
 	now = clock_mono_ns();
 	live_maps_tick(l, now, last);

@@ -405,7 +405,10 @@ static void keep_link(struct live_bpf *b, struct bpf_program *prog, struct bpf_l
 		return;
 	}
 	BUG_ON(b->link_cnt == LIVE_LINK_MAX);
-	b->links[b->link_cnt++] = link;
+	if (prog == b->skel->progs.hu_switch)
+		b->switch_link = link;
+	else
+		b->links[b->link_cnt++] = link;
 }
 
 static int attach_programs(struct live_bpf *b, enum live_attach what, struct err *err)
@@ -479,6 +482,7 @@ void live_bpf_release(struct live_bpf *b)
 	bpf_link__destroy(b->call_links[0]);
 	bpf_link__destroy(b->call_links[1]);
 	bpf_link__destroy(b->calls_iter);
+	bpf_link__destroy(b->switch_link);
 	for (uint32_t i = 0; i < b->link_cnt; i++)
 		bpf_link__destroy(b->links[i]);
 	bpf_link__destroy(b->recv_link);
@@ -511,6 +515,13 @@ void live_bpf_flush(struct live_bpf *b)
 			b->skel->bss->jiffy_off =
 				at - b->skel->bss->jiffy_sample * b->skel->rodata->jiffy_ns;
 	}
+}
+
+void live_bpf_end_waits(struct live_bpf *b)
+{
+	bpf_link__destroy(b->switch_link);
+	b->switch_link = NULL;
+	live_bpf_flush(b);
 }
 
 bool live_bpf_kname(void *ctx, uint64_t addr, char *ret_name, size_t size)

@@ -53,6 +53,7 @@ struct live_bpf {
 	struct ring_buffer *ring;
 	struct bpf_link *links[LIVE_LINK_MAX];
 	uint32_t link_cnt;
+	struct bpf_link *switch_link; /* of hu_switch, apart: it goes first */
 	struct bpf_link *task_iter;
 	struct bpf_link *calls_iter; /* these two with calls only */
 	struct bpf_link *call_links[2];
@@ -145,6 +146,11 @@ uint64_t live_bpf_calls_off(struct live_bpf *b);
 void live_bpf_release(struct live_bpf *b);
 /* Puts the waits that the CPUs keep back into the ring. */
 void live_bpf_flush(struct live_bpf *b);
+/*
+ * The same at the end, with no wait after it.  A thread that changes its CPU between
+ * the flush of one and of the other would leave a gap in its waits.
+ */
+void live_bpf_end_waits(struct live_bpf *b);
 /* A ksyms_ask_fn; ctx is the struct live_bpf. */
 bool live_bpf_kname(void *ctx, uint64_t addr, char *ret_name, size_t size);
 /* Records since the last call, to fn. */
