@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/guess.h"
+#include "cli/nameless.h"
 #include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
@@ -272,8 +273,10 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 		a.idle_stacks = stacks_seen_idle(run.model, run.waits, &cli->arena);
 	}
-	if (!o->input.path)
+	if (!o->input.path) {
 		memory_tell(run.model);
+		nameless_packages(v, &cli->arena);
+	}
 	if (!page->to_stdout)
 		print_answer(o, &a);
 	if (late < 0)

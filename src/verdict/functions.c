@@ -208,26 +208,21 @@ void functions_add(struct court *k, struct finding *f)
 		step_functions(k, &f->chain[i], i + 1 < f->chain_len ? &f->chain[i + 1] : NULL);
 }
 
-enum { NAMELESS_MAX = 3 };	/* files that one sentence lists */
-
 /* Adds what the function lies in unless it is there: a file, or code without one. */
-static size_t nameless_add(const char **list, size_t cnt, const char *module)
+static void nameless_add(struct nameless *n, const char *module)
 {
 	module = *module ? module : "code made at run time";
-	for (size_t i = 0; i < cnt; i++)
-		if (strcmp(list[i], module) == 0)
-			return cnt;
-	if (cnt < NAMELESS_MAX)
-		list[cnt++] = module;
-	return cnt;
+	for (size_t i = 0; i < n->cnt; i++)
+		if (strcmp(n->files[i], module) == 0)
+			return;
+	if (n->cnt < NAMELESS_MAX)
+		n->files[n->cnt++] = module;
 }
 
-const char *names_missing(struct court *k, const struct verdict *v)
+void names_missing(struct verdict *v)
 {
 	const struct finding *f = &v->findings[0];
-	const char *list[NAMELESS_MAX] = { 0 };
-	uint32_t pid = 0;
-	size_t cnt = 0;
+	struct nameless *none = &v->nameless;
 
 	for (size_t i = 0; i < f->chain_len; i++) {
 		const struct step *s = &f->chain[i];
@@ -235,15 +230,28 @@ const char *names_missing(struct court *k, const struct verdict *v)
 		for (size_t n = 0; n < s->fn_cnt; n++) {
 			for (uint32_t at = 0; at < s->fns[n].name_cnt; at++)
 				if (s->fns[n].nameless >> at & 1)
-					cnt = nameless_add(list, cnt, s->fns[n].modules[at]);
-			if (s->fns[n].nameless && !pid)
-				pid = s->who.pid;
+					nameless_add(none, s->fns[n].modules[at]);
+			if (s->fns[n].nameless && !none->pid)
+				none->pid = s->who.pid;
 		}
 	}
-	if (!cnt)
-		return NULL;
-	return arena_printf(k->arena, "names of functions in %s%s%s%s%s: `heldup symbols -p %u` "
-			    "says which package, debug file or flag of a runtime gives them",
-			    list[0], list[1] ? ", " : "", list[1] ? list[1] : "",
-			    list[2] ? ", " : "", list[2] ? list[2] : "", pid);
+}
+
+static const char *nameless_say(const struct nameless *n, const char *how, struct arena *a)
+{
+	return arena_printf(a, "names of functions in %s%s%s%s%s: %s", n->files[0],
+			    n->cnt > 1 ? ", " : "", n->cnt > 1 ? n->files[1] : "",
+			    n->cnt > 2 ? ", " : "", n->cnt > 2 ? n->files[2] : "", how);
+}
+
+const char *nameless_text(const struct nameless *n, struct arena *a)
+{
+	return nameless_say(n, arena_printf(a, "`heldup symbols -p %u` says which package, debug "
+					    "file or flag of a runtime gives them", n->pid), a);
+}
+
+void verdict_names_by(struct verdict *v, const char *how, struct arena *arena)
+{
+	if (v->nameless.cnt && v->nameless.at < v->unseen_cnt)
+		v->unseen[v->nameless.at] = nameless_say(&v->nameless, how, arena);
 }

@@ -379,7 +379,6 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 {
 	struct verdict *v = ARENA_NEW(arena, struct verdict);
 	struct cand *order[FIND_CNT];
-	const char *missing;
 	struct court k;
 	size_t cnt = 0;
 
@@ -420,9 +419,11 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 	next_steps_rest(&k, v);
 	tail_judge(&k, v);
 	confidence_judge(&k, v);
-	missing = names_missing(&k, v);
-	if (missing)
-		unseen_add(&k, v, missing);
+	names_missing(v);
+	if (v->nameless.cnt) {
+		v->nameless.at = v->unseen_cnt;
+		unseen_add(&k, v, nameless_text(&v->nameless, arena));
+	}
 	losses_list(&k, v);
 	calls_losses(&k, v);
 	if (base && base_waits)

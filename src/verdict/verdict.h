@@ -111,12 +111,23 @@ struct change {			/* against a baseline; largest first */
 	double score;		/* see compare.c */
 };
 
+enum { NAMELESS_MAX = 3 };	/* files that one sentence lists */
+
+/* Files of the chain's functions that have no names there, and who runs them. */
+struct nameless {
+	const char *files[NAMELESS_MAX]; /* without their directories */
+	size_t cnt;
+	uint32_t pid;
+	size_t at;		/* of unseen: the sentence that says so; only with cnt */
+};
+
 struct verdict {
 	struct finding *findings; /* [0] is the verdict, HEALTHY, CLIENTS and UNKNOWN too */
 	size_t finding_cnt;
 	struct finding *candidates; /* two, when findings[0].cls is UNKNOWN; else none */
 	size_t candidate_cnt;
 	const char **unseen; size_t unseen_cnt; /* drops, missing hooks, limits, short window */
+	struct nameless nameless;
 	const char *subject;	/* "redis-server (pid 1234), 5 threads" */
 	double seconds;
 	uint8_t compared;	/* 1: with a baseline; without changes they are the same */
@@ -131,6 +142,9 @@ struct verdict {
 struct verdict *verdict_make(const struct model *m, const struct waits_result *w,
 			     const struct model *base, const struct waits_result *base_waits,
 			     struct arena *arena);
+
+/* Says in v->unseen how names are to be had: "apt install redis-server-dbgsym". */
+void verdict_names_by(struct verdict *v, const char *how, struct arena *arena);
 
 /* "lock-held": stable, used in JSON.  "lock held too long": for people. */
 const char *finding_name(unsigned cls);

@@ -133,8 +133,10 @@ const char *site_text(struct court *k, const struct site *site, uint32_t max);
 const char *lock_name(struct court *k, const struct lock *l);
 /* functions.c: what the stacks tell of the chain's steps */
 void functions_add(struct court *k, struct finding *f);
-/* What would name those of the verdict's chain that are addresses; NULL where all have names. */
-const char *names_missing(struct court *k, const struct verdict *v);
+/* Fills v->nameless: what lies in the verdict's chain without a name. */
+void names_missing(struct verdict *v);
+/* Where to ask for names. */
+const char *nameless_text(const struct nameless *n, struct arena *a);
 /*
  * Who ran while the target waited for a CPU, processes of one name together, whoever of
  * the target waited: by time, without heldup.  first->culprit 0: nobody did.

@@ -12,7 +12,7 @@ struct judged {
 	struct arena arena;
 	const struct model *m;
 	const struct waits_result *w;
-	const struct verdict *v;
+	struct verdict *v;
 };
 
 static inline void judge(struct judged *j, struct synth *s)

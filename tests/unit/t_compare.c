@@ -201,5 +201,8 @@ TEST(verdict_says_what_would_name_functions)
 	judged_release(&j);
 	judge(&j, held(NULL));
 	OK(unseen_has(j.v, "names of functions in prog: `heldup symbols -p 11` says which"));
+	verdict_names_by(j.v, "apt install prog-dbgsym", &j.arena);
+	OK(unseen_has(j.v, "names of functions in prog: apt install prog-dbgsym"));
+	OK(!unseen_has(j.v, "heldup symbols"));
 	judged_release(&j);
 }

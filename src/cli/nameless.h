@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NAMELESS_H
+#define NAMELESS_H
+/*
+ * Which packages would name the functions of a verdict that are addresses: for a
+ * process that still runs, by the lists of the dpkg in its root.
+ */
+struct arena;
+struct verdict;
+
+/* Says so in v; nothing changes where no package is known. */
+void nameless_packages(struct verdict *v, struct arena *arena);
+
+#endif /* NAMELESS_H */
