@@ -197,8 +197,9 @@ static __always_inline u64 tcp_came_ns(struct sock *sk)
 }
 
 /*
- * When a socket that is only counted sent last: a tag of it above the low bits
- * of the jiffy.  Where two share a place the newer has it.
+ * What a socket that is only counted had read when it sent last: a tag of it
+ * above the low bits of the sequence number.  Where two share a place the newer
+ * has it.
  */
 #define SENT_BITS 24
 u32 sent_last[65536] = {0};
@@ -208,9 +209,9 @@ static __always_inline u32 *sent_of(struct sock *sk)
 	return &sent_last[sk->__sk_common.skc_hash & 0xffff];
 }
 
-static __always_inline u32 sent_tag(struct sock *sk, u32 jiffy)
+static __always_inline u32 sent_tag(struct sock *sk, u32 read)
 {
-	return (sk->__sk_common.skc_hash & ~0u << SENT_BITS) | (jiffy & ((1u << SENT_BITS) - 1));
+	return (sk->__sk_common.skc_hash & ~0u << SENT_BITS) | (read & ((1u << SENT_BITS) - 1));
 }
 
 /*
@@ -221,19 +222,25 @@ static __always_inline bool tcp_answered(struct sock *sk, u32 bytes)
 {
 	u32 came = GET(AS(inet_connection_sock, sk), icsk_ack.lrcvtime);
 	struct tcp_sock *tp = AS(tcp_sock, sk);
-	u32 sent = *sent_of(sk), tag = sent_tag(sk, came);
 
-	if ((s32)(GET(tp, rcv_tstamp) - came) > 0 ||
-	    (s32)(GET(tp, write_seq) - bytes - GET(tp, snd_una)) > 0)
-		return true;
-	return sent >> SENT_BITS == tag >> SENT_BITS && (s32)((sent - tag) << (32 - SENT_BITS)) > 0;
+	return (s32)(GET(tp, rcv_tstamp) - came) > 0 ||
+	       (s32)(GET(tp, write_seq) - bytes - GET(tp, snd_una)) > 0 ||
+	       *sent_of(sk) == sent_tag(sk, tcp_read_seq(sk));
 }
 
-/* Before a send: did data come after the last one? */
-static __always_inline bool tcp_owes(struct sock *sk)
+/*
+ * Between two calls: was something read after the last send?  Times cannot tell
+ * where a client asks again at once: both fall into one jiffy.
+ */
+static __always_inline bool tcp_owes(struct sock *sk, const struct sk_ent *e)
 {
 	u32 came = GET(AS(inet_connection_sock, sk), icsk_ack.lrcvtime);
+	u32 read = tcp_read_seq(sk), sent = *sent_of(sk), tag = sent_tag(sk, read);
 
+	if (read == e->rx_seq)
+		return false;
+	if (sent >> SENT_BITS == tag >> SENT_BITS)
+		return sent != tag;
 	return (s32)(came - GET(AS(tcp_sock, sk), lsndtime)) > 0;
 }
 
@@ -562,7 +569,7 @@ int hu_send(u64 *ctx)
 	if (sk->sk_protocol == KIPPROTO_TCP && (s32)ctx[1] > 0) {
 		if (recv_off && is_quick(sk)) {
 			runs->cnt[RUN_QUICK]++;
-			*sent_of(sk) = sent_tag(sk, bpf_jiffies64());
+			*sent_of(sk) = sent_tag(sk, tcp_read_seq(sk));
 			stall_note(tio_of(r->pid), coarse_now());
 			return 0;
 		}
@@ -631,7 +638,7 @@ static __noinline int sock_ask_tcp(struct sock *sk, struct sk_ent *e, struct wir
 	if (tcp_has_unread(sk)) {
 		w->unread_since_ns = w->unread_since_ns ? w->unread_since_ns : came_ns;
 	} else if (recv_off && e->role == ROLE_SERVER) {
-		w->open_since_ns = tcp_owes(sk) ? came_ns : 0;
+		w->open_since_ns = tcp_owes(sk, e) ? came_ns : 0;
 	} else if (recv_off && read && e->role == ROLE_CLIENT) {
 		w->open_since_ns = 0;
 	}
@@ -652,9 +659,9 @@ static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
 			e->open_ns = 0;
 		return 0;
 	}
-	if (e->open_ns && !tcp_owes(sk))
+	if (e->open_ns && !tcp_owes(sk, e))
 		turn_abandon(e);
-	if (e->open_ns || !tcp_owes(sk) || tcp_has_unread(sk))
+	if (e->open_ns || !tcp_owes(sk, e) || tcp_has_unread(sk))
 		return 0;
 	/* who reads from it mostly is who did before */
 	turn_open(e, e->first_tid ? e->first_tid : e->last_tid, now - tcp_came_ns(sk), 0);
