@@ -15,6 +15,12 @@
 #define BACKLOG_FULL 0.5
 /* A limit shows by a line before it: one request at least waits for its turn, at any time. */
 #define QUEUE_MIN 1.0
+/*
+ * Unread for less, on average: a slice of the scheduler.  So long the threads of a
+ * server at full load take to wake each other; a limit holds requests for a multiple
+ * of what their work takes, while its threads rest.
+ */
+#define UNREAD_MIN_NS 1e6
 
 /* One busy thread among others at rest may be anything, as a timer's or a compiler's. */
 #define BUSY_PART_MIN 2
@@ -395,7 +401,9 @@ void weigh_queue(struct court *k)
 		return;
 	}
 	if (p.group == NO_IDX) {
-		give_cpu(k, NO_IDX, queue);
+		if (!give_cpu(k, NO_IDX, queue) && backlog <= 0 && k->turns > 0 &&
+		    queue < UNREAD_MIN_NS * k->turns)
+			give(k, FIND_HEALTHY, queue);
 		return;
 	}
 	kept = pool_kept_by(k, p.group, &own);
