@@ -244,6 +244,14 @@ static __always_inline bool tcp_owes(struct sock *sk, const struct sk_ent *e)
 	return (s32)(came - GET(AS(tcp_sock, sk), lsndtime)) > 0;
 }
 
+/* Was something sent that was only counted, since it was looked at last? */
+static __always_inline bool tcp_counted(struct sock *sk, const struct sk_ent *e)
+{
+	u32 sent = *sent_of(sk), tag = sent_tag(sk, e->rx_seq);
+
+	return sent >> SENT_BITS == tag >> SENT_BITS && (s32)((sent - tag) << (32 - SENT_BITS)) > 0;
+}
+
 /* A send on a server's socket soon after the request came. */
 static __always_inline bool is_quick(struct sock *sk)
 {
@@ -382,6 +390,8 @@ static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 bytes, u
 	u32 read = tcp_read_seq(sk), was = e->rx_seq, tid = e->last_tid;
 	u64 came_ns = tcp_came_ns(sk);
 
+	if (e->role == ROLE_SERVER && e->open_ns && tcp_counted(sk, e))
+		turn_abandon(e); /* that one had its answer */
 	e->rx_seq = read;
 	e->rx_bytes += read - was;
 	if (!e->first_tid)
@@ -659,7 +669,7 @@ static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
 			e->open_ns = 0;
 		return 0;
 	}
-	if (e->open_ns && !tcp_owes(sk, e))
+	if (e->open_ns && (!tcp_owes(sk, e) || tcp_counted(sk, e)))
 		turn_abandon(e);
 	if (e->open_ns || !tcp_owes(sk, e) || tcp_has_unread(sk))
 		return 0;
