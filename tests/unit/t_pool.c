@@ -101,9 +101,9 @@ TEST(pool_is_named_beside_what_fills_it)
 
 /*
  * Requests lie unread while all threads only want a CPU, or while CPUs are to be had,
- * or others have them all but the threads rest.
+ * or others have them all but the threads rest; or many do, each for 650 us.
  */
-enum { WANTED, TO_BE_HAD, RESTING };
+enum { WANTED, TO_BE_HAD, RESTING, BRIEFLY };
 
 static struct synth *unread(int what)
 {
@@ -121,7 +121,7 @@ static struct synth *unread(int what)
 	}
 	synth_proc(s, SRV)->unread_ns = 13000000000ULL;
 	synth_culprit(s, SRV, SRV, "srv", 1000);
-	synth_end(s, SRV, ROLE_SERVER, 80, 20, 400)->conns = 32;
+	synth_end(s, SRV, ROLE_SERVER, 80, what == BRIEFLY ? 20000 : 20, 400)->conns = 32;
 	h->cpu_busy_ns = what != TO_BE_HAD ? 1980000000 : 200000000;
 	h->cpu_idle_ns = what != TO_BE_HAD ? 20000000 : 1800000000;
 	return s;
@@ -140,4 +140,13 @@ TEST(pool_of_saturated_cpus_is_no_limit)
 			HAS(j.v->findings[0].summary, "13.0 requests on average lie unread");
 		judged_release(&j);
 	}
+}
+
+TEST(pool_that_leaves_requests_unread_briefly_is_no_limit)
+{
+	struct judged j;
+
+	judge(&j, unread(BRIEFLY));
+	OK(!of_class(j.v, FIND_CONN_LIMIT));
+	judged_release(&j);
 }
