@@ -517,6 +517,10 @@ void live_bpf_flush(struct live_bpf *b)
 	}
 }
 
+/*
+ * While it goes on, a thread that changes its CPU between the flush of one and of
+ * the other leaves a gap in its waits.
+ */
 void live_bpf_end_waits(struct live_bpf *b)
 {
 	bpf_link__destroy(b->switch_link);

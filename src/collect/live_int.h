@@ -52,9 +52,8 @@ struct live_bpf {
 	struct heldup_bpf *skel;
 	struct ring_buffer *ring;
 	struct bpf_link *links[LIVE_LINK_MAX];
-	uint32_t link_cnt;
-	struct bpf_link *switch_link; /* of hu_switch, apart: it goes first */
-	struct bpf_link *task_iter;
+	uint32_t link_cnt, missing_cnt;
+	struct bpf_link *switch_link, *task_iter; /* hu_switch's is apart: it goes first */
 	struct bpf_link *calls_iter; /* these two with calls only */
 	struct bpf_link *call_links[2];
 	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
@@ -63,7 +62,6 @@ struct live_bpf {
 	struct bpf_link *recv_link;    /* NULL while it is away */
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
-	uint32_t missing_cnt;
 	bool no_stacks;		/* not asked for, or the kernel refused what takes them */
 	bool old_socks;		/* functions stand in for the socket tracepoints */
 	uint64_t drained_bytes;
@@ -146,10 +144,7 @@ uint64_t live_bpf_calls_off(struct live_bpf *b);
 void live_bpf_release(struct live_bpf *b);
 /* Puts the waits that the CPUs keep back into the ring. */
 void live_bpf_flush(struct live_bpf *b);
-/*
- * The same at the end, with no wait after it.  A thread that changes its CPU between
- * the flush of one and of the other would leave a gap in its waits.
- */
+/* The same at the end: no wait comes after it. */
 void live_bpf_end_waits(struct live_bpf *b);
 /* A ksyms_ask_fn; ctx is the struct live_bpf. */
 bool live_bpf_kname(void *ctx, uint64_t addr, char *ret_name, size_t size);
@@ -171,7 +166,6 @@ uint64_t live_bpf_runs(const struct live_bpf *b, enum bpf_run what);
 int live_bpf_recv(struct live_bpf *b, bool on); /* hu_recv away or back; 0 or -errno */
 /* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */
 uint64_t live_bpf_map_bytes(const struct live_bpf *b);
-
 void live_convert(void *ctx, const struct wire_hdr *rec, size_t size); /* live_conv.c */
 
 /* live_procs.c.  The entry of a process, made when new; good until the next call. */

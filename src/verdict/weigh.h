@@ -133,9 +133,7 @@ const char *site_text(struct court *k, const struct site *site, uint32_t max);
 const char *lock_name(struct court *k, const struct lock *l);
 /* functions.c: what the stacks tell of the chain's steps */
 void functions_add(struct court *k, struct finding *f);
-/* Fills v->nameless: what lies in the verdict's chain without a name. */
-void names_missing(struct verdict *v);
-/* Where to ask for names. */
+void names_missing(struct verdict *v); /* fills v->nameless; _text: where to ask for them */
 const char *nameless_text(const struct nameless *n, struct arena *a);
 /*
  * Who ran while the target waited for a CPU, processes of one name together, whoever of
