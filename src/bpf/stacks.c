@@ -7,10 +7,9 @@
  * CPU spends at most WALK_PER_MILLE of its time on walks.  Between two walks a
  * wait gets the id of an earlier one where its fingerprint is the same: system
  * call, pc, sp, rbp and a return address up the stack, now and then a second one
- * further up.  That is checked by a walk
- * every CHECK_NS, CHECKS_PER_SEC times a second on a CPU; a fingerprint that
- * was wrong DOUBT_MAX times is not used again.  What gets no id is counted:
- * stacks are a sample of the waits.
+ * further up.  That is checked by a walk every CHECK_NS, CHECKS_PER_SEC times a
+ * second on a CPU; a fingerprint that was wrong DOUBT_MAX times is not used again.
+ * What gets no id is counted: stacks are a sample of the waits.
  *
  * System calls that are recorded have fingerprints and a budget of their own
  * (stack_at_call), so that neither they nor the waits go short of the other.
@@ -24,7 +23,7 @@
 #define CHECK_NS (200 * 1000 * NSEC_PER_USEC)
 #define WALK_PER_MILLE 5       /* of a CPU's time may go to walks of waits and their wakers */
 #define WALK_SHED_PER_MILLE 2  /* ... while stacks of short waits are shed */
-#define CALL_PER_MILLE 2       /* ... of recorded calls */
+#define CALL_PER_MILLE 8       /* ... of recorded calls: 500 walks of 16 us a second */
 #define WALK_BURST_NS (s64)(500 * NSEC_PER_USEC) /* some 64 walks at once */
 #define CHECKS_PER_SEC 64
 #define CHECK_GAP_NS (1000 * 1000 * NSEC_PER_USEC / CHECKS_PER_SEC)
