@@ -22,6 +22,9 @@
  */
 #define UNREAD_MIN_NS 1e6
 
+/* What takes longer than any slice: few of these may be kept by a limit among many quick ones. */
+#define LONG_NS 16000000
+
 /* One busy thread among others at rest may be anything, as a timer's or a compiler's. */
 #define BUSY_PART_MIN 2
 
@@ -384,6 +387,20 @@ static void pool_note(struct court *k, uint32_t group, unsigned kept, double que
 	pool_top(k, d);
 }
 
+/* Few long answers make up no half of the queue, and it is short for each request. */
+static bool taken_soon(const struct court *k, double queue)
+{
+	double late = 0;
+
+	for (size_t i = 0; i < k->m->end_cnt; i++) {
+		const struct end *n = &k->m->ends[i];
+
+		if (n->role == ROLE_SERVER && n->proc != NO_IDX && k->m->procs[n->proc].target)
+			late += hist_sum_from(n->hist, LONG_NS);
+	}
+	return k->turns > 0 && queue < UNREAD_MIN_NS * k->turns && 2 * late < queue;
+}
+
 void weigh_queue(struct court *k)
 {
 	struct cand *limit = &k->cand[FIND_CONN_LIMIT], *workers = &k->cand[FIND_WORKERS];
@@ -401,8 +418,7 @@ void weigh_queue(struct court *k)
 		return;
 	}
 	if (p.group == NO_IDX) {
-		if (!give_cpu(k, NO_IDX, queue) && backlog <= 0 && k->turns > 0 &&
-		    queue < UNREAD_MIN_NS * k->turns)
+		if (!give_cpu(k, NO_IDX, queue) && backlog <= 0 && taken_soon(k, queue))
 			give(k, FIND_HEALTHY, queue);
 		return;
 	}

@@ -33,6 +33,17 @@ uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns)
 	return 0;
 }
 
+double hist_sum_from(const uint64_t *hist, uint64_t ns)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < EVENT_HIST_CNT; i++) {
+		if (bucket_ns(i) >= ns)
+			sum += (double)hist[i] * (double)(bucket_ns(i) + bucket_ns(i + 1)) / 2;
+	}
+	return sum;
+}
+
 static struct wreq *req_of(struct waits_result *r, uint32_t proc)
 {
 	for (size_t i = 0; i < r->req_cnt; i++) {

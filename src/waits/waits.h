@@ -189,6 +189,8 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 
 /* Of the answer times in a struct end's hist: the middle of the bucket, 0 when there are none. */
 uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns);
+/* The sum of those of ns or more, as far as their buckets say. */
+double hist_sum_from(const uint64_t *hist, uint64_t ns);
 
 const char *role_name(unsigned role);
 const char *cause_name(unsigned kind);  /* "runq-other": stable, used in JSON */

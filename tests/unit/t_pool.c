@@ -101,14 +101,16 @@ TEST(pool_is_named_beside_what_fills_it)
 
 /*
  * Requests lie unread while all threads only want a CPU, or while CPUs are to be had,
- * or others have them all but the threads rest; or many do, each for 650 us.
+ * or others have them all but the threads rest; or many do, each for 650 us; or 13 do for
+ * all of the time among many that do not.
  */
-enum { WANTED, TO_BE_HAD, RESTING, BRIEFLY };
+enum { WANTED, TO_BE_HAD, RESTING, BRIEFLY, A_FEW };
 
 static struct synth *unread(int what)
 {
 	struct synth *s = pool(400, 0);
 	struct ev_host *h = synth_host(s);
+	struct ev_end *end;
 
 	for (uint32_t t = SRV; t < SRV + THREADS; t++) {
 		for (int i = 0; i < 10; i++) {
@@ -121,7 +123,10 @@ static struct synth *unread(int what)
 	}
 	synth_proc(s, SRV)->unread_ns = 13000000000ULL;
 	synth_culprit(s, SRV, SRV, "srv", 1000);
-	synth_end(s, SRV, ROLE_SERVER, 80, what == BRIEFLY ? 20000 : 20, 400)->conns = 32;
+	end = synth_end(s, SRV, ROLE_SERVER, 80, what >= BRIEFLY ? 20000 : 20, 400);
+	end->conns = 32;
+	if (what == A_FEW)
+		end->hist[40] = 13; /* 1.05 s each */
 	h->cpu_busy_ns = what != TO_BE_HAD ? 1980000000 : 200000000;
 	h->cpu_idle_ns = what != TO_BE_HAD ? 20000000 : 1800000000;
 	return s;
@@ -148,5 +153,8 @@ TEST(pool_that_leaves_requests_unread_briefly_is_no_limit)
 
 	judge(&j, unread(BRIEFLY));
 	OK(!of_class(j.v, FIND_CONN_LIMIT));
+	judged_release(&j);
+	judge(&j, unread(A_FEW));
+	EQ_S(finding_name(j.v->findings[0].cls), "conn-limit");
 	judged_release(&j);
 }
