@@ -214,9 +214,15 @@ static __always_inline u32 sent_tag(struct sock *sk, u32 read)
 	return (sk->__sk_common.skc_hash & ~0u << SENT_BITS) | (read & ((1u << SENT_BITS) - 1));
 }
 
+/* Two of them, of one socket? */
+static __always_inline bool same_socket(u32 a, u32 b)
+{
+	return a >> SENT_BITS == b >> SENT_BITS;
+}
+
 /*
- * Was something sent before the last `bytes`, since the last data came?  Then it
- * is noted, or the other end has said since that it got it, or has not yet.
+ * Was something sent before the last `bytes`, since the last data came?  Then the
+ * other end has said since that it got it, or has not said so yet, or a tag is there.
  */
 static __always_inline bool tcp_answered(struct sock *sk, u32 bytes)
 {
@@ -239,7 +245,7 @@ static __always_inline bool tcp_owes(struct sock *sk, const struct sk_ent *e)
 
 	if (read == e->rx_seq)
 		return false;
-	if (sent >> SENT_BITS == tag >> SENT_BITS)
+	if (same_socket(sent, tag))
 		return sent != tag;
 	return (s32)(came - GET(AS(tcp_sock, sk), lsndtime)) > 0;
 }
@@ -249,7 +255,7 @@ static __always_inline bool tcp_counted(struct sock *sk, const struct sk_ent *e)
 {
 	u32 sent = *sent_of(sk), tag = sent_tag(sk, e->rx_seq);
 
-	return sent >> SENT_BITS == tag >> SENT_BITS && (s32)((sent - tag) << (32 - SENT_BITS)) > 0;
+	return same_socket(sent, tag) && (s32)((sent - tag) << (32 - SENT_BITS)) > 0;
 }
 
 /* A send on a server's socket soon after the request came. */
@@ -341,13 +347,19 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 	return 0;
 }
 
-/* A request that will not be answered: the connection ends. */
-static __always_inline void turn_abandon(struct sk_ent *e)
+/* A request whose answer is not seen. */
+static __always_inline void turn_drop(struct sk_ent *e)
 {
 	if (e->open_ns) {
 		open_uncount(e);
 		e->open_ns = 0;
 	}
+}
+
+/* A request that will not be answered: the connection ends. */
+static __always_inline void turn_abandon(struct sk_ent *e)
+{
+	turn_drop(e);
 	e->unread_ns = 0;
 }
 
@@ -391,7 +403,7 @@ static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 bytes, u
 	u64 came_ns = tcp_came_ns(sk);
 
 	if (e->role == ROLE_SERVER && e->open_ns && tcp_counted(sk, e))
-		turn_abandon(e); /* that one had its answer */
+		turn_drop(e); /* it had its answer */
 	e->rx_seq = read;
 	e->rx_bytes += read - was;
 	if (!e->first_tid)
@@ -670,7 +682,7 @@ static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
 		return 0;
 	}
 	if (e->open_ns && (!tcp_owes(sk, e) || tcp_counted(sk, e)))
-		turn_abandon(e);
+		turn_drop(e);
 	if (e->open_ns || !tcp_owes(sk, e) || tcp_has_unread(sk))
 		return 0;
 	/* who reads from it mostly is who did before */
