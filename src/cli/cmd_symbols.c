@@ -111,7 +111,6 @@ static void find_packages(struct view *v)
 	const char **paths = (const char **)arena_alloc_array(&v->arena, v->row_cnt + 1,
 							      sizeof(*paths));
 	const char **names;
-	char root[32];
 
 	for (size_t i = 0; i < v->row_cnt; i++) {
 		const struct row *r = &v->rows[i];
@@ -119,8 +118,7 @@ static void find_packages(struct view *v)
 		v->rows[i].package = "";
 		paths[i] = r->file->kind == MAPPING_FILE && !is_whole(r) ? r->file->path : "";
 	}
-	snprintf(root, sizeof(root), "/proc/%u/root", procfs_living_tid(v->code.tgid));
-	if (packages_find(root, paths, v->row_cnt, &v->arena, &names) < 0)
+	if (process_packages(v->code.tgid, paths, v->row_cnt, &v->arena, &names) < 0)
 		return;
 	for (size_t i = 0; i < v->row_cnt; i++)
 		v->rows[i].package = names[i];

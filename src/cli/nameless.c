@@ -2,14 +2,13 @@
 #include "cli/nameless.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "collect/mappings.h"
-#include "collect/procfs.h"
+#include "collect/process_code.h"
 #include "symbols/packages.h"
 #include "verdict/verdict.h"
 
@@ -45,14 +44,12 @@ void nameless_packages(struct verdict *v, struct arena *arena)
 	const struct nameless *n = &v->nameless;
 	const char *paths[NAMELESS_MAX], **names, *all;
 	CLEANUP(mappings_release) struct mappings maps = {0};
-	char root[32];
 
 	if (!n->cnt || mappings_read(n->pid, &maps) < 0)
 		return;
 	for (size_t i = 0; i < n->cnt; i++)
 		paths[i] = path_of(&maps, n->files[i], arena);
-	snprintf(root, sizeof(root), "/proc/%u/root", procfs_living_tid(n->pid));
-	if (packages_find(root, paths, n->cnt, arena, &names) < 0)
+	if (process_packages(n->pid, paths, n->cnt, arena, &names) < 0)
 		return;
 	all = debug_packages(names, n->cnt, arena);
 	if (*all)

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "collect/procfs.h"
+#include "symbols/packages.h"
 #include "symbols/symbols.h"
 
 /* The file in the list that this mapping belongs to, or a new one. */
@@ -138,6 +139,15 @@ void process_code_name(const struct process_code *c, struct symbols *s, uint64_t
 		symbols_jit_name(s, c->tgid, addr, f->path, ret_name);
 	else
 		symbols_name(s, f->module, pc, false, ret_name);
+}
+
+int process_packages(uint32_t tgid, const char *const *paths, size_t cnt, struct arena *arena,
+		     const char ***ret_names)
+{
+	char root[32];
+
+	snprintf(root, sizeof(root), "/proc/%u/root", procfs_living_tid(tgid));
+	return packages_find(root, paths, cnt, arena, ret_names);
 }
 
 void process_code_release(struct process_code *c)

@@ -46,6 +46,13 @@ int process_code_read(struct symbols *s, uint32_t tgid, struct process_code *ret
 void process_code_name(const struct process_code *c, struct symbols *s, uint64_t addr,
 		       struct symbol_name *ret_name, const struct code_file **ret_file);
 
+/*
+ * The package of each file, by dpkg's lists in the root of that process; "" where
+ * none is known.  <0: there are no lists.
+ */
+int process_packages(uint32_t tgid, const char *const *paths, size_t cnt, struct arena *arena,
+		     const char ***ret_names);
+
 void process_code_release(struct process_code *c);
 
 #endif /* PROCESS_CODE_H */
