@@ -147,6 +147,16 @@ static struct pool used_up_pool(const struct court *k)
 	return best;
 }
 
+/* Of a pool's time: requests are open in its threads, or end at those of a helper. */
+static bool cause_of_pool(const struct court *k, const struct cause *c, uint32_t group)
+{
+	const struct wgroup *g = &k->w->groups[group];
+	uint32_t t = g->role == ROLE_T_HELPER ? c->thread : c->entry;
+
+	return t != NO_IDX && k->m->threads[t].tracked &&
+	       same_pool(k, g, &k->w->groups[k->w->threads[t].group]);
+}
+
 /*
  * What the pool's own threads are kept by, as candidates: a sleep of their
  * own, computing, or a hold-up that would be one with any number of threads.
@@ -156,11 +166,8 @@ static void pool_busy(const struct court *k, uint32_t group, double *by_class)
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 
-		if (c->entry == NO_IDX || !k->m->threads[c->entry].tracked ||
-		    !same_pool(k, &k->w->groups[group],
-			       &k->w->groups[k->w->threads[c->entry].group]))
-			continue;
-		by_class[finding_of_cause(k, c)] += c->ns;
+		if (cause_of_pool(k, c, group))
+			by_class[finding_of_cause(k, c)] += c->ns;
 	}
 }
 
@@ -170,11 +177,8 @@ static void pool_top(const struct court *k, struct cand *c)
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *x = &k->w->causes[i];
 
-		if (x->entry == NO_IDX || x->kind == CAUSE_QUEUE || x->kind == CAUSE_IDLE ||
-		    x->kind == CAUSE_CLIENT || !k->m->threads[x->entry].tracked ||
-		    !same_pool(k, &k->w->groups[c->group],
-			       &k->w->groups[k->w->threads[x->entry].group]) ||
-		    (double)x->ns <= c->top_ns)
+		if (x->kind == CAUSE_QUEUE || x->kind == CAUSE_IDLE || x->kind == CAUSE_CLIENT ||
+		    !cause_of_pool(k, x, c->group) || (double)x->ns <= c->top_ns)
 			continue;
 		c->top = x;
 		c->top_ns = (double)x->ns;
@@ -358,10 +362,7 @@ static bool is_shared(const struct court *k, uint32_t group, unsigned kept)
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 
-		if (c->entry == NO_IDX || !k->m->threads[c->entry].tracked ||
-		    finding_of_cause(k, c) != kept ||
-		    !same_pool(k, &k->w->groups[group],
-			       &k->w->groups[k->w->threads[c->entry].group]))
+		if (!cause_of_pool(k, c, group) || finding_of_cause(k, c) != kept)
 			continue;
 		all += c->ns;
 		if (c->lock != NO_IDX || c->kind == CAUSE_LOCK || c->kind == CAUSE_KLOCK ||

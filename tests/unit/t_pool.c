@@ -158,3 +158,29 @@ TEST(pool_that_leaves_requests_unread_briefly_is_no_limit)
 	EQ_S(finding_name(j.v->findings[0].cls), "conn-limit");
 	judged_release(&j);
 }
+
+/* Threads that rest a little before connections that wait; who has their lock, never rests. */
+TEST(pool_is_not_the_helper_that_has_its_lock)
+{
+	struct synth *s = pool(800, 8);
+	struct judged j;
+
+	synth_thread(s, 40, SRV, "janitor");
+	synth_res(s, 7, RES_FUTEX, "the lock");
+	for (int i = 0; i < 10; i++) {
+		for (uint32_t t = SRV; t < SRV + THREADS; t++) {
+			struct ev_wait *w = synth_wait(s, t, WAIT_FUTEX, 7, i * 100 + 15,
+						       i * 100 + 97, i * 100 + 97, 40);
+
+			w->own_open = 1;
+			w->owner_tid = 40;
+			synth_irq_wait(s, t, WAIT_SOCKET, 100 + t, i * 100, i * 100 + 14,
+				       i * 100 + 14, WAKER_NET);
+		}
+		synth_irq_wait(s, 40, WAIT_TIMER, 0, i * 100, i * 100 + 96, i * 100 + 96,
+			       WAKER_TIMER);
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	judged_release(&j);
+}
