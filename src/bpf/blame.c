@@ -45,8 +45,8 @@ static __always_inline void note_runner(struct runners *r, struct task_struct *p
 	e->tgid = prev->flags & KPF_KTHREAD ? prev->pid : prev->tgid;
 }
 
-/* Takes a pair to the map; its place is free then. */
-static __noinline int blamed_put(struct blamed *b)
+/* Takes a pair to the map; its place is free then.  Global: the verifier looks at it once. */
+__noinline int blamed_put(struct blamed *b)
 {
 	struct wire_culprit *c, fresh = {0};
 	struct wire_culprit_key key;

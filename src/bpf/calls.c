@@ -159,7 +159,7 @@ static __noinline u32 fd_kind(struct task_struct *p, u32 fd)
 {
 	struct file_ref f;
 
-	if (!file_of_fd(p, fd, &f))
+	if (!file_of_fd((u64)p, fd, &f))
 		return RES_NONE;
 	return f.kind;
 }

@@ -50,10 +50,16 @@ static __always_inline void wait_by_file(struct thr *t, const struct file_ref *f
 	}
 }
 
-static __noinline int wait_on_fd(struct task_struct *task, struct thr *t, u64 fd, u8 op)
+/*
+ * These are global functions, which the verifier looks at once and not for each way that
+ * leads to them; task is the address of one.
+ */
+__noinline int wait_on_fd(u64 task, struct thr *t, u64 fd, u8 op)
 {
 	struct file_ref f;
 
+	if (!t)
+		return 0;
 	if (!file_of_fd(task, fd, &f)) {
 		t->cls = t->flags & WAITF_UNINT ? WAIT_FILE : WAIT_OTHER;
 		return 0;
@@ -67,7 +73,7 @@ static __noinline int wait_on_fd(struct task_struct *task, struct thr *t, u64 fd
 }
 
 /* sendfile waits for one of its two files: for the socket only while that has no room. */
-static __noinline int wait_on_sendfile(struct task_struct *task, struct thr *t, u64 out, u64 in)
+static __noinline int wait_on_sendfile(u64 task, struct thr *t, u64 out, u64 in)
 {
 	struct file_ref f;
 	struct file *file;
@@ -83,12 +89,12 @@ static __noinline int wait_on_sendfile(struct task_struct *task, struct thr *t, 
 }
 
 /* fd names a file of its own class, whatever kind it is. */
-static __noinline int wait_on_set(struct task_struct *task, struct thr *t, u64 fd, u8 kind)
+__noinline int wait_on_set(u64 task, struct thr *t, u64 fd, u8 kind)
 {
 	struct file_ref f;
 	struct file *file;
 
-	if (!file_of_fd(task, fd, &f))
+	if (!t || !file_of_fd(task, fd, &f))
 		return 0;
 	if (kind) {
 		file = AS(file, f.file);
@@ -164,18 +170,21 @@ static long vma_answer(struct task_struct *task __attribute__((unused)),
 	return 0;
 }
 
+static __always_inline bool futex_key_known(u64 id, struct futex_key *ret)
+{
+	struct futex_key *known = bpf_map_lookup_elem(&hu_futexes, &id);
+
+	if (known)
+		*ret = *known;
+	return known;
+}
+
 /* False: not found out now, because the mapping is locked or the kernel has no way. */
-static __noinline bool futex_key_find(struct task_struct *task, u32 tgid, u64 uaddr,
+static __noinline bool futex_key_find(struct task_struct *task, u64 id, u64 uaddr,
 				      struct futex_key *ret)
 {
 	struct vma_ask a = {.addr = uaddr};
-	u64 id = res_id(RES_FUTEX, tgid, uaddr);
-	struct futex_key *known = bpf_map_lookup_elem(&hu_futexes, &id);
 
-	if (known) {
-		*ret = *known;
-		return true;
-	}
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
 		return false;
 	if (bpf_find_vma(task, uaddr, vma_answer, &a, 0))
@@ -185,32 +194,59 @@ static __noinline bool futex_key_find(struct task_struct *task, u32 tgid, u64 ua
 	return true;
 }
 
-static __always_inline void wait_on_futex(struct task_struct *task, struct thr *t, u64 uaddr,
-					  bool private)
+/* For a thread that is not the current one, before what it waits for is looked at. */
+static __noinline int futex_learn(struct task_struct *task)
 {
-	struct futex_key key = {0};
+	struct futex_key key;
+	struct sysregs s;
+	u64 id;
+	u8 kind;
 
+	if (task->flags & KPF_KTHREAD)
+		return 0;
+	sysregs_read((struct pt_regs *)bpf_task_pt_regs(task), &s);
+	if (s.nr < 0 || s.nr >= SYS_NR_MAX)
+		return 0;
+	kind = sys_kind[s.nr];
+	if (!(kind == SYSK_FUTEX && !(s.arg[1] & FUTEX_PRIVATE)) &&
+	    !(kind == SYSK_FUTEX_WAIT2 && !(s.arg[3] & FUTEX2_PRIVATE)))
+		return 0;
+	id = res_id(RES_FUTEX, task->tgid, s.arg[0]);
+	if (!futex_key_known(id, &key))
+		futex_key_find(task, id, s.arg[0], &key);
+	return 0;
+}
+
+__noinline int wait_on_futex(struct thr *t, u64 task, u64 uaddr, u32 private)
+{
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct futex_key key = {0};
+	u64 id;
+
+	if (!t)
+		return 0;
 	t->cls = WAIT_FUTEX;
-	if (!private && futex_key_find(task, t->tgid, uaddr, &key) && key.shared)
-		t->res = res_id(RES_FUTEX, key.ino ^ (u64)key.dev << 32, ~key.off);
-	else
-		t->res = res_id(RES_FUTEX, t->tgid, uaddr);
+	id = res_id(RES_FUTEX, t->tgid, uaddr);
+	if (!private && !futex_key_known(id, &key) && (u64)cur == task)
+		futex_key_find(cur, id, uaddr, &key);
+	t->res = key.shared ? res_id(RES_FUTEX, key.ino ^ (u64)key.dev << 32, ~key.off) : id;
 	if (t->seen_res == t->res)
-		return;
+		return 0;
 	t->seen_res = t->res;
 	if (key.shared)
 		res_describe(t, t->res, RES_FUTEX | key.dev << 8, key.ino, key.off);
 	else
 		res_describe(t, t->res, RES_FUTEX, uaddr, 0);
+	return 0;
 }
 
-static __noinline int classify_futex(struct task_struct *task, struct thr *t, struct sysregs *s,
+static __noinline int classify_futex(u64 task, struct thr *t, struct sysregs *s,
 				     bool live)
 {
 	u32 op = s->arg[1] & FUTEX_CMD;
 	bool pi = op == FUTEX_OP_LOCK_PI || op == FUTEX_OP_LOCK_PI2;
 
-	wait_on_futex(task, t, s->arg[0], s->arg[1] & FUTEX_PRIVATE);
+	wait_on_futex(t, task, s->arg[0], s->arg[1] & FUTEX_PRIVATE);
 	if (s->arg[3])
 		t->flags |= WAITF_TIMEOUT_ARG;
 	if (pi)
@@ -229,7 +265,7 @@ struct futex_waitv_arg {
 	u32 reserved;
 };
 
-static __noinline int classify_waitv(struct task_struct *task, struct thr *t, struct sysregs *s,
+static __noinline int classify_waitv(u64 task, struct thr *t, struct sysregs *s,
 				     bool live)
 {
 	struct futex_waitv_arg w = {0};
@@ -238,7 +274,7 @@ static __noinline int classify_waitv(struct task_struct *task, struct thr *t, st
 	t->cls = WAIT_FUTEX;
 	/* the first of the list stands for all */
 	if (live && !bpf_probe_read_user(&w, sizeof(w), (void *)s->arg[0]))
-		wait_on_futex(task, t, w.uaddr, w.flags & FUTEX2_PRIVATE);
+		wait_on_futex(t, task, w.uaddr, w.flags & FUTEX2_PRIVATE);
 	if (s->arg[3])
 		t->flags |= WAITF_TIMEOUT_ARG;
 	return 0;
@@ -250,7 +286,7 @@ struct pollfd_arg {
 	s16 revents;
 };
 
-static __noinline int classify_poll(struct task_struct *task, struct thr *t, struct sysregs *s,
+static __noinline int classify_poll(u64 task, struct thr *t, struct sysregs *s,
 				    bool live)
 {
 	struct pollfd_arg p = {0};
@@ -280,8 +316,7 @@ static __always_inline void wait_simple(struct thr *t, u8 cls, u8 kind, u64 key)
 }
 
 /* A flat map: one case per kind of call. */
-static __noinline int classify_more(struct task_struct *task, struct thr *t, struct sysregs *s,
-				    u32 kind)
+static __noinline int classify_more(u64 task, struct thr *t, struct sysregs *s, u32 kind)
 {
 	switch (kind) {
 	case SYSK_TIMER:
@@ -324,12 +359,17 @@ static __noinline int classify_more(struct task_struct *task, struct thr *t, str
 	return 0;
 }
 
-static __noinline int classify_call(struct task_struct *task, struct thr *t, struct sysregs *s,
-				    bool live)
+__noinline int classify_call(struct thr *t, struct sysregs *s, bool live)
 {
-	u32 nr = s->nr;
-	u8 kind = nr < SYS_NR_MAX ? sys_kind[nr] : SYSK_NONE;
+	u64 task;
+	u32 nr;
+	u8 kind;
 
+	if (!t || !s)
+		return 0;
+	task = s->task;
+	nr = s->nr;
+	kind = nr < SYS_NR_MAX ? sys_kind[nr] : SYSK_NONE;
 	switch (kind) {
 	case SYSK_READ:
 	case SYSK_SPLICE:
@@ -359,7 +399,7 @@ static __noinline int classify_call(struct task_struct *task, struct thr *t, str
 	case SYSK_FUTEX_WAITV:
 		return classify_waitv(task, t, s, live);
 	case SYSK_FUTEX_WAIT2:
-		wait_on_futex(task, t, s->arg[0], s->arg[3] & FUTEX2_PRIVATE);
+		wait_on_futex(t, task, s->arg[0], s->arg[3] & FUTEX2_PRIVATE);
 		return 0;
 	case SYSK_FUTEX_REQUEUE2:
 		t->cls = WAIT_FUTEX;
@@ -443,6 +483,7 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 		return;
 	}
 	sysregs_read((struct pt_regs *)bpf_task_pt_regs(task), &s);
+	s.task = (u64)task;
 	t->sysnr = s.nr;
 	if (marked)
 		return;
@@ -454,7 +495,7 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 		return;
 	}
 	if (s.nr >= 0)
-		classify_call(task, t, &s, live);
+		classify_call(t, &s, live);
 	if (!t->res && t->cls == WAIT_FILE)
 		t->res = t->io_res;
 }

@@ -53,6 +53,7 @@ static __noinline int state_read(struct task_struct *p, struct thr *t, u64 now)
 		t->flags |= WAITF_PREEMPTED;
 		return THR_RUNQ;
 	}
+	futex_learn(p);
 	classify(p, t, kstate, false);
 	return THR_WAIT;
 }

@@ -10,6 +10,7 @@
 struct sysregs {
 	s64 nr; /* -1: no system call active (page fault, interrupt) */
 	u64 arg[4];
+	u64 task; /* whose, as a number; only where a reader of this wants it */
 };
 
 #if defined(__TARGET_ARCH_x86)

@@ -102,20 +102,20 @@ __noinline int file_look(struct file_ref *f)
 	return 0;
 }
 
-/* The file behind a descriptor of task; false when there is none. */
-static __always_inline bool file_of_fd(struct task_struct *task, u32 fd, struct file_ref *f)
+/* The file behind a descriptor of the task at that address; false when there is none. */
+static __always_inline bool file_of_fd(u64 task, u32 fd, struct file_ref *f)
 {
-	struct files_struct *files = AS(task_struct, task)->files;
+	struct files_struct *files = GET(AS(task_struct, task), files);
 	struct fdtable *fdt;
 
 	__builtin_memset(f, 0, sizeof(*f));
 	f->fd = fd;
 	if (!files)
 		return false;
-	fdt = files->fdt;
-	if (!fdt || fd >= fdt->max_fds)
+	fdt = GET(files, fdt);
+	if (!fdt || fd >= GET(fdt, max_fds))
 		return false;
-	f->file = ptr_at(fdt->fd + fd);
+	f->file = ptr_at(GET(fdt, fd) + fd);
 	if (!f->file)
 		return false;
 	file_look(f);

@@ -266,8 +266,13 @@ static __always_inline void stall_end(u32 tid, u64 now)
 		stall_note(io, now);
 }
 
-static __noinline int switch_out(struct task_struct *p, struct thr *t, u32 state, u64 now)
+/* The current task leaves the CPU. */
+__noinline int switch_out(struct thr *t, u32 state, u64 now)
 {
+	struct task_struct *p = bpf_get_current_task_btf();
+
+	if (!t)
+		return 0;
 	t->ver++;
 	if (t->state <= THR_RUN)
 		t->run_ns += since(t->state_ns, now);
@@ -352,7 +357,7 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 		state = 0;
 	if (t->state > THR_RUN)
 		missed_switch_in(prev, t, now, clock, r);
-	switch_out(prev, t, state, now);
+	switch_out(t, state, now);
 	if (t->flags & WAITF_UNINT)
 		note_kstack(ctx, t);
 	if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&

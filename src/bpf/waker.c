@@ -113,7 +113,7 @@ static __noinline int sending_find(struct sending *ret)
 	if (!ret->sends || kind == SYSK_IOURING || kind == SYSK_SPLICE)
 		return 0;
 	/* one that is being closed has no descriptor any more */
-	if (!file_of_fd(cur, s.arg[0], &f) || f.kind != RES_SOCKET)
+	if (!file_of_fd((u64)cur, s.arg[0], &f) || f.kind != RES_SOCKET)
 		return 0;
 	sk = sock_of(AS(file, f.file));
 	ret->family = GET(sk, __sk_common.skc_family);
@@ -186,7 +186,7 @@ static __noinline u64 written_res(struct thr *t)
 	kind = sys_kind[s.nr];
 	if (kind != SYSK_WRITE && kind != SYSK_SENDFILE && kind != SYSK_FILE_FD)
 		return 0;
-	if (!file_of_fd(cur, s.arg[0], &f))
+	if (!file_of_fd((u64)cur, s.arg[0], &f))
 		return 0;
 	if (f.kind != RES_SOCKET) {
 		res_describe_file(t, &f, t->off_ns);
