@@ -135,15 +135,15 @@ static int allow_descriptors(scmp_filter_ctx ctx)
 	return rc < 0 ? rc : add_all(ctx, SCMP_ACT_ALLOW, calls, sizeof(calls) / sizeof(calls[0]));
 }
 
-static int deny_reach(scmp_filter_ctx ctx)
+/* What no part needs that reads foreign files, watches included. */
+static int deny_kernel(scmp_filter_ctx ctx)
 {
 	static const int calls[] = {
 		CALL(execve), CALL(execveat), CALL(ptrace), CALL(process_vm_readv),
-		CALL(process_vm_writev), CALL(bpf), CALL(perf_event_open), CALL(userfaultfd),
-		CALL(io_uring_setup), CALL(socket), CALL(connect), CALL(bind), CALL(listen),
-		CALL(accept), CALL(accept4), CALL(mount), CALL(umount2), CALL(move_mount),
-		CALL(fsopen), CALL(open_tree), CALL(pivot_root), CALL(chroot), CALL(unshare),
-		CALL(setns), CALL(init_module), CALL(finit_module), CALL(delete_module),
+		CALL(process_vm_writev), CALL(userfaultfd), CALL(io_uring_setup),
+		CALL(mount), CALL(umount2), CALL(move_mount), CALL(fsopen),
+		CALL(open_tree), CALL(pivot_root), CALL(chroot), CALL(unshare),
+		CALL(init_module), CALL(finit_module), CALL(delete_module),
 		CALL(kexec_load), CALL(kexec_file_load), CALL(reboot), CALL(swapon),
 		CALL(swapoff), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex),
 		CALL(clock_adjtime), CALL(sethostname), CALL(setdomainname), CALL(acct),
@@ -154,6 +154,28 @@ static int deny_reach(scmp_filter_ctx ctx)
 	};
 
 	return add_all(ctx, SCMP_ACT_ERRNO(EPERM), calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+static int deny_peers(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(connect), CALL(bind), CALL(listen), CALL(accept), CALL(accept4),
+	};
+
+	return add_all(ctx, SCMP_ACT_ERRNO(EPERM), calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+static int deny_reach(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(bpf), CALL(perf_event_open), CALL(socket), CALL(setns),
+	};
+	int rc = deny_kernel(ctx);
+
+	if (rc == 0)
+		rc = deny_peers(ctx);
+	return rc < 0 ? rc : add_all(ctx, SCMP_ACT_ERRNO(EPERM), calls,
+				     sizeof(calls) / sizeof(calls[0]));
 }
 
 static int deny_writing(scmp_filter_ctx ctx)
