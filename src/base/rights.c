@@ -141,7 +141,8 @@ static int deny_kernel(scmp_filter_ctx ctx)
 	static const int calls[] = {
 		CALL(execve), CALL(execveat), CALL(ptrace), CALL(process_vm_readv),
 		CALL(process_vm_writev), CALL(userfaultfd), CALL(io_uring_setup),
-		CALL(mount), CALL(umount2), CALL(move_mount), CALL(fsopen),
+		CALL(mount), CALL(umount2), CALL(move_mount), CALL(mount_setattr),
+		CALL(fsopen), CALL(fsconfig), CALL(fsmount), CALL(fspick),
 		CALL(open_tree), CALL(pivot_root), CALL(chroot), CALL(unshare),
 		CALL(init_module), CALL(finit_module), CALL(delete_module),
 		CALL(kexec_load), CALL(kexec_file_load), CALL(reboot), CALL(swapon),

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/buf.h"
@@ -115,6 +116,10 @@ TEST(rights_filter_of_commands_writes_files_and_starts_no_program)
 	EQ_I(unlink(path), 0);
 	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
 	EQ_I(socket(AF_INET, SOCK_STREAM, 0), -1);
+	EQ_I(syscall(SYS_fspick, -1, "", 0), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(syscall(SYS_mount_setattr, -1, "", 0, NULL, 0), -1);
+	EQ_I(errno, EPERM);
 	pid = fork(); /* of heldup itself: who reads what nobody vouches for */
 	if (pid == 0)
 		_exit(7);
