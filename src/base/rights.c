@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #ifdef HAVE_SECCOMP
+#include <linux/bpf.h>
+#include <sched.h>
 #include <seccomp.h>
 #endif
 
@@ -207,6 +209,50 @@ static int deny_writing(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/* Maps, links of its own programs and iterators stay; what others loaded is not touched. */
+static int deny_loading(scmp_filter_ctx ctx)
+{
+	static const int cmds[] = {
+		BPF_PROG_LOAD, BPF_BTF_LOAD, BPF_OBJ_PIN, BPF_OBJ_GET, BPF_PROG_ATTACH,
+		BPF_PROG_DETACH, BPF_PROG_GET_FD_BY_ID, BPF_MAP_GET_FD_BY_ID,
+		BPF_BTF_GET_FD_BY_ID, BPF_LINK_GET_FD_BY_ID, BPF_LINK_UPDATE,
+	};
+	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+	int rc = seccomp_rule_add(ctx, no, CALL(perf_event_open), 0);
+
+	for (size_t i = 0; i < sizeof(cmds) / sizeof(cmds[0]) && rc == 0; i++)
+		rc = seccomp_rule_add(ctx, no, CALL(bpf), 1,
+				      SCMP_A0(SCMP_CMP_EQ, (uint64_t)cmds[i]));
+	/* newer ones, and numbers whose upper half the kernel would not look at */
+	return rc < 0 ? rc : seccomp_rule_add(ctx, no, CALL(bpf), 1,
+					      SCMP_A0(SCMP_CMP_GT, BPF_ITER_CREATE));
+}
+
+/* Sets no_new_privs. */
+static int filter_load(scmp_filter_ctx ctx, int rc)
+{
+	if (rc == 0)
+		rc = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return rc;
+}
+
+int rights_filter_watch(uint32_t let)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int rc;
+
+	if (!ctx)
+		return -ENOMEM;
+	rc = deny_kernel(ctx);
+	if (rc == 0) /* sockets of other namespaces are asked about from within them */
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 1,
+				      SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET));
+	if (rc == 0 && !(let & RIGHTS_LET_LOAD))
+		rc = deny_loading(ctx);
+	return filter_load(ctx, rc);
+}
+
 int rights_filter(enum rights_filter which)
 {
 	bool few = which == RIGHTS_READS_DESCRIPTORS;
@@ -218,10 +264,7 @@ int rights_filter(enum rights_filter which)
 	rc = few ? allow_descriptors(ctx) : deny_reach(ctx);
 	if (rc == 0 && which == RIGHTS_ONLY_READS_FILES)
 		rc = deny_writing(ctx);
-	if (rc == 0)
-		rc = seccomp_load(ctx); /* sets no_new_privs */
-	seccomp_release(ctx);
-	return rc;
+	return filter_load(ctx, rc);
 }
 
 #else
@@ -229,6 +272,12 @@ int rights_filter(enum rights_filter which)
 int rights_filter(enum rights_filter which)
 {
 	(void)which;
+	return -ENOTSUP;
+}
+
+int rights_filter_watch(uint32_t let)
+{
+	(void)let;
 	return -ENOTSUP;
 }
 

@@ -52,4 +52,15 @@ enum rights_filter {
  */
 int rights_filter(enum rights_filter which);
 
+enum rights_let {
+	RIGHTS_LET_LOAD = 1 << 0, /* programs, and clocks to run them */
+};
+
+/*
+ * The same for a watch whose programs are loaded: no other program, mount or key,
+ * no tracing, no other namespace than of a network and no BPF program more; but for
+ * what let has.
+ */
+int rights_filter_watch(uint32_t let);
+
 #endif /* RIGHTS_H */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -125,5 +128,46 @@ TEST(rights_filter_of_commands_writes_files_and_starts_no_program)
 		_exit(7);
 	EQ_I(waitpid(pid, &status, 0), pid);
 	EQ_I(WEXITSTATUS(status), 7);
+}
+
+/* Refused by the kernel for its size before anything is done, or by a filter: EPERM. */
+static int bpf_errno(long cmd)
+{
+	return syscall(SYS_bpf, cmd, NULL, 1 << 20) < 0 ? errno : 0;
+}
+
+TEST(rights_filter_of_watches_loads_and_starts_no_program)
+{
+	int may_bpf = bpf_errno(BPF_MAP_UPDATE_ELEM);
+	int rc = rights_filter_watch(0);
+
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	EQ_I(bpf_errno(BPF_PROG_LOAD), EPERM);
+	EQ_I(bpf_errno(BPF_MAP_GET_FD_BY_ID), EPERM);
+	EQ_I(bpf_errno(BPF_PROG_LOAD | 1l << 32), EPERM);
+	EQ_I(bpf_errno(BPF_MAP_UPDATE_ELEM), may_bpf);
+	EQ_I(bpf_errno(BPF_LINK_CREATE), may_bpf);
+	EQ_I(bpf_errno(BPF_ITER_CREATE), may_bpf);
+	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(ptrace(PTRACE_TRACEME, 0, NULL, NULL), -1);
+	EQ_I(setns(-1, CLONE_NEWNS), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(setns(-1, CLONE_NEWNET), -1);
+	EQ_I(errno, EBADF);
+}
+
+TEST(rights_filter_of_watches_lets_through_what_is_asked_for)
+{
+	int may_bpf = bpf_errno(BPF_PROG_LOAD);
+	int rc = rights_filter_watch(RIGHTS_LET_LOAD);
+
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	EQ_I(bpf_errno(BPF_PROG_LOAD), may_bpf);
+	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
 }
 #endif
