@@ -11,8 +11,10 @@
 
 #ifdef HAVE_SECCOMP
 #include <linux/bpf.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/socket.h>
 #endif
 
 /* Numbers that older headers lack. */
@@ -228,6 +230,18 @@ static int deny_loading(scmp_filter_ctx ctx)
 					      SCMP_A0(SCMP_CMP_GT, BPF_ITER_CREATE));
 }
 
+/* All sockets but those that ask the kernel about sockets. */
+static int deny_sockets(scmp_filter_ctx ctx)
+{
+	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+	int rc = deny_peers(ctx);
+
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, no, CALL(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_NETLINK));
+	return rc < 0 ? rc : seccomp_rule_add(ctx, no, CALL(socket), 1,
+					      SCMP_A2(SCMP_CMP_NE, NETLINK_SOCK_DIAG));
+}
+
 /* Sets no_new_privs. */
 static int filter_load(scmp_filter_ctx ctx, int rc)
 {
@@ -250,6 +264,8 @@ int rights_filter_watch(uint32_t let)
 				      SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET));
 	if (rc == 0 && !(let & RIGHTS_LET_LOAD))
 		rc = deny_loading(ctx);
+	if (rc == 0 && !(let & RIGHTS_LET_NET))
+		rc = deny_sockets(ctx);
 	return filter_load(ctx, rc);
 }
 

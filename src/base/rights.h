@@ -54,12 +54,13 @@ int rights_filter(enum rights_filter which);
 
 enum rights_let {
 	RIGHTS_LET_LOAD = 1 << 0, /* programs, and clocks to run them */
+	RIGHTS_LET_NET = 1 << 1,  /* sockets to anybody */
 };
 
 /*
  * The same for a watch whose programs are loaded: no other program, mount or key,
- * no tracing, no other namespace than of a network and no BPF program more; but for
- * what let has.
+ * no tracing, no other namespace than of a network, no BPF program more, and only
+ * those sockets that ask the kernel about sockets; but for what let has.
  */
 int rights_filter_watch(uint32_t let);
 

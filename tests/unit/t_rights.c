@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,13 @@ static int bpf_errno(long cmd)
 	return syscall(SYS_bpf, cmd, NULL, 1 << 20) < 0 ? errno : 0;
 }
 
+static int socket_errno(int family, int protocol)
+{
+	int fd = socket(family, family == AF_NETLINK ? SOCK_RAW : SOCK_STREAM, protocol);
+
+	return fd < 0 ? errno : 0;
+}
+
 TEST(rights_filter_of_watches_loads_and_starts_no_program)
 {
 	int may_bpf = bpf_errno(BPF_MAP_UPDATE_ELEM);
@@ -159,15 +167,30 @@ TEST(rights_filter_of_watches_loads_and_starts_no_program)
 	EQ_I(errno, EBADF);
 }
 
+TEST(rights_filter_of_watches_asks_the_kernel_about_sockets)
+{
+	int pair[2], rc = rights_filter_watch(0);
+
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	EQ_I(socket_errno(AF_NETLINK, NETLINK_SOCK_DIAG), 0);
+	EQ_I(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	EQ_I(socket_errno(AF_NETLINK, NETLINK_ROUTE), EPERM);
+	EQ_I(socket_errno(AF_INET, 0), EPERM);
+	EQ_I(socket_errno(AF_UNIX, 0), EPERM);
+}
+
 TEST(rights_filter_of_watches_lets_through_what_is_asked_for)
 {
 	int may_bpf = bpf_errno(BPF_PROG_LOAD);
-	int rc = rights_filter_watch(RIGHTS_LET_LOAD);
+	int rc = rights_filter_watch(RIGHTS_LET_LOAD | RIGHTS_LET_NET);
 
 	if (rc == -ENOTSUP || rc == -EINVAL)
 		SKIP("no filter of system calls here");
 	EQ_I(rc, 0);
 	EQ_I(bpf_errno(BPF_PROG_LOAD), may_bpf);
+	EQ_I(socket_errno(AF_INET, 0), 0);
 	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
 }
 #endif
