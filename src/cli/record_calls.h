@@ -42,6 +42,7 @@ struct record_calls {
 	struct triggers *triggers;
 	struct flight_trigger trigger;
 	struct flight_report report;
+	bool filtered; /* since an earlier file; a filter stays */
 };
 
 extern const struct opt calls_opt_table[];

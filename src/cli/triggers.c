@@ -79,7 +79,8 @@ static int meter_new(struct triggers *t, struct err *err)
 {
 	const struct model_opts keep = {.max_waits = KEEP_WAITS, .max_slices = KEEP_TICKS,
 					.newest_waits = 1};
-	struct watch_opts watch = {.select = t->opts.select, .only_target = 1};
+	struct watch_opts watch = {.select = t->opts.select, .only_target = 1,
+				   .unfiltered = 1}; /* until the recording, opened next, is */
 	struct meter *m = &t->meter;
 	int rc = triggers_parse(t->opts.when, &m->order, &m->op, &m->limit);
 

@@ -34,6 +34,7 @@
 #include "collect/peers.h"
 #include "collect/procfs.h"
 #include "collect/sockdiag.h"
+#include "symbols/debuginfod.h"
 
 #define DRAIN_MS 80
 #define DEFAULT_PEERS 16
@@ -375,6 +376,22 @@ static void files_raise(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* All that was to be loaded, attached and started (the command to be watched) is. */
+static int rights_drop(const struct watch_opts *opts, struct err *err)
+{
+	uint32_t let = opts->loads_again ? RIGHTS_LET_LOAD : 0;
+	int rc = rights_keep(rights_of_watch());
+
+	if (rc < 0)
+		return err_errno(err, rc, "give rights away");
+	if (debuginfod_wanted())
+		let |= RIGHTS_LET_NET;
+	rc = opts->unfiltered ? 0 : rights_filter_watch(let);
+	if (rc < 0)
+		log_debug("system calls are not filtered: %s", strerror(-rc));
+	return 0;
+}
+
 static int live_open(struct live *l, const struct watch_opts *opts, struct err *err)
 {
 	bool later = l->flight && !l->flight->opts.with_waits;
@@ -398,8 +415,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	live_stacks_open(l);
 	live_stacks_clocks(l);
 	live_stacks_watch(l, l->target.tgids, l->target.cnt);
-	rc = rights_keep(rights_of_watch());
-	return rc < 0 ? err_errno(err, rc, "give rights away") : 0;
+	return rights_drop(opts, err);
 }
 
 static int source_make(const struct watch_opts *opts, const struct flight_opts *flight,

@@ -40,6 +40,8 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t max_cost_ppm;	/* of the CPU time in use; watches part of the time then; 0: any */
 	uint32_t sample_hz;	/* per CPU, with stacks; default 99 */
 	const struct symbols_opts *symbols; /* with stacks; NULL: its defaults */
+	uint32_t loads_again;	/* 1: this process is to load another watch's programs */
+	uint32_t unfiltered;	/* 1: its system calls stay as they are: rights.h */
 };
 
 struct source_ops {
