@@ -2,14 +2,10 @@
 #include "cli/triggers.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -17,6 +13,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
+#include "cli/check_child.h"
 #include "cli/select.h"
 #include "collect/source.h"
 #include "model/model.h"
@@ -24,13 +21,11 @@
 
 enum { KEEP_WAITS = 1024, KEEP_TICKS = 8 };
 
-extern char **environ;
-
 /* A command that says whether all is well. */
 struct check {
-	pid_t pid;	/* 0: none runs */
-	uint64_t begin_ns, next_ns;
-	bool failed;	/* the last one did */
+	struct check_child *child;
+	bool runs, failed; /* the last one did */
+	uint64_t next_ns;
 };
 
 /* A metric, summed over all rows of the chosen processes. */
@@ -106,7 +101,12 @@ int triggers_new(const struct triggers_opts *opts, struct triggers **ret, struct
 	int rc = 0;
 
 	t->opts = *opts;
-	if (opts->when)
+	if (opts->until_fails) {
+		t->check.child = check_child_new(opts->until_fails, opts->every_ns);
+		if (!t->check.child)
+			rc = err_errno(err, -errno, "start a child for --until-fails");
+	}
+	if (rc == 0 && opts->when)
 		rc = meter_new(t, err);
 	if (rc < 0) {
 		triggers_free(t);
@@ -117,20 +117,11 @@ int triggers_new(const struct triggers_opts *opts, struct triggers **ret, struct
 	return 0;
 }
 
-static void check_kill(struct check *c)
-{
-	kill(-c->pid, SIGKILL);
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	c->pid = 0;
-}
-
 void triggers_free(struct triggers *t)
 {
 	if (!t)
 		return;
-	if (t->check.pid)
-		check_kill(&t->check);
+	check_child_free(t->check.child);
 	source_free(t->meter.src);
 	metrics_free(t->meter.metrics);
 	model_free(t->meter.model);
@@ -138,50 +129,21 @@ void triggers_free(struct triggers *t)
 	free(t);
 }
 
-/* In a process group of its own, so that all it began can be ended; quiet. */
-static void check_start(struct triggers *t, uint64_t now)
+/* How it ended, or that it did not; "" when all is well. */
+static void check_say(struct triggers *t, int end, int status, char *ret_why, size_t size)
 {
-	char *argv[] = {"sh", "-c", (char *)(uintptr_t)t->opts.until_fails, NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-	if (posix_spawn(&t->check.pid, "/bin/sh", &files, &attr, argv, environ))
-		t->check.pid = 0;
-	t->check.begin_ns = now;
-	t->check.next_ns = now + t->opts.every_ns;
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-}
-
-/* How it ended, or that it did not; "" while it goes on or all is well. */
-static void check_look(struct triggers *t, uint64_t now, char *ret_why, size_t size)
-{
-	struct check *c = &t->check;
 	char span[FMT_MAX];
-	int status = 0;
 
-	if (waitpid(c->pid, &status, WNOHANG) == c->pid) {
-		c->pid = 0;
-		if (WIFSIGNALED(status))
-			snprintf(ret_why, size, "was ended by signal %d", WTERMSIG(status));
-		else if (WEXITSTATUS(status))
-			snprintf(ret_why, size, "ended with status %d", WEXITSTATUS(status));
-		else
-			c->failed = false;
-	} else if (now - c->begin_ns > t->opts.every_ns) {
-		check_kill(c);
+	if (end == CHECK_LATE)
 		snprintf(ret_why, size, "did not end in %s", fmt_ns(span, t->opts.every_ns));
-	}
+	else if (end == CHECK_ENDED && WIFSIGNALED(status))
+		snprintf(ret_why, size, "was ended by signal %d", WTERMSIG(status));
+	else if (end == CHECK_ENDED && WEXITSTATUS(status))
+		snprintf(ret_why, size, "ended with status %d", WEXITSTATUS(status));
+	else if (end == CHECK_ENDED)
+		t->check.failed = false;
+	else
+		snprintf(ret_why, size, "cannot be run");
 }
 
 static bool check_fired(struct triggers *t, char *ret_reason, size_t size)
@@ -190,11 +152,16 @@ static bool check_fired(struct triggers *t, char *ret_reason, size_t size)
 	uint64_t now = clock_mono_ns();
 	char why[64] = "";
 	bool before = c->failed;
+	int status = 0, end;
 
-	if (!c->pid && now >= c->next_ns)
-		check_start(t, now);
-	else if (c->pid)
-		check_look(t, now, why, sizeof(why));
+	if (!c->runs && now >= c->next_ns) {
+		check_child_begin(c->child);
+		c->runs = true;
+		c->next_ns = now + t->opts.every_ns;
+	} else if (c->runs && (end = check_child_result(c->child, &status))) {
+		c->runs = false;
+		check_say(t, end, status, why, sizeof(why));
+	}
 	if (!*why)
 		return false;
 	c->failed = true;
