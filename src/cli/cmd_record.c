@@ -88,8 +88,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 		watch.sample_hz = flight.stacks == FLIGHT_STACKS_ALL ? FLIGHT_LEARN_HZ : 0;
 		watch.max_cost_ppm = flight.blocking ? (uint32_t)(calls->max_cost * 1e6) : 0;
 		watch.loads_again = o->calls.keep_going;
-		/* the shell command that is run now and then may do anything */
-		watch.unfiltered = calls->filtered || o->calls.until_fails;
+		watch.unfiltered = calls->filtered;
 		calls->filtered = true;
 		return source_flight(&watch, &flight, ret_src, err);
 	}
