@@ -21,6 +21,7 @@
 #define REUSE_MAX 64 /* so many waits under 1 ms can be counted for a file that is closed */
 #define MUTEX_OWNER_FLAGS 7ull
 #define DIRTY_WINDOW_NS (100 * NSEC_PER_USEC)
+#define RETRY_NS (1000 * NSEC_PER_USEC) /* asleep so soon after a lock was refused: tries again */
 #define FCNTL_SETLKW 7
 #define FCNTL_OFD_SETLKW 38
 
@@ -315,12 +316,34 @@ static __always_inline void wait_simple(struct thr *t, u8 cls, u8 kind, u64 key)
 	}
 }
 
+/* A pause of the thread's own choice. */
+static __always_inline void wait_on_timer(struct thr *t, u8 cls, u8 kind)
+{
+	if (!t->refused_ns || since(t->refused_ns, t->off_ns) >= RETRY_NS) {
+		wait_simple(t, cls, kind, t->tid);
+		return;
+	}
+	t->cls = WAIT_FLOCK;
+	t->res = t->refused_res;
+	t->owner_tid = t->refused_tgid;
+}
+
+/* Without descriptors it is a sleep. */
+static __always_inline int wait_on_select(struct thr *t, u64 fd_cnt)
+{
+	if (fd_cnt)
+		wait_simple(t, WAIT_POLL, RES_POLLSET, t->tid);
+	else
+		wait_on_timer(t, WAIT_POLL, RES_POLLSET);
+	return 0;
+}
+
 /* A flat map: one case per kind of call. */
 static __noinline int classify_more(u64 task, struct thr *t, struct sysregs *s, u32 kind)
 {
 	switch (kind) {
 	case SYSK_TIMER:
-		wait_simple(t, WAIT_TIMER, RES_TIMER, t->tid);
+		wait_on_timer(t, WAIT_TIMER, RES_TIMER);
 		return 0;
 	case SYSK_CHILD:
 		wait_simple(t, WAIT_CHILD, RES_CHILD, t->tgid);
@@ -410,8 +433,7 @@ __noinline int classify_call(struct thr *t, struct sysregs *s, bool live)
 			t->flags |= WAITF_TIMEOUT_ARG;
 		return classify_poll(task, t, s, live);
 	case SYSK_SELECT:
-		wait_simple(t, WAIT_POLL, RES_POLLSET, t->tid);
-		return 0;
+		return wait_on_select(t, s->arg[0]);
 	case SYSK_NONE:
 		if (t->flags & WAITF_IOWAIT)
 			t->cls = WAIT_FILE;

@@ -32,6 +32,8 @@
 
 #include "marks.c"
 
+#include "filelock.c"
+
 #include "disk.c"
 
 #include "sock.c"

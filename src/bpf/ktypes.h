@@ -66,12 +66,18 @@ struct super_block {
 	unsigned long s_magic;
 };
 
+struct file_lock_context {
+	struct list_head flc_flock;
+	struct list_head flc_posix;
+};
+
 struct inode {
 	u16 i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_rdev;
 	struct hlist_head i_dentry;
+	struct file_lock_context *i_flctx;
 };
 
 struct file {
@@ -79,6 +85,29 @@ struct file {
 	struct inode *f_inode;
 	unsigned int f_flags;
 	struct path f_path;
+};
+
+struct file_lock_core {
+	struct list_head flc_list;
+	void *flc_owner;
+	unsigned char flc_type;
+	int flc_pid;
+	struct file *flc_file;
+};
+
+struct file_lock {
+	struct file_lock_core c;
+	long long fl_start;
+	long long fl_end;
+};
+
+/* Before 6.9. */
+struct file_lock___flat {
+	struct list_head fl_list;
+	void *fl_owner;
+	unsigned char fl_type;
+	unsigned int fl_pid;
+	struct file *fl_file;
 };
 
 struct fdtable {
@@ -230,6 +259,8 @@ struct linux_binprm;
 #define KMAGIC_ANON_INODE 0x09041934
 #define KO_DIRECT 00040000
 #define KSOCK_NOSPACE (1 << 2) /* of socket.flags: someone waits for room to send */
+#define KLOCK_WRITE 1 /* F_WRLCK */
+#define KEAGAIN 11
 #define KO_DSYNC 00010000
 
 #define KVM_SHARED 8

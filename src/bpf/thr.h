@@ -122,8 +122,12 @@ struct thr {
 	u16 reuses;	 /* of call, since cls, op and res were looked up */
 	u8 reused;	 /* in the wait in progress */
 	u8 pad;
+	u64 refused_ns;	 /* a file lock was asked for last, see filelock.c */
+	u64 refused_res;
+	u32 refused_tgid; /* who has it, 0 unknown */
+	u32 pad1;
 	struct thr_stacks stacks;
-	u64 pad2[5];	 /* to a cache line */
+	u64 pad2[2];	 /* to a cache line */
 };
 _Static_assert(sizeof(struct thr) % 64 == 0, "thr");
 

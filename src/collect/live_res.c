@@ -130,10 +130,13 @@ uint32_t live_owner(struct live *l, const struct wire_wait *w)
 {
 	uint32_t owner = w->owner_tid;
 
-	if (w->cls == WAIT_FLOCK && w->flags & WAITF_PENDING &&
-	    l->owner_asked < OWNERS_PER_TICK) {
-		l->owner_asked += FILE_LOCKS_WEIGHT;
-		return file_locks_ask(w->tgid);
+	if (w->cls == WAIT_FLOCK) {
+		if (!owner && w->flags & WAITF_PENDING && l->owner_asked < OWNERS_PER_TICK) {
+			l->owner_asked += FILE_LOCKS_WEIGHT;
+			owner = file_locks_ask(w->tgid);
+		}
+		live_draw_in(l, owner, false);
+		return owner;
 	}
 	if (w->cls != WAIT_FUTEX)
 		return owner;
