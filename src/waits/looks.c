@@ -7,6 +7,8 @@
  * (CPython's interpreter lock: 5 ms).  Each piece is ended by a timer; what all
  * of them waited for shows only at the end of the last one.
  *
+ * SQLite asks for a lock of its file, sleeps where that is refused, and asks again.
+ *
  * So does a thread with one request that sleeps in epoll or poll until it is
  * told that it may go on, and looks after a while whether that can still come:
  * a database's session that looks for a deadlock, say.
@@ -28,6 +30,8 @@ static bool is_piece(const struct engine *e, const struct wait *w, const struct 
 		return false;
 	if (w->cls == WAIT_FUTEX || w->cls == WAIT_SYSV)
 		return w->flags & WAITF_TIMEOUT_ARG;
+	if (w->cls == WAIT_FLOCK) /* asked for again after a sleep */
+		return true;
 	/* the alarm may be a signal of its own */
 	return (w->cls == WAIT_EPOLL || w->cls == WAIT_POLL) && in_its_request(e, w) &&
 	       in_its_request(e, next);
