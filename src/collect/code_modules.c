@@ -183,6 +183,10 @@ void code_announce_unread(struct code *c, struct emit *e, uint64_t now)
 		emit_note(e, NOTE_LIMIT, now, "%llu files with code would take too much memory: "
 			  "stacks through them may be short",
 			  (unsigned long long)c->stats.over_cnt);
+	if (c->stats.refused_cnt > c->stats.over_cnt)
+		emit_note(e, NOTE_LIMIT, now, "%llu files with code are damaged or over a limit: "
+			  "stacks through them may be short",
+			  (unsigned long long)(c->stats.refused_cnt - c->stats.over_cnt));
 	if (c->stats.cut_cnt)
 		emit_note(e, NOTE_LIMIT, now, "over %d mappings with code in a process (in %llu "
 			  "looks): stacks through the rest may be short",

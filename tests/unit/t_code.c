@@ -312,10 +312,13 @@ TEST(code_tells_what_it_leaves_out)
 	emit_to(&emit, &sink);
 	code_announce_unread(c, &emit, 1);
 	EQ_S(text, "");
-	c->stats.over_cnt = 2;
+	c->stats.over_cnt = c->stats.refused_cnt = 2;
 	code_announce_unread(c, &emit, 1);
 	HAS(text, "2 files with code would take too much memory");
-	c->stats.over_cnt = 0;
+	c->stats.refused_cnt = 5;
+	code_announce_unread(c, &emit, 1);
+	HAS(text, "3 files with code are damaged or over a limit: stacks through them may be ");
+	c->stats.over_cnt = c->stats.refused_cnt = 0;
 	c->stats.cut_cnt = 3;
 	code_announce_unread(c, &emit, 1);
 	HAS(text, "over 16384 mappings with code in a process (in 3 looks)");
