@@ -105,6 +105,7 @@ void live_res(struct live *l, const struct wire_res *w)
 	else if (w->kind == RES_POLLSET)
 		members_poll(&l->emit, l->names, &l->resindex, w, w->hdr.tid, w->hdr.ts_ns, &stat);
 	l->loss[LOSS_MEMBERS] += stat.over_cnt;
+	l->loss[LOSS_MEMBER_SETS] += stat.failed_cnt;
 }
 
 /* Lock words of a process in a pid namespace hold that namespace's ids. */

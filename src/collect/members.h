@@ -18,7 +18,7 @@ struct wire_res;
 struct members_stat {
 	uint64_t emitted_cnt;
 	uint64_t over_cnt;  /* over MEMBERS_MAX: add to LOSS_MEMBERS */
-	uint64_t failed_cnt;/* sets that could not be read */
+	uint64_t failed_cnt;/* sets that could not be read: add to LOSS_MEMBER_SETS */
 };
 
 /* set: the WIRE_RES of an epoll file, with tgid and fd.  Emits EV_MEMBER. */

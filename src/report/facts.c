@@ -94,6 +94,7 @@ static const char *const loss_names[LOSS_CNT] = {
 	[LOSS_FRAME_NAMES] = "frame-names",
 	[LOSS_RES_INDEX] = "resource-index",
 	[LOSS_BAD_RECORD] = "bad-records",
+	[LOSS_MEMBER_SETS] = "event-sets",
 };
 
 const char *facts_loss_name(unsigned loss)

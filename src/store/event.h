@@ -311,6 +311,7 @@ enum event_loss {
 	LOSS_FRAME_NAMES = 19,	/* frames over the bound on names */
 	LOSS_RES_INDEX = 20,	/* resources not found by their inode: too many */
 	LOSS_BAD_RECORD = 21,	/* records of the kernel side of an unknown kind or size */
+	LOSS_MEMBER_SETS = 22,	/* event and poll sets whose files could not be read */
 	LOSS_CNT
 };
 struct ev_loss { struct event_hdr h; uint64_t cnt[32]; };
@@ -318,7 +319,7 @@ struct ev_loss { struct event_hdr h; uint64_t cnt[32]; };
 /* A stack or a name that is missing or short makes no sum wrong: not a lost record. */
 static inline bool loss_spares_sums(unsigned loss)
 {
-	return loss >= LOSS_STACK_BUDGET && loss <= LOSS_RES_INDEX;
+	return (loss >= LOSS_STACK_BUDGET && loss <= LOSS_RES_INDEX) || loss == LOSS_MEMBER_SETS;
 }
 
 struct ev_self {		/* cumulative own cost */

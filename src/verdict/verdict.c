@@ -221,6 +221,7 @@ static void losses_list(struct court *k, struct verdict *v)
 		[LOSS_FRAME_NAMES] = "frames of stacks without a name (too many)",
 		[LOSS_RES_INDEX] = "resources whose other end is not known (too many)",
 		[LOSS_BAD_RECORD] = "records of the kernel side not understood",
+		[LOSS_MEMBER_SETS] = "event and poll sets whose files could not be read",
 	};
 	const struct model *m = k->m;
 	const char *lines[SHED_LINES_MAX];
