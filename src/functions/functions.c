@@ -70,6 +70,8 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	{THIN_NO_NAMES, "no-names", "most functions have no names: symbols are missing"},
 	{THIN_AWAY, "away", "recorded a part of the time only, to keep the cost down"},
 	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
+	{THIN_MANY_CALLS, "many-calls", "more kinds of calls than are told apart: the rarest were "
+	 "left out"},
 	{THIN_QUEUED, "queued", "for most of their time nobody was at work for the requests: they "
 	 "queue, and no stack shows where; heldup why tells for what"},
 	{THIN_BLOCKING, "blocking", "of most of the time only calls that blocked are known: what "
@@ -367,6 +369,8 @@ static void thin_find(struct analysis *a, const struct sigs *sigs, const struct 
 		r->thin |= THIN_NO_NAMES;
 	if (r->pattern_cnt > CLUSTER_EXACT_MAX)
 		r->thin |= THIN_MANY_PATTERNS;
+	if (r->folded_cnt)
+		r->thin |= THIN_MANY_CALLS;
 }
 
 static void counts_fill(struct analysis *a, const struct functions_opts *o)
@@ -398,6 +402,7 @@ static void results_fill(struct analysis *a, const struct held *held)
 	struct functions_result *r = a->r;
 
 	r->noise_cnt = a->p.units.noise_cnt;
+	r->folded_cnt = a->p.dims.folded_cnt;
 	r->unit_cnt = a->p.units.units.cnt;
 	r->idle_cnt = a->p.units.idle_cnt;
 	r->torn_cnt = a->p.units.torn_cnt;

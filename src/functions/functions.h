@@ -157,12 +157,13 @@ enum functions_thin {		/* what could not be told, and why */
 	THIN_BLOCKING = 1 << 14,    /* mostly blocking calls only */
 	THIN_COARSE = 1 << 15,	    /* and of these mostly the long ones */
 	THIN_SILENT = 1 << 16,	    /* a window without calls */
+	THIN_MANY_CALLS = 1 << 17,  /* over DIMS_CALLS_MAX kinds: the rarest were left out */
 };
 
 struct functions_result {
 	const struct model *m;
 	uint64_t begin_ns, end_ns;
-	uint64_t call_cnt, noise_cnt, lost_cnt, skipped_cnt;
+	uint64_t call_cnt, noise_cnt, lost_cnt, skipped_cnt, folded_cnt; /* THIN_MANY_CALLS */
 	uint64_t stack_cnt;	/* calls with a stack */
 	uint64_t away_ns;	/* of the window, not recorded; lost_cnt has an estimate of it */
 	uint64_t part_ns, part_cnt; /* of the window, blocking calls only; these */
@@ -176,8 +177,7 @@ struct functions_result {
 	uint64_t seen_fn_cnt;	/* functions seen on stacks or in signatures */
 	uint64_t candidate_cnt;	/* functions with any evidence */
 	uint64_t mem_bytes;	/* taken by the analysis, beside the model */
-	uint32_t pattern_cnt;
-	uint32_t thin;		/* enum functions_thin */
+	uint32_t pattern_cnt, thin; /* enum functions_thin */
 	bool by_signatures;	/* no stacks: by signatures */
 	bool baseline;		/* compared with what is normal, not with the window itself */
 	struct cluster_report *clusters; size_t cluster_cnt;

@@ -36,6 +36,7 @@ static void json_window(struct json *j, const struct functions_result *r)
 	json_ku64(j, "calls", r->call_cnt);
 	json_ku64(j, "calls_with_stack", r->stack_cnt);
 	json_ku64(j, "calls_ignored", r->noise_cnt);
+	json_ku64(j, "calls_over_kinds", r->folded_cnt);
 	json_ku64(j, "calls_lost", r->lost_cnt);
 	json_ku64(j, "away_ns", r->away_ns);
 	json_ku64(j, "blocking_only_ns", r->part_ns);

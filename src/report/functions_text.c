@@ -331,6 +331,11 @@ static void put_thin(struct pen *p, const struct functions_result *r)
 		pen_fmt(p, PEN_DIM, "  %s calls were lost", fmt_count(t, r->lost_cnt));
 		pen_nl(p);
 	}
+	if (r->folded_cnt) {
+		pen_fmt(p, PEN_DIM, "  %s calls of kinds over that limit were left out",
+			fmt_count(t, r->folded_cnt));
+		pen_nl(p);
+	}
 	if (r->skipped_cnt) {
 		pen_fmt(p, PEN_DIM, "  %s lines or records were not understood",
 			fmt_count(t, r->skipped_cnt));
