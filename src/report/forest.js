@@ -107,6 +107,8 @@ function nodeView(t, n) {
 		['explained by its paths', share(n.explained)], ['status', STATUS[n.status] || n.status]];
 	if (n.parent !== null) facts.push(['with against without explains', share(n.split)], ['tried in round', n.round]);
 	if (n.requests_not_grouped) facts.push(['on paths over the bound', count(n.requests_not_grouped)]);
+	if (n.requests_left_out) facts.push(['left out: no edge, or over 13 days', count(n.requests_left_out)]);
+	if (n.edges_over_bound) facts.push(['edges over the bound on kinds', count(n.edges_over_bound)]);
 	out.push(el('dl', 'facts', facts.map(f => el('div', '', el('dt', '', f[0]), el('dd', '', f[1])))));
 	const decided = D.decisions.filter(d => d.tree === t.tree && d.node === n.node);
 	if (decided.length)

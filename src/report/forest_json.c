@@ -155,6 +155,8 @@ static void json_node(struct json *j, const struct forest_view *v, uint32_t tree
 	json_kf64_dec(j, "explained", n->explained, 4);
 	json_kf64_dec(j, "split", n->split, 4);
 	json_ku64(j, "requests_not_grouped", n->other_trace_cnt);
+	json_ku64(j, "requests_left_out", n->refused_cnt);
+	json_ku64(j, "edges_over_bound", n->edge_over_cnt);
 	json_kbool(j, "walked", forest_node_walked(v, tree, node));
 	json_karr(j, "groups");
 	for (uint32_t i = 0; i < n->group_cnt; i++)

@@ -354,6 +354,41 @@ static void put_useless(const struct forest_view *v, struct pen *p)
 	pen_nl(p);
 }
 
+static void put_left_out(struct pen *p, uint64_t cnt, const char *what)
+{
+	char t[FMT_MAX];
+
+	if (!cnt)
+		return;
+	pen_fmt(p, PEN_DIM, "  %s ", fmt_count(t, cnt));
+	pen_wrap(p, PEN_DIM, 4, 0, what);
+	pen_nl(p);
+}
+
+/* What the nodes of the trees shown do not have. */
+static void put_not_seen(const struct forest_view *v, struct pen *p)
+{
+	uint64_t others = 0, refused = 0, edges = 0;
+
+	for (uint32_t i = 0; i < v->f->tree_cnt; i++) {
+		for (uint32_t k = 0; forest_tree_shown(v, i) && k < v->f->trees[i].node_cnt; k++) {
+			others += v->f->trees[i].nodes[k].other_trace_cnt;
+			refused += v->f->trees[i].nodes[k].refused_cnt;
+			edges += v->f->trees[i].nodes[k].edge_over_cnt;
+		}
+	}
+	if (!others && !refused && !edges)
+		return;
+	pen_nl(p);
+	pen_text(p, PEN_HEAD, "not seen, by nodes");
+	pen_nl(p);
+	put_left_out(p, others, "requests on paths over the bound: counted, and in no group");
+	put_left_out(p, refused, "requests without an edge on their path, or over 13 days long: "
+		     "left out");
+	put_left_out(p, edges, "edges over the bound on kinds of edges: their time counts as that "
+		     "of the rest");
+}
+
 static void put_walked(const struct forest_view *v, struct pen *p)
 {
 	const struct forest_walked *w = v->walked;
@@ -413,4 +448,5 @@ void forest_text(const struct forest_view *v, struct pen *p)
 		put_decisions(v, i, p);
 	}
 	put_useless(v, p);
+	put_not_seen(v, p);
 }

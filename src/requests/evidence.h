@@ -96,8 +96,8 @@ struct evidence {
 	struct hmap by_bins;
 	bool parts_over;	/* more than EVIDENCE_GROUPS_MAX: they tell nothing */
 	uint64_t other_cnt;	/* traces of groups that went */
-	uint64_t refused_cnt;	/* longer than moments can hold */
-	uint64_t class_dropped_cnt;
+	uint64_t refused_cnt;	/* requests without an edge, or longer than moments can hold */
+	uint64_t class_dropped_cnt; /* edges over EVIDENCE_CLASSES_MAX, counted in the rest */
 	/* room for one path */
 	VEC(int64_t) took, by_col;
 	VEC(uint32_t) cols;

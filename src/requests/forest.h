@@ -130,6 +130,8 @@ struct forest_node {
 	const struct forest_key *keys;
 	uint32_t group_cnt, key_cnt;
 	uint64_t other_trace_cnt; /* in groups over the bound */
+	uint64_t refused_cnt;	/* requests without an edge, or too long: left out */
+	uint64_t edge_over_cnt;	/* edges over the bound on kinds: in none of them */
 };
 
 struct forest_tree {

@@ -17,7 +17,7 @@ enum {
 	BIN_MIN = 2,
 	GROUP_MIN = 3 + 8 + 3 * 16 + TIMES_MIN,
 	KEY_MIN = 4 + 3 * 8,
-	NODE_MIN = 11 + 4 * 8,
+	NODE_MIN = 13 + 4 * 8,
 	TREE_MIN = 3 + 2 * 8,
 	DECISION_MIN = 14 + 8 * 8,
 };
@@ -119,6 +119,8 @@ static void put_node(struct packer *p, const struct forest_node *n)
 	put_f64(p, n->explained);
 	put_f64(p, n->split);
 	put_u64(p, n->other_trace_cnt);
+	put_u64(p, n->refused_cnt);
+	put_u64(p, n->edge_over_cnt);
 	put_u64(p, n->group_cnt);
 	for (uint32_t i = 0; i < n->group_cnt; i++)
 		put_group(p, &n->groups[i]);
@@ -312,6 +314,8 @@ static void get_node(struct loader *l, struct forest_node *n)
 	n->explained = get_f64(u);
 	n->split = get_f64(u);
 	n->other_trace_cnt = get_u64(u, UINT64_MAX);
+	n->refused_cnt = get_u64(u, UINT64_MAX);
+	n->edge_over_cnt = get_u64(u, UINT64_MAX);
 	n->group_cnt = get_cnt(u, FOREST_FILE_GROUPS_MAX, GROUP_MIN, sizeof(*groups));
 	n->groups = groups = ARENA_ARRAY(l->arena, struct forest_group, n->group_cnt);
 	for (uint32_t i = 0; i < n->group_cnt && unpack_ok(u); i++)

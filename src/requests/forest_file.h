@@ -20,7 +20,7 @@ struct strtab;
 
 #define FOREST_FILE_WHAT "forest"
 enum {
-	FOREST_FILE_VERSION = 3,
+	FOREST_FILE_VERSION = 4,
 	FOREST_FILE_TREES_MAX = 1 << 12,
 	FOREST_FILE_NODES_MAX = 1 << 12,	/* of one tree */
 	FOREST_FILE_GROUPS_MAX = 1 << 16,	/* of one node */

@@ -196,6 +196,8 @@ static struct forest_node node_of_both(const struct forest_node *a, const struct
 	n.round = a->round;
 	n.trace_cnt = a->trace_cnt + b->trace_cnt;
 	n.other_trace_cnt = a->other_trace_cnt + b->other_trace_cnt;
+	n.refused_cnt = a->refused_cnt + b->refused_cnt;
+	n.edge_over_cnt = a->edge_over_cnt + b->edge_over_cnt;
 	n.mean_ns = mix(w, a->mean_ns, b->mean_ns);
 	n.cv = mix_sd(w, (double[]){a->mean_ns, b->mean_ns},
 		      (double[]){a->cv * a->mean_ns, b->cv * b->mean_ns});

@@ -155,6 +155,7 @@ static double split(const struct hyp_tree *t, uint32_t node)
 static void node_fill(const struct viewing *v, uint32_t node, struct forest_node *ret)
 {
 	const struct hyp_node *n = v->t->nodes.items[node];
+	const struct evidence *shown = &n->e;
 	struct forest_group *groups = ARENA_ARRAY(v->arena, struct forest_group,
 						  n->e.groups.cnt + 1);
 	double mean = moments_mean(&n->e.live);
@@ -167,7 +168,8 @@ static void node_fill(const struct viewing *v, uint32_t node, struct forest_node
 		.cv = mean > 0 ? sqrt(moments_var(&n->e.live)) / mean : 0,
 		.explained = explained(n), .split = split(v->t, node),
 		.groups = groups, .group_cnt = (uint32_t)n->e.groups.cnt,
-		.other_trace_cnt = n->e.other_cnt,
+		.other_trace_cnt = shown->other_cnt, .refused_cnt = shown->refused_cnt,
+		.edge_over_cnt = shown->class_dropped_cnt,
 	};
 	ret->keys = hyp_keys_find(v->c, n, v->arena, &ret->key_cnt);
 	for (size_t i = 0; i < n->e.groups.cnt; i++)

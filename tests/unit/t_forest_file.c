@@ -7,8 +7,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "model/points.h"
+#include "report/forest_out.h"
+#include "report/pen.h"
 #include "requests/bins.h"
+#include "requests/evidence.h"
 #include "requests/forest_file.h"
 #include "requests/sides.h"
 
@@ -87,6 +91,8 @@ static void forest_of(struct world *w, uint64_t cnt, const char *third)
 					    .present = i != 2, .other = i ? 3 - i : FOREST_NONE,
 					    .round = i > 0, .trace_cnt = cnt >> (i > 0),
 					    .mean_ns = 1e6, .cv = 0.5, .explained = 0.25,
+					    .other_trace_cnt = 5, .refused_cnt = 6,
+					    .edge_over_cnt = 7,
 					    .groups = group(w, 77 + i, cnt, 1e6), .group_cnt = 1,
 					    .keys = k, .key_cnt = i == 1};
 	*t = (struct forest_tree){.type = 99, .point = root, .node_cnt = 3, .nodes = n,
@@ -155,12 +161,12 @@ TEST(forest_file_damage_is_seen)
 		OK(unpack(&b, &one, &err) < 0);
 		one.data[i] ^= 0x40;
 	}
-	OK(forest_read("heldup-forest 4\n12345678", 24, &b.points, &b.strings, &b.arena, &b.forest,
+	OK(forest_read("heldup-forest 5\n12345678", 24, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
-	EQ_S(err.msg, "version 4 of a forest, known is 3");
+	EQ_S(err.msg, "version 5 of a forest, known is 4");
 	OK(forest_read("heldup-space 1\n", 15, &b.points, &b.strings, &b.arena, &b.forest,
 		       &err) < 0);
-	EQ_S(err.msg, "offset 0: expected 'heldup-forest 3', found something else: "
+	EQ_S(err.msg, "offset 0: expected 'heldup-forest 4', found something else: "
 	     "not a file of heldup's with a forest in it");
 	EQ_U(b.forest.tree_cnt, 0);
 	buf_release(&one);
@@ -187,6 +193,8 @@ TEST(forest_merge_same_hypothesis_adds)
 	EQ_U(t->trace_cnt, 400);
 	EQ_U(t->nodes[1].trace_cnt, 200);
 	EQ_U(t->nodes[1].other, 2);
+	EQ_U(t->nodes[1].refused_cnt, 12);
+	EQ_U(t->nodes[1].edge_over_cnt, 14);
 	EQ_U(t->nodes[0].group_cnt, 1);
 	EQ_U(t->nodes[0].groups[0].times.cnt, 400);
 	EQ_U(t->nodes[0].groups[0].times.buckets[20], 398);
@@ -258,4 +266,57 @@ TEST(forest_sights_of_sides)
 		EQ_U(s[1].seen, FOREST_SEEN_ALWAYS);
 	}
 	arena_release(&arena);
+}
+
+static void forest_words(struct world *w, struct buf *text, struct buf *data)
+{
+	struct forest_view v = {.f = &w->forest, .points = &w->points, .strings = &w->strings,
+				.path = "forest"};
+	struct pen pen = {.out = text, .columns = 100};
+	struct json j;
+
+	forest_text(&v, &pen);
+	json_init(&j, data, JSON_COMPACT);
+	forest_object(&v, &j);
+	json_finish(&j);
+}
+
+/* Each of the three nodes has 5, 6 and 7 of them; then none has any. */
+TEST(forest_says_what_its_nodes_left_out)
+{
+	struct world w = {0};
+	struct buf text = {0}, data = {0};
+
+	forest_of(&w, 100, "lock");
+	forest_words(&w, &text, &data);
+	HAS(buf_str(&text), "15 requests on paths over the bound");
+	HAS(buf_str(&text), "18 requests without an edge on their path");
+	HAS(buf_str(&text), "21 edges over the bound on kinds");
+	HAS(buf_str(&data), "\"requests_left_out\":6,\"edges_over_bound\":7,");
+	for (uint32_t i = 0; i < 3; i++) {
+		struct forest_node *n = (struct forest_node *)&w.forest.trees[0].nodes[i];
+
+		n->other_trace_cnt = n->refused_cnt = n->edge_over_cnt = 0;
+	}
+	buf_clear(&text);
+	forest_words(&w, &text, &data);
+	OK(!strstr(buf_str(&text), "not seen"));
+	buf_release(&text);
+	buf_release(&data);
+	world_release(&w);
+}
+
+TEST(evidence_counts_edges_over_the_bound)
+{
+	struct world w = {0};
+	struct evidence e = {0};
+	struct forest_event from = {point(&w, "shop", "order"), 0}, to = from;
+
+	evidence_begin(&e, &w.points, from, to, 0, SIDES_BOTH);
+	for (to.kind = 1; to.kind <= EVIDENCE_CLASSES_MAX + 3; to.kind++)
+		OK((evidence_class(&e, from, to, FOREST_NONE) == UINT32_MAX) ==
+		   (to.kind > EVIDENCE_CLASSES_MAX));
+	EQ_U(e.class_dropped_cnt, 3);
+	evidence_release(&e);
+	world_release(&w);
 }
