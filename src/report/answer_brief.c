@@ -2,7 +2,6 @@
 #include "report/answer_brief.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -34,97 +33,6 @@ struct brief {
 	const struct answer *a;
 	const struct brief_limits *max;
 };
-
-/* ---- numbers in sentences */
-
-static const struct {
-	const char *text, *unit;
-	double factor;
-} units[] = {
-	{"ns", "ns", 1},	     {"us", "ns", 1e3},
-	{"ms", "ns", 1e6},	     {"s", "ns", 1e9},
-	{"%", "share", 0.01},	     {"B", "bytes", 1},
-	{"KiB", "bytes", 1024},	     {"MiB", "bytes", 1048576},
-	{"GiB", "bytes", 1073741824},{"B/s", "bytes/s", 1},
-	{"MB/s", "bytes/s", 1e6},
-};
-
-static size_t word_len(const char *s)
-{
-	return strcspn(s, " ");
-}
-
-/* Without the comma, colon or bracket that ends it. */
-static size_t bare_len(const char *s)
-{
-	size_t len = word_len(s);
-
-	while (len && strchr(",.;:)?", s[len - 1]))
-		len--;
-	return len;
-}
-
-/* Digits with one point at most, and nothing else. */
-static bool is_number(const char *s, size_t len)
-{
-	size_t points = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		points += s[i] == '.';
-		if (s[i] != '.' && (s[i] < '0' || s[i] > '9'))
-			return false;
-	}
-	return len && len < 18 && points <= 1 && s[0] != '.';
-}
-
-static void unit_fill(struct brief_number *n, const char *word, size_t len)
-{
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].text) != len || memcmp(units[i].text, word, len) != 0)
-			continue;
-		n->value *= units[i].factor;
-		word = units[i].unit;
-		len = strlen(word);
-		break;
-	}
-	if (len >= sizeof(n->unit))
-		len = sizeof(n->unit) - 1;
-	memcpy(n->unit, word, len);
-	n->unit[len] = '\0';
-}
-
-/* Ids are names, not amounts. */
-static bool is_id(const char *before, size_t len)
-{
-	while (len && *before == '(') {
-		before++;
-		len--;
-	}
-	return len == 3 && (memcmp(before, "pid", 3) == 0 || memcmp(before, "tid", 3) == 0);
-}
-
-size_t brief_numbers(const char *sentence, struct brief_number *ret_numbers)
-{
-	const char *before = "";
-	size_t cnt = 0, before_len = 0;
-
-	for (const char *at = sentence; *at && cnt < BRIEF_NUMBERS_MAX;) {
-		size_t len = word_len(at), bare = bare_len(at);
-		const char *next = at + len + (at[len] == ' ');
-
-		if (is_number(at, bare) && !is_id(before, before_len)) {
-			/* what a comma ends has no unit behind it */
-			size_t unit = bare == len ? bare_len(next) : 0;
-
-			ret_numbers[cnt].value = strtod(at, NULL);
-			unit_fill(&ret_numbers[cnt++], next, unit);
-		}
-		before = at;
-		before_len = len;
-		at = next;
-	}
-	return cnt;
-}
 
 /* ---- the parts */
 
@@ -164,20 +72,26 @@ static void put_party(struct brief *b, const struct party *who)
 	put_text(b, "comm", who->comm);
 }
 
-static void put_sentence(struct brief *b, const char *text)
+static void put_figure(struct brief *b, const struct figure *n)
 {
-	struct brief_number numbers[BRIEF_NUMBERS_MAX];
-	size_t cnt = brief_numbers(text, numbers);
+	int decimals = n->form == FIGURE_SHARE || n->form == FIGURE_SHARE_DEC ? 4 : 2;
 
 	json_obj(&b->j);
-	put_text(b, "text", text);
+	json_kstr(&b->j, "key", n->key);
+	json_kf64_dec(&b->j, "value", n->value, decimals);
+	json_kstr(&b->j, "unit", figure_unit(n));
+	json_obj_end(&b->j);
+}
+
+static void put_evidence(struct brief *b, const struct finding *f, size_t i)
+{
+	const struct figures *numbers = f->figures ? &f->figures[i] : &(struct figures){0};
+
+	json_obj(&b->j);
+	put_text(b, "text", f->evidence[i]);
 	json_karr(&b->j, "numbers");
-	for (size_t i = 0; i < cnt; i++) {
-		json_obj(&b->j);
-		json_kf64(&b->j, "value", numbers[i].value);
-		json_kstr(&b->j, "unit", numbers[i].unit);
-		json_obj_end(&b->j);
-	}
+	for (size_t k = 0; k < numbers->cnt && k < BRIEF_NUMBERS_MAX; k++)
+		put_figure(b, &numbers->items[k]);
 	json_arr_end(&b->j);
 	json_obj_end(&b->j);
 }
@@ -213,7 +127,7 @@ static void put_verdict(struct brief *b, const struct finding *f)
 	json_obj_end(&b->j);
 	json_karr(&b->j, "evidence");
 	for (size_t i = 0; i < f->evidence_cnt && i < b->max->evidence; i++)
-		put_sentence(b, f->evidence[i]);
+		put_evidence(b, f, i);
 	json_arr_end(&b->j);
 	put_texts(b, "refute", f->refute, f->refute_cnt, b->max->refute);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "verdict/confidence.h"
+#include "verdict/figures.h"
 #include "verdict/weigh.h"
 
 void say(struct court *k, struct finding *f, const char *fmt, ...)
@@ -74,7 +75,7 @@ static void name_res(struct court *k, struct finding *f, uint32_t res)
 	f->res_kind = res_kind_name(r->kind);
 }
 
-const char *holders_did(struct court *k, const struct lock *l)
+static const char *holders_mostly(const struct lock *l, double *ret_share)
 {
 	uint64_t all = 0, best = 0;
 	unsigned top = 0;
@@ -108,8 +109,16 @@ const char *holders_did(struct court *k, const struct lock *l)
 	}
 	if (!all)
 		return NULL;
-	return arena_printf(k->arena, "%s %.0f %% of that time",
-			    words[top] ? words[top] : "in other waits", percent(best, all));
+	*ret_share = part_of(best, all);
+	return words[top] ? words[top] : "in other waits";
+}
+
+const char *holders_did(struct court *k, const struct lock *l)
+{
+	double share;
+	const char *did = holders_mostly(l, &share);
+
+	return did ? arena_printf(k->arena, "%s %.0f %% of that time", did, 100 * share) : NULL;
 }
 
 /* Who has the lock is the last but one of the chain, and waits for the last by other means. */
@@ -162,6 +171,7 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
 	const char *did, *name;
+	double share;
 
 	if (!l) {
 		f->summary = "Threads wait for a lock; its holder was not seen.";
@@ -185,10 +195,9 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 				     "but wanted all the time.", l->waiter_cnt, name,
 				     ns_text(k, l->hold_ns));
 	}
-	say(k, f,
-	    "%llu waits, %s in all, longest %s; %.1f threads waiting on average while anyone did",
-	    (unsigned long long)l->wait_cnt, ns_text(k, l->wait_ns), ns_text(k, l->max_ns),
-	    l->avg_waiters);
+	say_figures(k, f, "{} waits, {} in all, longest {}; {} threads waiting on average while "
+		    "anyone did", N_CNT("waits", l->wait_cnt), N_NS("waited", l->wait_ns),
+		    N_NS("longest", l->max_ns), N_AVG("waiting_threads", l->avg_waiters));
 	if (l->presumed && l->holder == NO_IDX) {
 		say(k, f, "nobody let go while it was watched, and several sessions wait for their "
 			  "clients: one of them may have it, in an open transaction");
@@ -200,15 +209,18 @@ static void explain_lock(struct court *k, struct finding *f, const struct cand *
 		    "first, before the others");
 		refute(k, f, "the others go on while this one still sleeps: watch for longer (-d)");
 	} else if (l->virt)
-		say(k, f, "each waiter sleeps on something of its own (%u of them): told from who "
-			  "wakes whom", l->res_cnt);
-	say(k, f, "the lock was waited for %.0f %% of the time; %u threads held it meanwhile",
-	    percent(l->busy_ns, k->window_ns), l->holder_cnt);
-	did = holders_did(k, l);
+		say_figures(k, f, "each waiter sleeps on something of its own ({} of them): told "
+			    "from who wakes whom", N_CNT("waited_for", l->res_cnt));
+	say_figures(k, f, "the lock was waited for {} of the time; {} threads held it meanwhile",
+		    N_SHARE("time_waited_for", part_of(l->busy_ns, k->window_ns)),
+		    N_CNT("holders", l->holder_cnt));
+	did = holders_mostly(l, &share);
 	if (did)
-		say(k, f, "holders were %s", did);
+		say_figures(k, f, "holders were {} {} of that time", N_WORD(did),
+			    N_SHARE("holders_did", share));
 	if (l->pending_cnt)
-		say(k, f, "%u threads still waited when the watch ended", l->pending_cnt);
+		say_figures(k, f, "{} threads still waited when the watch ended",
+			    N_CNT("waiting_at_end", l->pending_cnt));
 	refute(k, f, "the wakers were not the holders: a hand-off (condition variable) that looks "
 		     "like a lock");
 }
@@ -232,8 +244,8 @@ void waits_line(struct court *k, struct finding *f, uint32_t t, uint32_t res)
 		max_ns = p->max_ns > max_ns ? p->max_ns : max_ns;
 	}
 	if (cnt)
-		say(k, f, "%llu waits, mean %s, longest %s", (unsigned long long)cnt,
-		    ns_text(k, (double)ns / cnt), ns_text(k, max_ns));
+		say_figures(k, f, "{} waits, mean {}, longest {}", N_CNT("waits", cnt),
+			    N_NS("mean", (double)ns / cnt), N_NS("longest", max_ns));
 }
 
 static void explain_disk(struct court *k, struct finding *f, const struct cand *c)
@@ -280,25 +292,33 @@ static void explain_disk(struct court *k, struct finding *f, const struct cand *
 		waits_line(k, f, c->top->thread, c->top->res);
 	full = f->cls == FIND_DISK_OWN ? memory_full(k) : NULL;
 	if (full)
-		say(k, f, "cgroup %s is at its limit of %llu MiB of memory: what it reads does not "
-			  "stay there to be read again", full->path,
-		    (unsigned long long)full->mem_limit_bytes >> 20);
+		say_figures(k, f, "cgroup {} is at its limit of {} of memory: what it reads does "
+			    "not stay there to be read again", N_WORD(full->path),
+			    N_MIB("memory_limit", full->mem_limit_bytes));
 	if (d)
-		say(k, f, "%s: busy %.0f %%, %.1f requests in flight on average", dev, busy,
-		    (double)d->inflight_ns / k->window_ns);
+		say_figures(k, f, "{}: busy {}, {} requests in flight on average", N_WORD(dev),
+			    N_SHARE("disk_busy", busy / 100),
+			    N_AVG("in_flight", (double)d->inflight_ns / k->window_ns));
 	refute(k, f,
 	       f->cls == FIND_DISK_LIMIT ? "raising the limit does not make these waits shorter"
 					 : "another file or device on the same disk is as slow "
 					   "when this process rests");
 }
 
+static const char *pid_text(struct court *k, uint32_t pid)
+{
+	return arena_printf(k->arena, "%u", pid);
+}
+
 static void disk_user(struct court *k, struct finding *f, const struct disk_use *u)
 {
 	static const char *const ops[] = { "reads", "writes", "flushes", "other requests" };
 
-	say(k, f, "%s (pid %u): %.0f %s/s, %.1f MB/s, mean latency %s", u->comm, u->tgid,
-	    u->ios / (k->window_ns / 1e9), ops[u->op & 3], u->sectors * 512 / (k->window_ns / 1e3),
-	    ns_text(k, (double)u->lat_ns / u->ios));
+	say_figures(k, f, "{} (pid {}): {} {}/s, {}, mean latency {}", N_WORD(u->comm),
+		    N_WORD(pid_text(k, u->tgid)),
+		    N_PER_S("disk_requests", u->ios / (k->window_ns / 1e9)), N_WORD(ops[u->op & 3]),
+		    N_BYTES_PER_S("disk_bytes", u->sectors * 512 / (k->window_ns / 1e9)),
+		    N_NS("disk_latency", (double)u->lat_ns / u->ios));
 }
 
 /* Sums of the threads of a process; false where an earlier row has told of them. */
@@ -351,9 +371,11 @@ static void limit_lines(struct court *k, struct finding *f)
 
 		if (!g->io_rbps && !g->io_wbps && !g->io_riops && !g->io_wiops)
 			continue;
-		say(k, f, "cgroup %s: limits read %llu B/s %llu/s, write %llu B/s %llu/s (0: none)",
-		    g->path, (unsigned long long)g->io_rbps, (unsigned long long)g->io_riops,
-		    (unsigned long long)g->io_wbps, (unsigned long long)g->io_wiops);
+		say_figures(k, f, "cgroup {}: limits read {} B/s {}/s, write {} B/s {}/s (0: none)",
+			    N_WORD(g->path), N_RAW_BYTES_PER_S("read_limit", g->io_rbps),
+			    N_PER_S("read_limit", g->io_riops),
+			    N_RAW_BYTES_PER_S("write_limit", g->io_wbps),
+			    N_PER_S("write_limit", g->io_wiops));
 	}
 }
 
@@ -380,8 +402,9 @@ void copies_line(struct court *k, struct finding *f)
 	}
 	per_s = most != NO_IDX ? k->m->threads[most].min_flt / (k->window_ns / 1e9) : 0;
 	if (per_s >= COPIES_MIN)
-		say(k, f, "%s: %.0f page faults a second without a disk: after a fork each page "
-			  "that it writes to is copied first", thread_label(k, most), per_s);
+		say_figures(k, f, "{}: {} page faults a second without a disk: after a fork each "
+			    "page that it writes to is copied first",
+			    N_WORD(thread_label(k, most)), N_PER_S("page_faults", per_s));
 }
 
 static void explain_cpu(struct court *k, struct finding *f, const struct cand *c)
@@ -417,12 +440,17 @@ static void explain_cpu(struct court *k, struct finding *f, const struct cand *c
 			     "pattern");
 	}
 	if (th)
-		say(k, f, "%s: running %.0f %%, waiting for a CPU %.0f %% of the time",
-		    thread_label(k, t), percent(th->ns[ST_RUN], life),
-		    percent(th->ns[ST_RUNQ], life));
-	say(k, f, "all CPUs of the host: %.0f %% idle%s", 100 * k->host_idle,
-	    k->host_steal > 0.02 ? arena_printf(k->arena, ", %.0f %% stolen by the hypervisor",
-						100 * k->host_steal) : "");
+		say_figures(k, f, "{}: running {}, waiting for a CPU {} of the time",
+			    N_WORD(thread_label(k, t)),
+			    N_SHARE("running", part_of(th->ns[ST_RUN], life)),
+			    N_SHARE("waiting_for_cpu", part_of(th->ns[ST_RUNQ], life)));
+	if (k->host_steal > 0.02)
+		say_figures(k, f, "all CPUs of the host: {} idle, {} stolen by the hypervisor",
+			    N_SHARE("host_idle", k->host_idle),
+			    N_SHARE("host_stolen", k->host_steal));
+	else
+		say_figures(k, f, "all CPUs of the host: {} idle",
+			    N_SHARE("host_idle", k->host_idle));
 }
 
 void culprit_lines(struct court *k, struct finding *f)
@@ -433,9 +461,10 @@ void culprit_lines(struct court *k, struct finding *f)
 	for (size_t i = 0; i < cnt && i < 3 && ran[i].ns >= 0.01 * k->window_ns; i++) {
 		const struct culprit *u = ran[i].first;
 
-		say(k, f, "while it waited, %s%s ran for %s", u->culprit ?
-		    arena_printf(k->arena, "%s (pid %u)", u->comm, u->culprit) : "nobody",
-		    ran[i].more ? " and others of its name" : "", ns_text(k, ran[i].ns));
+		say_figures(k, f, "while it waited, {}{} ran for {}", N_WORD(u->culprit ?
+			    arena_printf(k->arena, "%s (pid %u)", u->comm, u->culprit) : "nobody"),
+			    N_WORD(ran[i].more ? " and others of its name" : ""),
+			    N_NS("other_ran", ran[i].ns));
 	}
 }
 
@@ -448,10 +477,11 @@ static void quota_lines(struct court *k, struct finding *f)
 			continue;
 		f->resource = g->path;
 		f->res_kind = "cgroup";
-		say(k, f, "cgroup %s: quota %.0f %% of a CPU, held back in %llu of %llu periods, "
-			  "%s in all", g->path, percent(g->quota_us, g->period_us),
-		    (unsigned long long)g->nr_throttled, (unsigned long long)g->nr_periods,
-		    ns_text(k, g->throttled_ns));
+		say_figures(k, f, "cgroup {}: quota {} of a CPU, held back in {} of {} periods, "
+			    "{} in all", N_WORD(g->path),
+			    N_SHARE("quota", part_of(g->quota_us, g->period_us)),
+			    N_CNT("periods_held_back", g->nr_throttled),
+			    N_CNT("periods", g->nr_periods), N_NS("held_back", g->throttled_ns));
 	}
 }
 
@@ -515,8 +545,10 @@ static void peer_lines(struct court *k, struct finding *f, uint32_t peer, const 
 	if (!top)
 		return;
 	where = top->res != NO_IDX && top->kind != CAUSE_TIMER ? k->m->res[top->res].name : "";
-	say(k, f, "it is itself held up: %s, %.0f %% of its time at work%s%s",
-	    cause_words(top->kind), percent(by_kind[top->kind], all), *where ? " on " : "", where);
+	say_figures(k, f, "it is itself held up: {}, {} of its time at work{}{}",
+		    N_WORD(cause_words(top->kind)),
+		    N_SHARE("peer_held_up", part_of(by_kind[top->kind], all)),
+		    N_WORD(*where ? " on " : ""), N_WORD(where));
 }
 
 /*
@@ -545,9 +577,9 @@ static void untaken_line(struct court *k, struct finding *f, uint32_t peer, cons
 		return;
 	if (turns < 1 || seen < 2 * ns / turns || seen - ns / turns < UNTAKEN_MIN_NS)
 		return;
-	say(k, f, "it answers %s after it was asked, but works only %s on a request: for the rest "
-		  "nobody there takes it (too few workers?)", ns_text(k, seen),
-	    ns_text(k, ns / turns));
+	say_figures(k, f, "it answers {} after it was asked, but works only {} on a request: for "
+		    "the rest nobody there takes it (too few workers?)",
+		    N_NS("peer_answers_after", seen), N_NS("peer_works", ns / turns));
 }
 
 /*
@@ -599,8 +631,9 @@ static void served_line(struct court *k, struct finding *f, uint32_t server)
 		max_ns = p->max_ns > max_ns ? p->max_ns : max_ns;
 	}
 	if (cnt)
-		say(k, f, "%llu waits for files that it serves, mean %s, longest %s",
-		    (unsigned long long)cnt, ns_text(k, (double)ns / cnt), ns_text(k, max_ns));
+		say_figures(k, f, "{} waits for files that it serves, mean {}, longest {}",
+			    N_CNT("waits", cnt), N_NS("mean", (double)ns / cnt),
+			    N_NS("longest", max_ns));
 }
 
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
@@ -645,18 +678,20 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 	if (c->top)
 		blocking_line(k, f, c->top);
 	if (n && n->turns)
-		say(k, f, "%llu requests sent to %s: mean answer after %s, longest %s",
-		    (unsigned long long)n->turns, name,
-		    ns_text(k, (double)n->service_ns / n->turns), ns_text(k, n->answer_max_ns));
+		say_figures(k, f, "{} requests sent to {}: mean answer after {}, longest {}",
+			    N_CNT("requests_sent", n->turns), N_WORD(name),
+			    N_NS("mean", (double)n->service_ns / n->turns),
+			    N_NS("longest", n->answer_max_ns));
 	if (n)
 		unanswered_line(k, f, n);
 	if (n && held_conns(k, n) >= 1)
-		say(k, f, "on %.0f connections to it the end of what was asked lay unsent at both "
-			  "ends of the watch, kept back until what came before is acknowledged "
-			  "(Nagle's algorithm): TCP_NODELAY is not set here", held_conns(k, n));
+		say_figures(k, f, "on {} connections to it the end of what was asked lay unsent at "
+			    "both ends of the watch, kept back until what came before is "
+			    "acknowledged (Nagle's algorithm): TCP_NODELAY is not set here",
+			    N_CNT("connections_kept_back", held_conns(k, n)));
 	if (n && n->open_now)
-		say(k, f, "%llu requests unanswered at the end, the oldest for %s",
-		    (unsigned long long)n->open_now, ns_text(k, n->open_oldest_ns));
+		say_figures(k, f, "{} requests unanswered at the end, the oldest for {}",
+			    N_CNT("unanswered", n->open_now), N_NS("oldest", n->open_oldest_ns));
 	refute(k, f, "the peer answers as fast as it is asked, measured at the peer itself");
 }
 

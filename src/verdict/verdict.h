@@ -86,6 +86,21 @@ struct step {			/* of the chain, from the client-facing thread on */
 	struct step_fns *fns; size_t fn_cnt; /* none where no stack was taken */
 };
 
+enum figure_form {		/* how a sentence writes it */
+	FIGURE_WORD = 0,	/* not a number */
+	FIGURE_CNT, FIGURE_AVG, FIGURE_NS, FIGURE_SHARE, FIGURE_PER_S, FIGURE_KIB, FIGURE_MIB,
+	FIGURE_BYTES_PER_S, FIGURE_SHARE_DEC, FIGURE_RAW_BYTES_PER_S,
+	FIGURE_BARE_S,
+};
+
+struct figure {			/* a number of a sentence: verdict/figures.h */
+	const char *key;	/* "longest": what it is of, stable */
+	double value;		/* as it was measured, in figure_unit */
+	const char *text;	/* of FIGURE_WORD */
+	uint8_t form;
+};
+struct figures { const struct figure *items; size_t cnt; };
+
 struct finding {
 	uint8_t cls;		/* enum finding_class */
 	uint8_t conf;		/* enum confidence: confidence.h */
@@ -100,6 +115,7 @@ struct finding {
 	const char *res_kind;
 	struct party culprit;
 	const char **evidence; size_t evidence_cnt;
+	struct figures *figures; /* of each of these its numbers; NULL: none has any */
 	const char **refute; size_t refute_cnt; /* "would be wrong if ..." */
 	struct step *chain; size_t chain_len;
 };
@@ -150,5 +166,7 @@ void verdict_names_by(struct verdict *v, const char *how, struct arena *arena);
 const char *finding_name(unsigned cls);
 const char *finding_title(unsigned cls);
 const char *confidence_name(unsigned conf);
+/* "ns", "share", "bytes", "bytes/s", "1/s" or "count"; NULL for a word. */
+const char *figure_unit(const struct figure *n);
 
 #endif /* VERDICT_H */

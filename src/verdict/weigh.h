@@ -108,10 +108,8 @@ double held_conns(const struct court *k, const struct end *with);
 /* verdict.c: nothing to speak of, top explains most beside; top NULL: nothing does */
 bool at_ease(const struct court *k, const struct cand *top);
 
-static inline double percent(double part, double of)
-{
-	return of > 0 ? 100 * part / of : 0;
-}
+static inline double part_of(double part, double of) { return of > 0 ? part / of : 0; }
+static inline double percent(double part, double of) { return 100 * part_of(part, of); }
 
 /* explain.c, explain_work.c and chain.c */
 void explain_queue(struct court *k, struct finding *f, const struct cand *c);

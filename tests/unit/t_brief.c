@@ -5,38 +5,41 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "fixture_answer.h"
 #include "report/answer.h"
 #include "report/answer_brief.h"
-#include "verdict/verdict.h"
+#include "verdict/figures.h"
+#include "verdict/weigh.h"
 
-TEST(brief_numbers_of_sentences)
+/* Each number stands in its sentence as people read it, with what it is of. */
+TEST(brief_numbers_are_those_of_the_sentence)
 {
-	static const struct {
-		const char *text, *numbers;
-	} rows[] = {
-		{"377 waits, 13 s in all, longest 204.5 ms", "377 waits;1.3e+10 ns;2.045e+08 ns;"},
-		{"busy 51 % of the time", "0.51 share;"},
-		{"at the end 2 KiB lay there; 12 connections.", "2048 bytes;12 connections;"},
-		{"srv (pid 26070): 7 requests/s, 0.5 open", "7 requests/s;0.5 open;"},
-		{"waits for 10.77.1.2:40587, futex 0x56 of 1.2.3", ""},
-		{"1.5 MB/s (of 30 B/s)", "1.5e+06 bytes/s;30 bytes/s;"},
-		{"5, and 6", "5 ;6 ;"},
-		{"", ""},
-		{"1 a 2 a 3 a 4 a 5 a 6 a 7 a 8 a 9 a", "1 a;2 a;3 a;4 a;5 a;6 a;7 a;8 a;"},
-		{"3 averyveryveryverylongwordindeed", "3 averyveryveryverylongwo;"},
-	};
+	CLEANUP(arena_release) struct arena arena = {0};
+	CLEANUP(buf_release) struct buf out = {0};
+	struct answer a = fixture_answer(&arena, FIXTURE_LOCK, 5);
+	struct verdict *v = arena_dup(&arena, a.verdict, sizeof(*v));
+	struct finding *f = arena_dup(&arena, v->findings, v->finding_cnt * sizeof(*f));
+	struct court k = {.arena = &arena};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct brief_number numbers[BRIEF_NUMBERS_MAX];
-		size_t cnt = brief_numbers(rows[i].text, numbers);
-		struct buf b = {0};
-
-		for (size_t k = 0; k < cnt; k++)
-			buf_printf(&b, "%.5g %s;", numbers[k].value, numbers[k].unit);
-		EQ_S(buf_str(&b), rows[i].numbers);
-		buf_release(&b);
-	}
+	f->evidence = NULL;
+	f->figures = NULL;
+	f->evidence_cnt = 0;
+	say(&k, f, "words, 12 of them");
+	say_figures(&k, f, "{} waits of {}, longest {}, busy {}; {} read, {} a second",
+		    N_CNT("waits", 377), N_WORD("7 {} 8"), N_NS("longest", 204500000),
+		    N_SHARE("busy", 0.514), N_KIB("read", 2048), N_BYTES_PER_S("rate", 1.5e6));
+	EQ_S(f->evidence[1], "377 waits of 7 {} 8, longest 204 ms, busy 51 %; 2 KiB read, "
+	     "1.5 MB/s a second");
+	v->findings = f;
+	a.verdict = v;
+	answer_brief(&a, &out);
+	HAS(buf_str(&out), "{\"text\":\"words, 12 of them\",\"numbers\":[]}");
+	HAS(buf_str(&out), "\"numbers\":[{\"key\":\"waits\",\"value\":377,\"unit\":\"count\"},"
+	    "{\"key\":\"longest\",\"value\":2.045e+08,\"unit\":\"ns\"},"
+	    "{\"key\":\"busy\",\"value\":0.514,\"unit\":\"share\"},"
+	    "{\"key\":\"read\",\"value\":2048,\"unit\":\"bytes\"},"
+	    "{\"key\":\"rate\",\"value\":1.5e+06,\"unit\":\"bytes/s\"}]");
 }
 
 /* Lists as long as they come, with texts that JSON makes six times as long. */
@@ -44,6 +47,7 @@ static void worsen(struct finding *f, const char **texts, size_t cnt)
 {
 	f->summary = f->next_step = f->resource = f->culprit.comm = texts[0];
 	f->evidence = f->refute = f->doubts = texts;
+	f->figures = NULL;
 	f->evidence_cnt = f->refute_cnt = f->doubt_cnt = cnt;
 	for (size_t i = 0; i < f->chain_len; i++) {
 		f->chain[i].who.comm = f->chain[i].role = f->chain[i].doing = texts[0];
