@@ -4,6 +4,7 @@
 
 #include "base/alike.h"
 #include "model/calls.h"
+#include "verdict/figures.h"
 #include "verdict/weigh.h"
 
 /* The process, by its first thread: that is where limits are kept. */
@@ -102,10 +103,12 @@ void pool_line(struct court *k, struct finding *f)
 	if (p->ns <= 0 || p->kept_by != f->cls)
 		return;
 	cnt = alike_cnt(k, &k->w->groups[p->group], &busy);
-	say(k, f, "%.1f of %.1f requests on average wait for %s%u worker%s (%s) that this keeps "
-		  "busy: those that need nothing of it wait too", p->ns / k->window_ns,
-	    k->demand_ns / k->window_ns, cnt == 1 ? "the " : "one of the ", cnt,
-	    cnt == 1 ? "" : "s", k->w->groups[p->group].comm);
+	say_figures(k, f, "{} of {} requests on average wait for {}{} worker{} ({}) that this "
+		    "keeps busy: those that need nothing of it wait too",
+		    N_AVG("waiting_requests", p->ns / k->window_ns),
+		    N_AVG("open_requests", k->demand_ns / k->window_ns),
+		    N_WORD(cnt == 1 ? "the " : "one of the "), N_CNT("workers", cnt),
+		    N_WORD(cnt == 1 ? "" : "s"), N_WORD(k->w->groups[p->group].comm));
 }
 
 /* The one that rests least. */
@@ -152,7 +155,8 @@ static void explain_limit(struct court *k, struct finding *f, const struct cand 
 					  "Connections wait to be accepted at %s though its "
 					  "threads have time: a limit of the application on "
 					  "connections.", at);
-		say(k, f, "%.0f connections not accepted on average", cnt);
+		say_figures(k, f, "{} connections not accepted on average",
+			    N_CNT("connections_not_accepted", cnt));
 		refute(k, f, "they are taken as fast as they come while as many are open");
 		return;
 	}
@@ -182,10 +186,11 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 		if (t != NO_IDX)
 			f->culprit.tid = k->m->threads[t].tid;
 		f->resource = "worker pool";
-		say(k, f, "%s: idle %.0f %%, running %.0f %%, waiting for a CPU %.0f %%, blocked "
-			  "%.0f %%", g->comm, percent(g->idle_ns, g->life_ns),
-		    percent(g->run_ns, g->life_ns), percent(g->runq_ns, g->life_ns),
-		    percent(g->blocked_ns, g->life_ns));
+		say_figures(k, f, "{}: idle {}, running {}, waiting for a CPU {}, blocked {}",
+			    N_WORD(g->comm), N_SHARE("idle", part_of(g->idle_ns, g->life_ns)),
+			    N_SHARE("running", part_of(g->run_ns, g->life_ns)),
+			    N_SHARE("waiting_for_cpu", part_of(g->runq_ns, g->life_ns)),
+			    N_SHARE("blocked", part_of(g->blocked_ns, g->life_ns)));
 		if (c->kept_by)
 			say(k, f, "what fills it is told above: with a quicker answer there, or "
 				  "with more workers, fewer requests wait");
@@ -200,16 +205,19 @@ void explain_queue(struct court *k, struct finding *f, const struct cand *c)
 					  "wait for their turn.",
 					  l->holders_avg + 0.5, f->resource, l->waiter_cnt);
 		f->culprit = party_of(k->m, end_of_line(k, c));
-		say(k, f, "%llu waits, mean %s, longest %s; %.1f passed at a time on average",
-		    (unsigned long long)l->wait_cnt, ns_text(k, (double)l->wait_ns / l->wait_cnt),
-		    ns_text(k, l->max_ns), l->holders_avg);
+		say_figures(k, f, "{} waits, mean {}, longest {}; {} passed at a time on average",
+			    N_CNT("waits", l->wait_cnt),
+			    N_NS("mean", (double)l->wait_ns / l->wait_cnt),
+			    N_NS("longest", l->max_ns), N_AVG("passed", l->holders_avg));
 		refute(k, f, "a higher limit does not raise the rate");
 	} else {
 		explain_limit(k, f, c);
 	}
 	if (q->conns)
-		say(k, f, "%.1f requests open and %.1f unread on average, %.1f asked of others",
-		    q->open_avg, q->unread_avg, q->out_avg);
+		say_figures(k, f, "{} requests open and {} unread on average, {} asked of others",
+			    N_AVG("open_requests", q->open_avg),
+			    N_AVG("unread_requests", q->unread_avg),
+			    N_AVG("asked_of_others", q->out_avg));
 }
 
 void backlog_lines(struct court *k, struct finding *f)
@@ -219,8 +227,9 @@ void backlog_lines(struct court *k, struct finding *f)
 
 		if (l->backlog < 2)
 			continue;
-		say(k, f, "%u connections wait to be accepted at %s (room for %u)",
-		    l->backlog, model_str(k->m, l->name), l->backlog_max);
+		say_figures(k, f, "{} connections wait to be accepted at {} (room for {})",
+			    N_CNT("connections_not_accepted", l->backlog),
+			    N_WORD(model_str(k->m, l->name)), N_CNT("room", l->backlog_max));
 		if (f->cls == FIND_CONN_LIMIT && l->backlog * 2 >= l->backlog_max) {
 			f->resource = arena_printf(k->arena, "listen queue of %s",
 						   model_str(k->m, l->name));
@@ -232,8 +241,8 @@ void backlog_lines(struct court *k, struct finding *f)
 		}
 	}
 	if (k->m->host.listen_overflows)
-		say(k, f, "%llu connections refused by full listen queues on this host",
-		    (unsigned long long)k->m->host.listen_overflows);
+		say_figures(k, f, "{} connections refused by full listen queues on this host",
+			    N_CNT("connections_refused", k->m->host.listen_overflows));
 }
 
 void explain_loop(struct court *k, struct finding *f, const struct cand *c)
@@ -248,12 +257,13 @@ void explain_loop(struct court *k, struct finding *f, const struct cand *c)
 	f->summary = arena_printf(k->arena, "One handler keeps the event loop of %s from turning, "
 				  "up to %s at a time.", thread_label(k, c->loop),
 				  ns_text(k, w->stall_max_ns));
-	say(k, f, "%llu stalls, %s in all, longest %s, among %.0f requests",
-	    (unsigned long long)w->stall_cnt, ns_text(k, w->stall_ns),
-	    ns_text(k, w->stall_max_ns), k->turns);
-	say(k, f, "in the loop: computing %.0f %%, idle %.0f %% of the time",
-	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
-	    percent(k->w->threads[c->loop].idle_ns, th->end_ns - th->begin_ns));
+	say_figures(k, f, "{} stalls, {} in all, longest {}, among {} requests",
+		    N_CNT("stalls", w->stall_cnt), N_NS("stalled", w->stall_ns),
+		    N_NS("longest", w->stall_max_ns), N_CNT("requests", k->turns));
+	say_figures(k, f, "in the loop: computing {}, idle {} of the time",
+		    N_SHARE("running", part_of(th->ns[ST_RUN], th->end_ns - th->begin_ns)),
+		    N_SHARE("idle", part_of(k->w->threads[c->loop].idle_ns,
+					    th->end_ns - th->begin_ns)));
 	refute(k, f, "every request takes that long: then it is load, not one handler");
 }
 
@@ -266,8 +276,9 @@ static void unsent_lines(struct court *k, struct finding *f)
 		if (p == NO_IDX || !k->m->procs[p].target || c->role != ROLE_SERVER ||
 		    c->unsent_bytes < 1024)
 			continue;
-		say(k, f, "at the end %u KiB of answers lay in the send buffers of %u "
-			  "connections, not yet taken", c->unsent_bytes >> 10, c->unsent_conns);
+		say_figures(k, f, "at the end {} of answers lay in the send buffers of {} "
+			    "connections, not yet taken", N_KIB("unsent", c->unsent_bytes),
+			    N_CNT("connections_unsent", c->unsent_conns));
 	}
 }
 
@@ -279,12 +290,13 @@ static void request_lines(struct court *k, struct finding *f)
 
 		if (!k->m->procs[q->proc].target || !q->turns)
 			continue;
-		say(k, f,
-		    "%s (pid %u): %.0f requests/s, half within %s, 99 %% within %s, %.1f open "
-		    "on average",
-		    k->m->procs[q->proc].comm, k->m->procs[q->proc].tgid,
-		    q->turns / (k->window_ns / 1e9), ns_text(k, q->p50_ns), ns_text(k, q->p99_ns),
-		    q->open_avg);
+		say_figures(k, f, "{}: {} requests/s, half within {}, 99 % within {}, {} open on "
+			    "average",
+			    N_WORD(arena_printf(k->arena, "%s (pid %u)", k->m->procs[q->proc].comm,
+						k->m->procs[q->proc].tgid)),
+			    N_PER_S("requests", q->turns / (k->window_ns / 1e9)),
+			    N_NS("p50", q->p50_ns), N_NS("p99", q->p99_ns),
+			    N_AVG("open_requests", q->open_avg));
 	}
 	owed_line(k, f);
 }
@@ -308,9 +320,10 @@ static void busiest_line(struct court *k, struct finding *f)
 		return;
 	}
 	life = k->m->threads[best].end_ns - k->m->threads[best].begin_ns;
-	say(k, f, "busiest thread: %s, running %.0f %%, waiting for a CPU %.0f %% of the time",
-	    thread_label(k, best), percent(k->m->threads[best].ns[ST_RUN], life),
-	    percent(k->m->threads[best].ns[ST_RUNQ], life));
+	say_figures(k, f, "busiest thread: {}, running {}, waiting for a CPU {} of the time",
+		    N_WORD(thread_label(k, best)),
+		    N_SHARE("running", part_of(k->m->threads[best].ns[ST_RUN], life)),
+		    N_SHARE("waiting_for_cpu", part_of(k->m->threads[best].ns[ST_RUNQ], life)));
 }
 
 static void client_cpu_words(struct court *k, struct finding *f, const struct cand *c)
@@ -333,11 +346,12 @@ static void client_lines(struct court *k, struct finding *f)
 		if (n->role != ROLE_SERVER || n->proc == NO_IDX || !k->m->procs[n->proc].target)
 			continue;
 		if (n->txblock_ns)
-			say(k, f, "%s: answers waited %s for clients to read, %llu times", n->name,
-			    ns_text(k, n->txblock_ns), (unsigned long long)n->txblock_cnt);
+			say_figures(k, f, "{}: answers waited {} for clients to read, {} times",
+				    N_WORD(n->name), N_NS("answers_waited", n->txblock_ns),
+				    N_CNT("times", n->txblock_cnt));
 		if (n->partial_cnt)
-			say(k, f, "%s: %llu requests came in pieces", n->name,
-			    (unsigned long long)n->partial_cnt);
+			say_figures(k, f, "{}: {} requests came in pieces", N_WORD(n->name),
+				    N_CNT("requests_in_pieces", n->partial_cnt));
 	}
 	unsent_lines(k, f);
 	refute(k, f, "clients on another host and network see the same delay");
@@ -354,8 +368,9 @@ static void held_words(struct court *k, struct finding *f)
 	f->summary = "The ends of its answers are kept back until the clients acknowledge what "
 		     "came before, which they delay by 40 ms and more: it writes an answer in "
 		     "pieces and does not set TCP_NODELAY.";
-	say(k, f, "on %.0f connections a piece smaller than a segment lay unsent both when the "
-		  "watch began and when it ended, though there was room (Nagle's algorithm)", held);
+	say_figures(k, f, "on {} connections a piece smaller than a segment lay unsent both when "
+		    "the watch began and when it ended, though there was room (Nagle's algorithm)",
+		    N_CNT("connections_kept_back", held));
 	refute(k, f, "requests take as long with TCP_NODELAY set, or with each answer written "
 		     "at once");
 }
@@ -380,10 +395,10 @@ static void memory_limit_lines(struct court *k, struct finding *f)
 	if (g) {
 		f->resource = arena_printf(k->arena, "memory limit of cgroup %s", g->path);
 		f->res_kind = "memory";
-		say(k, f, "cgroup %s: %llu of %llu MiB used, limit hit %llu times", g->path,
-		    (unsigned long long)g->mem_used_bytes >> 20,
-		    (unsigned long long)g->mem_limit_bytes >> 20,
-		    (unsigned long long)g->mem_failcnt);
+		say_figures(k, f, "cgroup {}: {} of {} used, limit hit {} times", N_WORD(g->path),
+			    N_MIB("memory_used", g->mem_used_bytes),
+			    N_MIB("memory_limit", g->mem_limit_bytes),
+			    N_CNT("limit_hit", g->mem_failcnt));
 	}
 }
 
@@ -392,8 +407,9 @@ static void reclaim_line(struct court *k, struct finding *f, const struct cause 
 	double share = c ? reclaim_share(k->m, c->thread) : 0;
 
 	if (c && share >= 0.01)
-		say(k, f, "%s: %.0f %% of the time that it ran went into freeing memory first "
-			  "(direct reclaim)", thread_label(k, c->thread), 100 * share);
+		say_figures(k, f, "{}: {} of the time that it ran went into freeing memory first "
+			    "(direct reclaim)", N_WORD(thread_label(k, c->thread)),
+			    N_SHARE("reclaim", share));
 }
 
 /* System calls tell how long each took, not what for or who ended it. */
@@ -410,8 +426,9 @@ static void unwatched_words(struct court *k, struct finding *f)
 		     "functions, not to what holds it up.";
 	for (size_t t = 0; t < k->m->thread_cnt; t++)
 		threads += calls->runs[t].cnt > 0;
-	say(k, f, "%zu system calls of %u thread%s in %s", calls->cnt, threads,
-	    threads == 1 ? "" : "s", ns_text(k, calls->end_ns - calls->begin_ns));
+	say_figures(k, f, "{} system calls of {} thread{} in {}", N_CNT("calls", calls->cnt),
+		    N_CNT("threads", threads), N_WORD(threads == 1 ? "" : "s"),
+		    N_NS("window", calls->end_ns - calls->begin_ns));
 }
 
 static void unknown_words(struct court *k, struct finding *f, const struct cause *t)
@@ -442,9 +459,10 @@ void explain_rest(struct court *k, struct finding *f, const struct cand *c)
 		f->summary =
 			arena_printf(k->arena, "It waits for memory: page faults that read from "
 					       "disk, or reclaim.");
-		say(k, f, "host: %llu major faults, %llu pages swapped in, %llu out",
-		    (unsigned long long)k->m->host.maj_flt, (unsigned long long)k->m->host.swap_in,
-		    (unsigned long long)k->m->host.swap_out);
+		say_figures(k, f, "host: {} major faults, {} pages swapped in, {} out",
+			    N_CNT("major_faults", k->m->host.maj_flt),
+			    N_CNT("swapped_in", k->m->host.swap_in),
+			    N_CNT("swapped_out", k->m->host.swap_out));
 		reclaim_line(k, f, t);
 		refute(k, f, "the working set fits: the faults stop when the cache is warm");
 		break;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/hash.h"
+#include "verdict/figures.h"
 #include "verdict/weigh.h"
 
 /* Connections that wait for an answer, lie unread or are not accepted, at the end. */
@@ -69,26 +70,30 @@ void owed_line(struct court *k, struct finding *f)
 	const struct wreq *q = &k->w->total;
 
 	if (q->owed_cnt)
-		say(k, f, "%llu connection%s said something before the watch began and got no "
-			  "answer since, the oldest for %s: a request that hangs, one that "
-			  "waits for news, or a message that asks for no answer",
-		    (unsigned long long)q->owed_cnt,
-		    q->owed_cnt == 1 ? "" : "s", ns_text(k, q->stale_oldest_ns));
+		say_figures(k, f, "{} connection{} said something before the watch began and got "
+			    "no answer since, the oldest for {}: a request that hangs, one that "
+			    "waits for news, or a message that asks for no answer",
+			    N_CNT("connections_owed", q->owed_cnt),
+			    N_WORD(q->owed_cnt == 1 ? "" : "s"),
+			    N_NS("oldest", q->stale_oldest_ns));
 	else if (is_owed(k))
-		say(k, f, "at the end a request was open for %s already, longer than the p99",
-		    ns_text(k, q->open_oldest_ns));
+		say_figures(k, f, "at the end a request was open for {} already, longer than the "
+			    "p99", N_NS("oldest", q->open_oldest_ns));
 }
 
 void unanswered_line(struct court *k, struct finding *f, const struct end *n)
 {
 	if (n->conns > 2 * n->turns + n->open_now && n->open_tick_ns > n->service_ns)
-		say(k, f, "of %llu sockets that asked there %llu got an answer; %.1f questions "
-			  "were open at a time", (unsigned long long)n->conns,
-		    (unsigned long long)n->turns, (double)n->open_tick_ns / k->window_ns);
+		say_figures(k, f, "of {} sockets that asked there {} got an answer; {} questions "
+			    "were open at a time", N_CNT("asked", n->conns),
+			    N_CNT("answered", n->turns),
+			    N_AVG("open_requests", (double)n->open_tick_ns / k->window_ns));
 	if (n->stale_cnt)
-		say(k, f, "%llu connection%s to it asked before the watch began and got no answer "
-			  "since, the oldest for %s", (unsigned long long)n->stale_cnt,
-		    n->stale_cnt == 1 ? "" : "s", ns_text(k, n->stale_oldest_ns));
+		say_figures(k, f, "{} connection{} to it asked before the watch began and got no "
+			    "answer since, the oldest for {}",
+			    N_CNT("connections_owed", n->stale_cnt),
+			    N_WORD(n->stale_cnt == 1 ? "" : "s"),
+			    N_NS("oldest", n->stale_oldest_ns));
 }
 
 static bool is_targets(const struct court *k, uint32_t tgid)
@@ -207,8 +212,8 @@ static void futex_candidate(struct court *k, struct verdict *v)
 	f->res_kind = res_kind_name(k->m->res[a.res].kind);
 	f->summary = arena_printf(k->arena, "%u threads sleep on %s and nobody wakes them: a lock "
 				  "or a condition that is never met.", a.cnt, f->resource);
-	say(k, f, "one of them is %s, asleep for %s at least", thread_label(k, a.thread),
-	    ns_text(k, a.ns));
+	say_figures(k, f, "one of them is {}, asleep for {} at least",
+		    N_WORD(thread_label(k, a.thread)), N_NS("asleep", a.ns));
 	refute(k, f, "these threads are an idle pool, and others should have answered");
 }
 
@@ -247,7 +252,7 @@ static void workers_candidate(struct court *k, struct verdict *v)
 
 	f->resource = "worker pool";
 	f->summary = "The threads that should answer are all held elsewhere, or gone.";
-	say(k, f, "%u connections wait for an answer", owed(k));
+	say_figures(k, f, "{} connections wait for an answer", N_CNT("connections_owed", owed(k)));
 	refute(k, f, "a thread that takes requests is idle");
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model/stack.h"
+#include "verdict/figures.h"
 #include "verdict/weigh.h"
 
 /* A watchdog allows a second and more; what is shorter the slow requests tell. */
@@ -261,9 +262,10 @@ bool spin_add(struct court *k, struct verdict *v)
 				  clients_words(k, &s.who));
 	say(k, f, "in that time it did not sleep, use a socket or wake another thread%s",
 	    s.from_start ? "; it began before the watch did" : "");
-	say(k, f, "running %.0f %%, waiting for a CPU %.0f %% of the watch",
-	    percent(th->ns[ST_RUN], th->end_ns - th->begin_ns),
-	    percent(th->ns[ST_RUNQ], th->end_ns - th->begin_ns));
+	say_figures(k, f, "running {}, waiting for a CPU {} of the watch",
+		    N_SHARE("running", part_of(th->ns[ST_RUN], th->end_ns - th->begin_ns)),
+		    N_SHARE("waiting_for_cpu",
+			    part_of(th->ns[ST_RUNQ], th->end_ns - th->begin_ns)));
 	refute(k, f, "it comes to an end by itself: then it is a long computation");
 	return true;
 }
@@ -320,7 +322,10 @@ bool death_add(struct court *k, struct verdict *v)
 				  s.thread == NO_IDX ? "" : ns_text(k, s.ns),
 				  where, s.thread == NO_IDX ? "" : " and answered nobody");
 	if (s.thread != NO_IDX && s.who.cnt)
-		say(k, f, "%s", clients_words(k, &s.who));
+		say_figures(k, f, "{} request{} wait{} for an answer, the oldest for {}",
+			    N_CNT("waiting_requests", s.who.cnt),
+			    N_WORD(s.who.cnt == 1 ? "" : "s"), N_WORD(s.who.cnt == 1 ? "s" : ""),
+			    N_NS("oldest", s.who.oldest_ns));
 	refute(k, f, "someone sent the signal for another reason: a watchdog says so in its log");
 	return true;
 }

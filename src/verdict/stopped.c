@@ -4,6 +4,7 @@
  * looks at them.  They wait for nothing, so no demand may speak of it.
  */
 #include "base/hash.h"
+#include "verdict/figures.h"
 #include "verdict/weigh.h"
 
 /* Of the lives of the threads.  Less is what a tool costs that only looks. */
@@ -84,8 +85,9 @@ static void tell(struct court *k, struct finding *f, const struct stops *s)
 					  "debugger: they wait for nothing but to be let go on.",
 					  s->cnt);
 	}
-	say(k, f, "%u of them were still stopped at the end; the longest stopped is %s, for %s",
-	    s->still, thread_label(k, s->worst), ns_text(k, s->most));
+	say_figures(k, f, "{} of them were still stopped at the end; the longest stopped is {}, "
+		    "for {}", N_CNT("stopped_at_end", s->still), N_WORD(thread_label(k, s->worst)),
+		    N_NS("longest", s->most));
 	if (!turns)
 		say(k, f, "TracerPid in /proc/%u/status names a debugger; without one, "
 			  "kill -CONT %u", k->m->threads[s->worst].tgid,

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "verdict/figures.h"
 #include "verdict/tail_int.h"
 
 /* Lengths that differ by less are one number. */
@@ -84,9 +85,10 @@ static void fork_lines(struct court *k, const struct appfns *a, const struct can
 	in = tail_runs_in(k, a, (uint32_t)(f.last - k->m->threads));
 	if (*in)
 		say(k, &s->f, "%s (pid %u) runs in %s", f.last->comm, f.last->tgid, in);
-	say(k, &s->f, "in %u of them it forked, last %s (pid %u): who forks stands still until "
-		      "its page tables are copied, the longer the more memory it has", f.cnt,
-	    f.last->comm, f.last->tgid);
+	say_figures(k, &s->f, "in {} of them it forked, last {}: who forks stands still until its "
+		    "page tables are copied, the longer the more memory it has",
+		    N_CNT("forked", f.cnt), N_WORD(arena_printf(k->arena, "%s (pid %u)",
+								f.last->comm, f.last->tgid)));
 	copies_line(k, &s->f);
 }
 
@@ -213,23 +215,27 @@ static const char *quantile_words(struct court *k, const struct stall_finding *s
 static void moments_say(struct court *k, struct stall_finding *s)
 {
 	CLEANUP(buf_release) struct buf line = { 0 };
+	struct figure began[MOMENTS_MAX];
+	uint32_t cnt = s->cnt < MOMENTS_MAX ? s->cnt : MOMENTS_MAX;
 
-	for (uint32_t i = 0; i < s->cnt && i < MOMENTS_MAX; i++)
-		buf_printf(&line, "%s%.1f", i ? ", " : "",
-			   (double)(s->stalls[i].begin_ns - k->m->begin_ns) / 1e9);
-	say(k, &s->f, "they began %s%s s after the watch did", buf_str(&line),
-	    s->cnt > MOMENTS_MAX ? ", ..." : "");
+	buf_adds(&line, "they began ");
+	for (uint32_t i = 0; i < cnt; i++) {
+		buf_adds(&line, i ? ", {}" : "{}");
+		began[i] = N_BARE_S("began", s->stalls[i].begin_ns - k->m->begin_ns);
+	}
+	buf_printf(&line, "%s s after the watch did", s->cnt > cnt ? ", ..." : "");
+	say_figures_of(k, &s->f, buf_str(&line), began, cnt);
 }
 
 static void figures_say(struct court *k, const struct waits_tail *t, struct stall_finding *s)
 {
-	say(k, &s->f, "%u slow request%s in %s, longest %s; half of all %llu took %s at most, "
-		      "slow is %s and more", s->req_cnt, s->req_cnt == 1 ? "" : "s",
-	    s->cnt == 1 ? "it" : "them", ns_text(k, (double)s->max_ns),
-	    (unsigned long long)t->requests, ns_text(k, (double)t->p50_ns),
-	    ns_text(k, (double)t->slow_ns));
-	say(k, &s->f, "one of them went on for %.1f %% of the time: who asks then has to wait",
-	    100 * s->time_share);
+	say_figures(k, &s->f, "{} slow request{} in {}, longest {}; half of all {} took {} at "
+		    "most, slow is {} and more", N_CNT("slow_requests", s->req_cnt),
+		    N_WORD(s->req_cnt == 1 ? "" : "s"), N_WORD(s->cnt == 1 ? "it" : "them"),
+		    N_NS("longest", s->max_ns), N_CNT("requests", t->requests),
+		    N_NS("p50", t->p50_ns), N_NS("slow_from", t->slow_ns));
+	say_figures(k, &s->f, "one of them went on for {} of the time: who asks then has to wait",
+		    N_SHARE_DEC("stalled", s->time_share));
 	moments_say(k, s);
 }
 
@@ -258,8 +264,7 @@ static void culprit_tell(struct court *k, const struct cand *c, struct finding *
 void tail_words(struct court *k, const struct appfns *a, const struct waits_tail *t,
 		const struct cand *c, struct stall_finding *s)
 {
-	const char **had = s->f.evidence;
-	size_t cnt = s->f.evidence_cnt;
+	const struct finding had = s->f;
 
 	culprit_tell(k, c, &s->f);
 	s->what = words_of(k, c, s);
@@ -268,11 +273,12 @@ void tail_words(struct court *k, const struct appfns *a, const struct waits_tail
 				    arena_printf(k->arena, "%u stalls", s->cnt), lengths(k, s),
 				    spacing(k, s), s->what, quantile_words(k, s));
 	s->f.evidence = NULL;
+	s->f.figures = NULL;
 	s->f.evidence_cnt = 0;
 	figures_say(k, t, s);
 	fork_lines(k, a, c, s);
-	for (size_t i = 0; keeps_lines(s->f.cls) && i < cnt; i++)
-		say(k, &s->f, "%s", had[i]);
+	for (size_t i = 0; keeps_lines(s->f.cls) && i < had.evidence_cnt; i++)
+		say_again(k, &s->f, &had, i);
 	if (s->cnt == 1)
 		refute(k, &s->f, "it does not come again: watch for longer (-d)");
 }
