@@ -3,7 +3,8 @@
 #define TABLE_H
 /*
  * A table for a terminal: columns as wide as their cells need, at most max;
- * the last one wraps at the end of the screen.
+ * the last one wraps at the end of the screen.  Where the screen is too narrow for
+ * all of them, each row, and the heads, go over several lines alike.
  *
  *	table_init, table_cell for each cell in reading order, table_print,
  *	table_release
