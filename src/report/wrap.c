@@ -62,10 +62,13 @@ static void squeeze(const char *line, unsigned columns, struct buf *out)
 	}
 }
 
-/* How many bytes go on a line of width columns; *ret_next is where the rest begins. */
+/*
+ * How many bytes go on a line of width columns; *ret_next is where the rest begins.  A row
+ * is broken between two cells rather than within one, where that leaves half of the line.
+ */
 static size_t fitting(const char *s, unsigned width, size_t *ret_next)
 {
-	size_t at = 0, last = 0;
+	size_t at = 0, last = 0, gap = 0;
 	unsigned col = 0;
 
 	while (s[at]) {
@@ -75,11 +78,15 @@ static size_t fitting(const char *s, unsigned width, size_t *ret_next)
 			break;
 		if (s[at] == ' ' && (at == 0 || s[at - 1] != ' '))
 			last = at;
+		if (s[at] == ' ' && s[at + 1] == ' ' && last == at && 2 * col > width)
+			gap = at;
 		at += colour ? colour : char_len(s + at);
 		col += !colour;
 	}
 	if (s[at] == ' ' || !s[at])
 		last = at;
+	if (s[at] && gap && last != at)
+		last = gap;
 	if (!last)
 		last = at;
 	*ret_next = last + strspn(s + last, " ");

@@ -19,6 +19,8 @@ TEST(wrap_lines_at_blanks)
 		{"abcdefghijklmnop", 8, "abcdefgh\n  ijklmn\n  op"},
 		{"               far  in\n", 16, "    far  in\n"},
 		{"\033[1mbold word\033[0m end\n", 12, "\033[1mbold word\033[0m\n  end\n"},
+		{"ab  12 ms  34 ms  5\n", 14, "ab  12 ms\n  34 ms  5\n"},
+		{"HEAD  12 words of prose\n", 18, "HEAD  12 words of\n  prose\n"},
 		{"äöü äöü äöü\n", 8, "äöü äöü\n  äöü\n"},
 		{"12345678    \n", 8, "12345678\n"},
 		{"         \n", 8, "  \n"},
