@@ -35,3 +35,25 @@ TEST(wrap_lines_at_blanks)
 		buf_release(&out);
 	}
 }
+
+TEST(wrap_keeps_columns_of_rows)
+{
+	static const char rows[] =
+		"    between                    visits     takes\n"
+		"    \033[1min db SELECT items\033[0m             80   18.8 ms\n"
+		"    cache end to the web POST       9    1.2 ms\n"
+		"prose that is much too wide for the screen, and has no gaps\n";
+	struct buf out = {0};
+
+	wrap_lines(rows, 30, &out);
+	EQ_S(buf_str(&out), "    between\n"
+	     "              visits     takes\n"
+	     "    \033[1min db SELECT items\033[0m\n"
+	     "                  80   18.8 ms\n"
+	     "    cache end to the web POST\n"
+	     "                   9    1.2 ms\n"
+	     "prose that is much too wide\n"
+	     "  for the screen, and has no\n"
+	     "  gaps\n");
+	buf_release(&out);
+}
