@@ -17,7 +17,8 @@
 enum { TOP_DEFAULT = 10, UNITS_TOP = 4, TIE_SHOWN = 4, CALLS_SHOWN = 40, CLUSTERS_TOP = 5 };
 
 /* Column ends and begins. */
-enum { COL_RANK = 4, COL_SCORE = 11, COL_HARM = 19, COL_NAME = 21, COL_WHY = 60, COL_INDENT = 23 };
+enum { COL_RANK = 4, COL_SCORE = 11, COL_HARM = 19, COL_NAME = 21, COL_WHY = 60, COL_INDENT = 23,
+       NARROW_INDENT = 6 };
 
 /* The longest of them is shown where it is so many times the mean. */
 #define APART 2
@@ -176,6 +177,8 @@ static void put_fn_name(struct pen *p, const struct fn_report *f)
 {
 	unsigned width = COL_WHY - COL_NAME - 1, name = (unsigned)strlen(f->name);
 
+	if (p->columns < PEN_NARROW)
+		width = p->columns - COL_NAME;
 	pen_to(p, COL_NAME);
 	pen_cut_middle(p, f->rank == 1 ? PEN_BOLD : PEN_PLAIN, width, f->name);
 	if (name + 3 < width) {
@@ -215,9 +218,10 @@ static void put_fn(struct pen *p, const struct functions_result *r, const struct
 	pen_right(p, PEN_PLAIN, COL_SCORE, (snprintf(t, sizeof(t), "%.2f", f->score), t));
 	pen_right(p, PEN_PLAIN, COL_HARM, fmt_share(t, functions_share(f)));
 	put_fn_name(p, f);
-	pen_to(p, COL_WHY);
+	if (p->columns >= PEN_NARROW)
+		pen_to(p, COL_WHY);
 	functions_why_words(r, f, &why);
-	pen_cut(p, PEN_PLAIN, p->columns > p->col ? p->columns - p->col : 20, buf_str(&why));
+	pen_last(p, PEN_PLAIN, NARROW_INDENT, buf_str(&why));
 	pen_nl(p);
 }
 
@@ -243,8 +247,9 @@ static void put_fns(struct pen *p, const struct functions_view *v)
 	pen_right(p, PEN_DIM, COL_HARM, "share");
 	pen_to(p, COL_NAME);
 	pen_text(p, PEN_DIM, "function");
-	pen_to(p, COL_WHY);
-	pen_text(p, PEN_DIM, "why");
+	if (p->columns >= PEN_NARROW)
+		pen_to(p, COL_WHY);
+	pen_text(p, PEN_DIM, p->columns >= PEN_NARROW ? "why" : ", why");
 	pen_nl(p);
 	for (size_t i = 0; i < r->fn_cnt && i < top; i++)
 		put_fn(p, r, &r->fns[i]);
@@ -286,7 +291,7 @@ static void put_unit(struct pen *p, const struct functions_result *r, const stru
 		buf_adds(&b, " (most likely waits for work)");
 	else if (u->reasons & UNIT_RARE)
 		buf_adds(&b, " (rare: nothing to compare it with)");
-	pen_cut(p, PEN_PLAIN, p->columns - p->col, buf_str(&b));
+	pen_last(p, PEN_PLAIN, NARROW_INDENT, buf_str(&b));
 	pen_nl(p);
 }
 

@@ -218,6 +218,18 @@ void pen_wrap(struct pen *p, enum pen_style style, unsigned indent, unsigned max
 	}
 }
 
+void pen_last(struct pen *p, enum pen_style style, unsigned indent, const char *str)
+{
+	if (p->columns >= PEN_NARROW || p->col + pen_width(str) <= p->columns) {
+		pen_cut(p, style, p->columns > p->col ? p->columns - p->col : 20, str);
+		return;
+	}
+	if (p->col > indent)
+		pen_nl(p);
+	pen_to(p, indent);
+	pen_wrap(p, style, indent + 2, 3, str);
+}
+
 void pen_nl(struct pen *p)
 {
 	buf_addch(p->out, '\n');

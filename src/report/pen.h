@@ -27,7 +27,7 @@ struct pen {
 	unsigned line_cnt;
 };
 
-enum { PEN_COLUMNS_MIN = 40 };
+enum { PEN_COLUMNS_MIN = 40, PEN_NARROW = 60 };
 
 void pen_text(struct pen *p, enum pen_style style, const char *str);
 void pen_fmt(struct pen *p, enum pen_style style, const char *fmt, ...)
@@ -43,6 +43,12 @@ void pen_right(struct pen *p, enum pen_style style, unsigned end_col, const char
 void pen_cut(struct pen *p, enum pen_style style, unsigned width, const char *str);
 /* The same, with the ellipsis in its middle: for names whose end tells where. */
 void pen_cut_middle(struct pen *p, enum pen_style style, unsigned width, const char *str);
+
+/*
+ * The last cell of a row: cut at the end of the line.  On a screen under PEN_NARROW, where
+ * little might be left of it, it then goes below the row, from indent on three lines at most.
+ */
+void pen_last(struct pen *p, enum pen_style style, unsigned indent, const char *str);
 
 /*
  * From the present column to the end of the line, further lines from indent;

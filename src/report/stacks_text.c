@@ -20,7 +20,7 @@
 enum { LINES_ALL = 36, CALLERS_SHOWN = 3 };
 
 /* Column ends. */
-enum { COL_SHARE = 7, COL_SECOND = 20, COL_TEXT = 22, COL_INDENT = 24 };
+enum { COL_SHARE = 7, COL_SECOND = 20, COL_TEXT = 22, COL_INDENT = 24, NARROW_INDENT = 4 };
 
 static double share_of(uint64_t part, uint64_t all)
 {
@@ -121,6 +121,11 @@ static void put_on(struct pen *p, const struct stacks_view *v, size_t rows)
 		put_share(p, COL_SHARE, PEN_BOLD, share_of(tops[i].self_ns, s->scaled_ns));
 		put_share(p, COL_SECOND, PEN_PLAIN, share_of(tops[i].total_ns, s->scaled_ns));
 		pen_to(p, COL_TEXT);
+		if (p->columns < PEN_NARROW) { /* the module is what may go */
+			pen_last(p, PEN_PLAIN, NARROW_INDENT, fn->name);
+			pen_nl(p);
+			continue;
+		}
 		pen_cut(p, PEN_PLAIN, p->columns > p->col + 24 ? p->columns - p->col - 20 : 20,
 			fn->name);
 		pen_text(p, PEN_DIM, "  ");
@@ -166,14 +171,14 @@ static void put_spot_head(struct pen *p, const struct stacks_view *v, const stru
 	buf_adds(&b, fn_name(v->r, s->res_fn));
 	if (s->res_cnt > 1)
 		buf_printf(&b, " and %u more", s->res_cnt - 1);
-	pen_cut(p, PEN_KEY, p->columns - p->col, buf_str(&b));
+	pen_last(p, PEN_KEY, NARROW_INDENT, buf_str(&b));
 	pen_nl(p);
 }
 
 static void put_line(struct pen *p, const char *text)
 {
-	pen_to(p, COL_INDENT);
-	pen_cut(p, PEN_PLAIN, p->columns - p->col, text);
+	pen_to(p, p->columns < PEN_NARROW ? NARROW_INDENT : COL_INDENT);
+	pen_last(p, PEN_PLAIN, NARROW_INDENT, text);
 	pen_nl(p);
 }
 
@@ -301,7 +306,7 @@ static void put_moved(struct pen *p, const struct moved *rows, size_t cnt,
 		pen_right(p, PEN_PLAIN, 23, fmt_ns(t, (uint64_t)rows[i].is));
 		pen_right(p, PEN_DIM, 34, fmt_ns(t, (uint64_t)rows[i].was));
 		pen_to(p, 36);
-		pen_cut(p, PEN_PLAIN, p->columns - p->col, d->fns[rows[i].fn].name);
+		pen_last(p, PEN_PLAIN, NARROW_INDENT, d->fns[rows[i].fn].name);
 		pen_nl(p);
 	}
 }

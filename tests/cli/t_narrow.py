@@ -55,6 +55,19 @@ def test_a_folded_text_has_all_words():
         assert len(narrow.split("\n")) > len(wide.split("\n")), words
 
 
+def test_narrow_tables_keep_what_rows_say():
+    """At 40 columns numbers stay by their units, and names and causes are not cut to nothing."""
+    traces = os.path.join(TOP, "tests", "unit", "traces")
+    for words, says in (
+            (("requests", SPANS), "\n       18.8 ms     11.3 ms         1.0 x\n"),
+            (("metrics", "-i", cap("peer")), "\n runtime            0.000398  s/s\n"),
+            (("stacks", "-i", cap("lock_stacks")), "\n    finish_task_switch.isra.0\n"),
+            (("stacks", "-i", cap("lock_stacks")), "\n    conn, 16 threads: "),
+            (("functions", "-i", os.path.join(traces, "strace-f-r.txt.gz")), "\n      srv 16673: futex ")):
+        text = heldup(*words, env={"COLUMNS": "40"}).ended(OK).out
+        assert says in text, (words, text)
+
+
 def test_json_is_not_folded():
     words = ("why", "-i", cap("peer"), "--json")
     assert heldup(*words).out == heldup(*words, env={"COLUMNS": "40"}).out
