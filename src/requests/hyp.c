@@ -178,6 +178,7 @@ struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 	t->type = type;
 	t->barred = xcalloc(c->point_size, sizeof(*t->barred));
 	known_take(c, t);
+	t->learnt = usual_learnt(t);
 	t->top_share = top_share(c, t);
 	n = node_new(c, &root);
 	n->present = true;

@@ -20,6 +20,7 @@
 #include "requests/samples.h"
 #include "requests/search.h"
 #include "requests/space.h"
+#include "requests/usual.h"
 
 struct hyp_node {
 	uint32_t parent, point, other;
@@ -57,6 +58,7 @@ struct hyp_tree {
 	const struct space_type *type;
 	struct known *known;	/* its samples */
 	uint32_t known_cnt;
+	struct usual_learnt learnt;
 	VEC(struct hyp_node *) nodes;
 	uint8_t *barred;	/* by point: sides that explained nothing here */
 	bool young;		/* its nodes collect young evidence too, since young_round */

@@ -26,6 +26,7 @@
 #include "requests/decide.h"
 #include "requests/sequential.h"
 #include "requests/slow.h"
+#include "requests/usual.h"
 
 /* An edge of less than this of all that is to be explained is not worth a tracepoint. */
 #define SCORE_MIN 0.15
@@ -140,27 +141,24 @@ static double usual_apart(struct weighing *w, const struct edge_class *k)
 	return sum;
 }
 
-static double beside_mean(const struct beside *b)
-{
-	return (double)b->sum_ns / (double)b->cnt;
-}
-
-/* Of the mean. */
-static double beside_error(const struct beside *b)
-{
-	double mean = beside_mean(b), var = (double)b->sum_sq_ns / (double)b->cnt - mean * mean;
-
-	return sqrt((var > 0 ? var : 0) / (double)b->cnt);
-}
-
 /*
  * Is the edge slower than it was: all its times count, since a slow edge is
  * slow beside the path too, and what is on the path is there for being slow.
  */
-static double slower_p(const struct beside *live, const struct beside *usual)
+static double slower_p(const struct beside *live, struct usual usual)
 {
-	return sequential_p(beside_mean(live) - beside_mean(usual),
-			    hypot(beside_error(live), beside_error(usual)));
+	return sequential_p(beside_mean(live) - usual.mean_ns,
+			    hypot(beside_error(live), usual.error_ns));
+}
+
+/* usual: of the class's edge. */
+static struct usual usual_in(const struct weighing *w, uint32_t class_idx,
+			     const struct beside *usual)
+{
+	static const struct usual_learnt none;
+
+	/* What the others of a type take now is no sample of what was learnt. */
+	return usual_of(w->n->only ? &none : &w->t->learnt, &w->n->e, class_idx, usual);
 }
 
 /* Of a node's requests that have the edge on their critical path: how many. */
@@ -283,8 +281,10 @@ static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 	double mean = on_path > 0 ? moments_column_mean(&e->live, i + 1) : 0;
 
 	if (usual && usual->cnt >= USUAL_MIN && live) {
-		s->usual_ns = beside_mean(usual);
-		s->p = slower_p(live, usual);
+		struct usual was = usual_in(w, i, usual);
+
+		s->usual_ns = was.mean_ns;
+		s->p = slower_p(live, was);
 		s->path_ns = mean - on_path * s->usual_ns;
 		beside = (double)live->cnt / w->cnt * (beside_mean(live) - s->usual_ns);
 		s->gain_ns = fmax(s->path_ns, BESIDE_PART * beside);
@@ -310,7 +310,7 @@ static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 	double var = moments_var(&e->live), cov = share.value * var, more, between;
 
 	if (usual)
-		s->usual_ns = beside_mean(usual);
+		s->usual_ns = usual_in(w, i, usual).mean_ns;
 	more = moments_column_mean(&e->live, i + 1) -
 	       on_path_cnt(e, i) / w->cnt * (usual ? s->usual_ns : 0);
 	between = more * (moments_mean(&e->live) - moments_mean(&w->t->nodes.items[0]->e.live));
@@ -320,7 +320,7 @@ static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 	s->gain_ns = cov;
 	if (more > 0 && between > cov) {
 		s->gain_ns = cov + between;
-		s->p = usual && live ? slower_p(live, usual) :
+		s->p = usual && live ? slower_p(live, usual_in(w, i, usual)) :
 		       sequential_p(more, moments_mean_error(&e->live, i + 1));
 	}
 }

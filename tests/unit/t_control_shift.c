@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of some 40 ms that vary by 25, nearly all in one call, as ever;
+ * another call takes a little longer than it did.
+ */
+#include <math.h>
+
+#include "requests/control.h"
+#include "requests/graph.h"
+#include "requests/space.h"
+#include "requests/strip.h"
+#include "trace_make.h"
+#include "unit.h"
+
+enum { CALLS = 8, MOODY = 2, SLOW = 5, LEARNT = 600, SHOWN_MAX = 2000, SEEDS = 8 };
+
+static double uniform(uint64_t request, uint64_t what)
+{
+	return ((double)(hash_pair(request, what) >> 11) + 0.5) / 0x1p53;
+}
+
+static const struct trace *request(struct made *m, uint64_t seed, uint64_t id, double slow_ms)
+{
+	double at = 0.5;
+
+	made_clear(m);
+	made_span(m, 1, 0, "s/top", 0, 0);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		char name[] = {'s', '/', (char)('a' + i), '\0'};
+		double draw = uniform(hash_pair(seed, id), i);
+		double took = i == MOODY ? -25 * log(draw) : 1 + 2 * draw;
+
+		took += i == SLOW ? slow_ms : 0;
+		made_span(m, 2 + i, 1, name, (int64_t)(at * 1e6), (int64_t)((at + took) * 1e6));
+		at += took + 0.1;
+	}
+	m->spans.items[0].end_ns = (int64_t)((at + 0.4) * 1e6);
+	made_trace(m);
+	m->trace.id = (struct trace_id){seed, id};
+	return &m->trace;
+}
+
+static void round_of(struct made *m, struct control *c, uint64_t seed, uint64_t first,
+		     uint32_t batch, double slow_ms, struct control_round *ret)
+{
+	struct arena a = {0};
+	uint8_t on[64] = {0};
+
+	OK(m->points.items.cnt < 64);
+	for (uint32_t i = 0; i < m->points.items.cnt; i++)
+		on[i] = control_wants(c, i);
+	for (uint32_t i = 0; i < batch; i++) {
+		struct trace seen;
+
+		trace_strip(request(m, seed, first + i, slow_ms), on, &m->points, &m->strings, &a,
+			    &seen);
+		control_add(c, &seen);
+	}
+	arena_release(&a);
+	control_decide(c, ret);
+}
+
+struct answer {
+	bool right;		/* the slow call is located first */
+	bool shift;		/* something is said to be slower than it was */
+	uint32_t shown;
+};
+
+static struct answer search(uint64_t seed, uint32_t batch, double slow_ms)
+{
+	struct control_opts o = {.apart = true};
+	struct made m = {0};
+	struct space *s = space_new(&m.points, &m.strings);
+	struct answer ret = {0};
+	struct control_round r;
+	struct control *c;
+	uint32_t slow;
+
+	for (uint64_t id = 1; id <= LEARNT; id++)
+		space_add(s, request(&m, seed, id, 0));
+	c = control_new(s, &o, &m.points, &m.strings);
+	do {
+		round_of(&m, c, seed, LEARNT + 1 + ret.shown, batch, slow_ms, &r);
+		ret.shown += batch;
+	} while (!r.finished && ret.shown + batch <= SHOWN_MAX);
+	slow = points_add(&m.points, &m.strings, strtab_add(&m.strings, "s"),
+			  strtab_add(&m.strings, "f"));
+	ret.right = r.located_cnt && r.located[0].owner == slow;
+	for (uint32_t i = 0; i < r.located_cnt; i++)
+		ret.shift |= r.located[i].weight_ns > 0;
+	control_free(c);
+	space_free(s);
+	made_release(&m);
+	return ret;
+}
+
+TEST(control_finds_a_shift_of_a_third_of_what_varies)
+{
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		ROW(seed);
+		OK(search(seed, 100, 8).right);
+		OK(!search(seed, 100, 0).shift);
+	}
+}
