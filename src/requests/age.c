@@ -81,7 +81,7 @@ static void tree_renew(struct control *c, uint32_t tree)
 		hyp_node_free(t->nodes.items[--t->nodes.cnt]);
 	hmap_release(&root->done);
 	root->status = HYP_OPEN;
-	root->looks = 0;
+	root->looks = (struct sequential){0};
 	vec_clear(&t->found);
 	memset(t->barred, 0, c->point_size * sizeof(*t->barred));
 	t->finished = t->deferred = t->waiting = false;

@@ -165,6 +165,7 @@ void control_add(struct control *c, const struct trace *t)
 	if (!tree)
 		return;
 	c->trace_cnt++;
+	tree->seen_cnt++;
 	hyp_walk(c, tree, t, &root,
 		 ARENA_ARRAY(&c->scratch, bool, tree->nodes.cnt + 1), true);
 }

@@ -43,6 +43,11 @@ struct control_opts {	   /* a zero field means its default */
 	uint32_t min_cnt;  /* no decision on fewer traces; 20 */
 	uint32_t budget;   /* tracepoints switched on in one round; 8 */
 	uint32_t nodes_max; /* of one tree; 256 */
+	/*
+	 * Traces that will come at most; 0: no end.  A search that may see few
+	 * must decide on less.
+	 */
+	uint64_t most_cnt;
 	double alpha;	   /* chance of a wrong decision in a whole search; 0.05 */
 	double enough;	   /* share of the excess to be localised before a search ends; 0.80 */
 	/*

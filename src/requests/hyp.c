@@ -9,6 +9,11 @@
 #include "requests/age.h"
 #include "requests/strip.h"
 
+/* Looks that a search is to be done with. */
+#define LOOKS_SEARCH 16
+/* A look has at most so many times the least that a decision needs: 100, where that is 20. */
+#define LOOK_MOST 5
+
 bool path_has(const struct cpath *p, uint32_t point, uint8_t sides)
 {
 	for (uint32_t i = 0; i < p->step_cnt; i++)
@@ -167,6 +172,21 @@ static double top_share(const struct control *c, const struct hyp_tree *t)
 	return top;
 }
 
+/*
+ * A look's worth: the mean is then known to a tenth of what the times vary by;
+ * but all that will come of this type is to last for a search.
+ */
+static double look_cnt(const struct control *c, const struct space_type *type)
+{
+	double share = c->view.trace_cnt ?
+		       (double)type->trace_cnt / (double)c->view.trace_cnt : 1;
+	double most = (double)c->opts.most_cnt * fmin(1, share) / LOOKS_SEARCH;
+
+	if (!c->opts.most_cnt)
+		return LOOK_MOST * c->opts.min_cnt;
+	return fmax(1, fmin(LOOK_MOST, most / c->opts.min_cnt)) * c->opts.min_cnt;
+}
+
 struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 {
 	struct hyp_tree *t = xcalloc(1, sizeof(*t));
@@ -178,6 +198,7 @@ struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type)
 	t->type = type;
 	t->barred = xcalloc(c->point_size, sizeof(*t->barred));
 	known_take(c, t);
+	t->look_cnt = look_cnt(c, type);
 	t->learnt = usual_learnt(t);
 	t->top_share = top_share(c, t);
 	n = node_new(c, &root);

@@ -19,6 +19,7 @@
 #include "requests/hidden.h"
 #include "requests/samples.h"
 #include "requests/search.h"
+#include "requests/sequential.h"
 #include "requests/space.h"
 #include "requests/usual.h"
 
@@ -29,7 +30,8 @@ struct hyp_node {
 	bool active;		/* all that it needs is on: traces can be told */
 	bool pending;		/* it has edges that are not sure yet, or wait for larger ones */
 	uint8_t status;		/* enum hypothesis_status */
-	uint32_t round, looks;
+	uint32_t round;
+	struct sequential looks;
 	uint8_t *on;		/* by point: what its traces are stripped to; its own */
 	struct evidence e, young; /* young: what takes the place of e in time (age.c) */
 	uint64_t edge_key;	/* of the parent's edge that it is to split; 0: root */
@@ -63,6 +65,8 @@ struct hyp_tree {
 	uint8_t *barred;	/* by point: sides that explained nothing here */
 	bool young;		/* its nodes collect young evidence too, since young_round */
 	uint32_t young_round, began_round;
+	double look_cnt;	/* requests that a look is made of */
+	uint64_t seen_cnt;	/* requests since it was weighed last */
 	bool finished;
 	bool deferred;		/* others lost more time and are looked at first */
 	bool waiting;		/* in this round some node had too little to tell */

@@ -246,6 +246,7 @@ static void control_run(struct replay_job *job, enum strategy strategy)
 	const struct forest *forest;
 
 	opts.strategy = strategy;
+	opts.most_cnt = (uint64_t)r->opts.batch * r->opts.rounds_max;
 	c = control_new(r->space, &opts, r->in.points, r->in.strings);
 	while (replay_next_round(job)) {
 		wanted(job, c);

@@ -3,11 +3,34 @@
 
 #include <math.h>
 
-double sequential_alpha(double alpha, uint32_t look)
-{
-	double n = look ? look : 1;
+/*
+ * Under so much more evidence the two looks are nearly the same one (their
+ * correlation is over 0.9), and a share each would be wasted.
+ */
+#define LOOK_GROWTH 1.2
 
-	return alpha * 6 / (M_PI * M_PI * n * n);
+/*
+ * Spent of the whole after so much evidence.  At 1, 2, 3 ... it is, within
+ * 0.2 %, what the first terms of 6 / (pi n)^2 add to, which is 1 in the end;
+ * between and below them it grows as steadily.
+ */
+static double spent(double looks)
+{
+	return looks / (looks + 0.64);
+}
+
+void sequential_add(struct sequential *s, double looks)
+{
+	s->seen += looks;
+	if (s->seen < LOOK_GROWTH * s->at)
+		return;
+	s->part = spent(s->seen) - spent(s->at);
+	s->at = s->seen;
+}
+
+double sequential_alpha(const struct sequential *s, double alpha)
+{
+	return alpha * s->part;
 }
 
 double sequential_p(double value, double error)

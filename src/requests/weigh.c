@@ -32,10 +32,16 @@
 #define SCORE_MIN 0.15
 /* A mean that is over the usual one by less than this is no shift that anybody would call slow. */
 #define SHIFT_MIN 0.05
-/* After as many looks without being sure, the largest edge is taken if it is most of it. */
+/*
+ * Looks are evidence (sequential.h), not rounds: with few requests in a round
+ * it takes more of them.  After as many looks without being sure, the largest edge is taken
+ * if it is most of it.
+ */
 #define LOOKS_MAX 6
 /* Variance that is not new is gone after when a shift has not shown in as many looks. */
 #define LOOKS_SHIFT 5
+/* Nor is all well after less. */
+#define LOOKS_CALM 1
 /*
  * What got slower beside the critical path counts for so much of its time: it
  * is the next to hold the request up when what is on the path is mended.
@@ -88,6 +94,7 @@ struct weighing {
 	struct hyp_node *n;
 	double fraction;	/* of the tree's requests that are in the node */
 	double cnt, alpha;
+	double looks;		/* worth of what the tree saw in this round */
 	struct mix mix;
 	struct suspect *suspects;
 	uint32_t suspect_cnt;
@@ -190,7 +197,7 @@ static bool runs_beside(const struct hyp_node *n, const struct evidence *others)
 /* Of the node or the nearest above it where it is so. */
 static struct mix mix_find(const struct weighing *w)
 {
-	double alpha = sequential_alpha(w->c->opts.alpha, w->n->looks);
+	double alpha = sequential_alpha(&w->n->looks, w->c->opts.alpha);
 	struct mix none = {.p = 1};
 
 	for (const struct hyp_node *n = w->n; n->parent != FOREST_NONE;
@@ -338,7 +345,7 @@ static int suspect_cmp(const void *a, const void *b, void *ctx)
 static void suspects_order(struct weighing *w)
 {
 	/* As many looks at once as there are edges. */
-	w->alpha = sequential_alpha(w->c->opts.alpha, w->n->looks) / (w->suspect_cnt + 1);
+	w->alpha = sequential_alpha(&w->n->looks, w->c->opts.alpha) / (w->suspect_cnt + 1);
 	if (w->suspect_cnt > 1)
 		qsort_r(w->suspects, w->suspect_cnt, sizeof(*w->suspects), suspect_cmp, w->n);
 }
@@ -470,7 +477,7 @@ static void mode_find(struct weighing *w)
 		return;
 	t->mode = MODE_UNKNOWN;
 	if (left_cv(w) <= w->c->opts.cv_min || spread_out(w) ||
-	    (usual && w->n->looks < LOOKS_SHIFT))
+	    (usual && w->n->looks.seen < LOOKS_SHIFT))
 		return;
 	t->mode = MODE_VARIANCE;
 	suspects_fill(w);
@@ -511,7 +518,7 @@ static void give_up(struct weighing *w)
 static bool suspects_ask(struct weighing *w, struct actions *out)
 {
 	double expected = w->n->parent == FOREST_NONE ? 1 : w->n->expected;
-	bool any = false, late = w->n->looks >= LOOKS_MAX;
+	bool any = false, late = w->n->looks.seen >= LOOKS_MAX;
 	/* A search begins when it looks great, which may be chance: late, it is what it is now. */
 	double now = w->t->now_ns > 0 ? w->t->base_ns / w->t->now_ns : 1;
 
@@ -642,8 +649,12 @@ static void root_weigh(struct weighing *w)
 	w->n->status = w->n->status == HYP_CALM ? HYP_OPEN : w->n->status;
 	if (w->t->mode != MODE_UNKNOWN)
 		return;
-	if (left_cv(w) > w->c->opts.cv_min && w->n->looks < LOOKS_SHIFT) {
+	if (left_cv(w) > w->c->opts.cv_min && w->n->looks.seen < LOOKS_SHIFT) {
 		wait_for_more(w, "it varies, and whether it is slower than usual is not sure");
+		return;
+	}
+	if (w->n->looks.seen < LOOKS_CALM) {
+		wait_for_more(w, "whether it is slower than usual is not sure");
 		return;
 	}
 	if (slow_look(w))
@@ -692,7 +703,7 @@ static void node_weigh(struct weighing *w, struct actions *out)
 		few_weigh(w);
 		return;
 	}
-	w->n->looks++;
+	sequential_add(&w->n->looks, fmin(w->looks, w->cnt / w->c->opts.min_cnt));
 	if (root)
 		root_weigh(w);
 	else
@@ -702,7 +713,7 @@ static void node_weigh(struct weighing *w, struct actions *out)
 	if (root)
 		w->t->weight_ns = w->t->mode == MODE_SHIFT ? w->t->base_ns * w->cnt : 0;
 	if (w->t->base_ns <= 0) {
-		if (w->n->looks < LOOKS_MAX)
+		if (w->n->looks.seen < LOOKS_MAX)
 			wait_for_more(w, "no edge stands out");
 		return;
 	}
@@ -714,7 +725,7 @@ static void node_weigh(struct weighing *w, struct actions *out)
 	}
 	if (root)
 		return;
-	if (w->n->looks < LOOKS_MAX)
+	if (w->n->looks.seen < LOOKS_MAX)
 		wait_for_more(w, "no edge stands out");
 	else if (w->n->present && w->fraction > SCORE_MIN)
 		give_up(w);
@@ -726,11 +737,14 @@ void weigh_tree(struct control *c, uint32_t tree, struct actions *out)
 {
 	struct hyp_tree *t = c->trees.items[tree];
 
+	double looks = (double)t->seen_cnt / t->look_cnt;
+
 	t->waiting = false;
+	t->seen_cnt = 0;
 	t->top = 0;
 	for (uint32_t i = 0; i < t->nodes.cnt && !t->finished; i++) {
 		struct weighing w = {.c = c, .t = t, .tree = tree, .node = i,
-				     .n = t->nodes.items[i]};
+				     .looks = looks, .n = t->nodes.items[i]};
 
 		w.n->pending = false;
 		if (i == 0 || (w.n->active && w.n->status <= HYP_EXPLORED))

@@ -102,3 +102,20 @@ TEST(control_finds_a_shift_of_a_third_of_what_varies)
 		OK(!search(seed, 100, 0).shift);
 	}
 }
+
+/* What is decided depends on how much was seen, not on how often it was looked at. */
+TEST(control_finds_a_shift_in_small_and_large_rounds)
+{
+	static const uint32_t batches[] = {20, 50, 200};
+
+	for (uint32_t i = 0; i < 3; i++) {
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct answer a = search(seed, batches[i], 8);
+
+			ROW(1000 * i + seed);
+			OK(a.right);
+			OK(a.shown <= 1000);
+			OK(!search(seed, batches[i], 0).shift);
+		}
+	}
+}

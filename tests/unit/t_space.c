@@ -256,11 +256,25 @@ TEST(match_takes_the_most_frequent_path_that_fits)
 
 TEST(sequential_looks_spend_no_more_than_there_is)
 {
-	double spent = 0;
+	/* New evidence between two looks: how often it is looked at changes nothing. */
+	static const double steps[] = {0.2, 1, 2, 10};
 
-	for (uint32_t i = 1; i < 100000; i++)
-		spent += sequential_alpha(0.05, i);
-	OK(spent < 0.05);
+	for (uint32_t k = 0; k < 4; k++) {
+		struct sequential s = {0};
+		double spent = 0, last = 0;
+
+		ROW(k);
+		for (uint32_t i = 1; i < 100000; i++) {
+			sequential_add(&s, steps[k]);
+			OK(s.seen <= 1.2 * s.at + 1e-9);
+			if (s.at > last)
+				spent += sequential_alpha(&s, 0.05);
+			last = s.at;
+			NEAR(spent, 0.05 * s.at / (s.at + 0.64), 1e-9);
+		}
+		OK(spent < 0.05);
+		OK(spent > 0.0499);
+	}
 	NEAR(sequential_p(1.6449, 1), 0.05, 1e-4);
 	NEAR(sequential_p(0, 1), 0.5, 1e-9);
 	NEAR(sequential_p(1, INFINITY), 1, 0);
