@@ -35,26 +35,39 @@ static __always_inline void lock_look(u64 addr, struct lock_look *ret)
 	ret->pid = BPF_CORE_READ(flat, fl_pid);
 }
 
-static __always_inline bool lock_conflicts(const struct lock_look *a, const struct lock_look *b)
+#define LOCK_FITS -1
+
+/*
+ * Whose the lock at addr is if it stands against mine, 0 unknown; LOCK_FITS.  A global
+ * function, which the verifier looks at once.
+ */
+__noinline int lock_against(u64 addr, struct lock_look *mine)
 {
-	return (a->type == KLOCK_WRITE || b->type == KLOCK_WRITE) && a->owner != b->owner &&
-	       a->start <= b->end && b->start <= a->end;
+	struct lock_look l;
+
+	if (!mine)
+		return LOCK_FITS;
+	lock_look(addr, &l);
+	if ((l.type != KLOCK_WRITE && mine->type != KLOCK_WRITE) || l.owner == mine->owner ||
+	    l.start > mine->end || mine->start > l.end)
+		return LOCK_FITS;
+	return l.pid > 0 ? l.pid : 0;
 }
 
 /* The process whose lock in the list at head stands against mine; 0: none is named. */
-static __noinline u32 lock_holder(u64 head, const struct lock_look *mine)
+static __noinline u32 lock_holder(u64 head, struct lock_look *mine)
 {
 	u32 off = bpf_core_field_exists(struct file_lock, c)
 			  ? bpf_core_field_offset(struct file_lock, c.flc_list)
 			  : bpf_core_field_offset(struct file_lock___flat, fl_list);
 	u64 at = long_at((void *)head);
-	struct lock_look other;
+	int whose;
 	u32 i;
 
 	for (i = 0; i < LOCKS_LOOKED && at && at != head; i++) {
-		lock_look(at - off, &other);
-		if (lock_conflicts(mine, &other))
-			return other.pid > 0 ? other.pid : 0;
+		whose = lock_against(at - off, mine);
+		if (whose != LOCK_FITS)
+			return whose;
 		at = long_at((void *)at);
 	}
 	return 0;
