@@ -38,6 +38,8 @@
 
 #include "sock.c"
 
+#include "answers.c"
+
 #include "turns.c"
 
 #include "sock_old.c"

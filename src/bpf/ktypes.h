@@ -268,6 +268,7 @@ struct linux_binprm;
 #define KAF_UNIX 1
 #define KAF_INET 2
 #define KAF_INET6 10
+#define KSOCK_STREAM 1
 #define KIPPROTO_TCP 6
 #define KIPPROTO_UDP 17
 

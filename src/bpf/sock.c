@@ -40,6 +40,10 @@ struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u32 tcp;
 	u32 counted;	  /* the tid that the open request is counted for, 0 none */
 	u64 notready_since_ns, notready_ns, poll_wake_cnt;
+	u64 said_ns;	  /* the open request had the first part of its answer, see answers.c */
+	u8 soon, late;	  /* of its answers, of 255 */
+	u16 said_cnt;	  /* answers that these are of */
+	u32 pad;
 };
 
 struct hu_socks_map {

@@ -5,7 +5,7 @@
  * On a server socket the first receive opens a request and the next send
  * answers it; on a client socket the first send opens and the next receive
  * answers.  Further receives before the answer count as partial; what comes
- * after the answer belongs to it.  Sums go to the conversation's entry (all
+ * after the answer belongs to it, but where answers go on (answers.c).  Sums go to the conversation's entry (all
  * sockets of one process that serve one port or ask one address).
  *
  * When a request came, TCP itself knows: it keeps the time of the last data to
@@ -268,6 +268,7 @@ static __always_inline bool is_quick(struct sock *sk)
 static __noinline int turn_open(struct sk_ent *e, u32 tid, u64 now, u64 queue_ns)
 {
 	e->open_ns = now;
+	e->said_ns = 0;
 	e->first_tid = tid;
 	e->queue_ns = e->role == ROLE_SERVER ? queue_ns : 0;
 	e->idle_add_ns = e->idle_ns ? since(e->idle_ns, now - e->queue_ns) : 0;
@@ -347,6 +348,18 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 	return 0;
 }
 
+/* The client speaks again, or will not: the answer, if one was given, is whole. */
+static __noinline int answer_over(struct sk_ent *e, u64 now)
+{
+	if (!e || e->role != ROLE_SERVER)
+		return 0;
+	said_learn(e, now);
+	if (e->said_ns && e->open_ns)
+		turn_close(e, e->last_tid, e->last_tx_ns);
+	e->said_ns = 0;
+	return 0;
+}
+
 /* A request whose answer is not seen. */
 static __always_inline void turn_drop(struct sk_ent *e)
 {
@@ -404,6 +417,7 @@ static __noinline int turn_guess(struct sock *sk, struct sk_ent *e, u32 bytes, u
 
 	if (e->role == ROLE_SERVER && e->open_ns && tcp_counted(sk, e))
 		turn_drop(e); /* it had its answer */
+	e->said_ns = 0;
 	e->rx_seq = read;
 	e->rx_bytes += read - was;
 	if (!e->first_tid)
@@ -447,6 +461,8 @@ static __always_inline int on_recv(struct sock *sk, u32 tid, struct sk_ent *e, s
 	bool known = e->last_rx_ns || e->last_tx_ns;
 	struct wire_end *end;
 
+	if (sk->sk_type == KSOCK_STREAM)
+		answer_over(e, now);
 	stall_note(io, now);
 	e->last_rx_ns = now;
 	e->last_tid = tid;
@@ -520,7 +536,9 @@ static __always_inline int on_send(struct sock *sk, u32 tid, struct sk_ent *e, s
 		return turn_guess(sk, e, bytes, before_ns, now);
 	if (e->tcp)
 		e->rx_seq = tcp_read_seq(sk);
-	if (e->role == ROLE_SERVER && e->open_ns)
+	if (e->role == ROLE_SERVER && e->open_ns && (e->said_ns || answer_goes_on(e)))
+		e->said_ns = e->said_ns ? e->said_ns : now;
+	else if (e->role == ROLE_SERVER && e->open_ns)
 		turn_close(e, tid, now);
 	else if (e->role == ROLE_CLIENT && !e->open_ns)
 		turn_open(e, tid, now, 0);
@@ -640,6 +658,8 @@ int hu_sk_state(u64 *ctx)
 	if (to == TCP_STATE_ESTABLISHED)
 		return 0;
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
+	if (e && (u32)ctx[1] == TCP_STATE_ESTABLISHED)
+		answer_over(e, sock_time(e));
 	if (e && to == TCP_STATE_CLOSE)
 		turn_abandon(e);
 	return 0;
@@ -676,6 +696,7 @@ static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
 		return 0;
 	read = tcp_read_seq(sk) != e->rx_seq;
 	e->left = 0;
+	e->said_ns = 0;
 	if (e->role == ROLE_CLIENT) {
 		if (read)
 			e->open_ns = 0;
@@ -707,6 +728,8 @@ int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
 	now = bpf_ktime_get_ns();
 	if (resuming)
 		return sock_resume(sk, e, now);
+	if (e->said_ns && since(e->last_tx_ns, now) >= QUIET_NS)
+		answer_over(e, now);
 	__builtin_memset(&w, 0, sizeof(w));
 	w.open_since_ns = e->open_ns;
 	w.unread_since_ns = e->unread_ns;

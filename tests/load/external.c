@@ -7,6 +7,8 @@
  * Truth: the upstream's address, though the proxy's one thread only waits in
  * epoll_wait.
  *
+ * --parts: the proxy says the first bytes of each answer at once; the rest is late.
+ *
  * --local-sleeper: the upstream is a process of this host that sleeps.
  * Truth: that peer, and what holds it up is a timer.
  */
@@ -14,12 +16,14 @@
 #include "load_netns.h"
 
 #define ANSWER_MS 150
+#define PART 8
 
 struct pair {
 	int client, upstream;
 };
 
 static struct load_addr upstream_addr;
+static int parts;
 
 static void answer_late(struct load_msg *m)
 {
@@ -53,7 +57,10 @@ static void relay(struct pair *p)
 		if (n == 0)
 			load_fail("a peer closed its connection");
 		if (n > 0)
-			load_write(to[i], &m, (size_t)n);
+			load_write(to[i], (char *)&m + (parts && i ? PART : 0),
+				   (size_t)n - (parts && i ? PART : 0));
+		if (n > 0 && parts && !i)
+			load_write(p->client, &m, PART);
 	}
 }
 
@@ -89,8 +96,9 @@ int main(int argc, char **argv)
 	pid_t pid, up;
 	int local;
 
-	load_init(argc, argv, "[--local-sleeper]");
+	load_init(argc, argv, "[--local-sleeper] [--parts]");
 	local = load_flag("--local-sleeper");
+	parts = load_flag("--parts");
 	if (!local)
 		upstream_addr.ip = load_netns();
 	up = load_fork("upstream", upstream, &upstream_addr);
