@@ -38,7 +38,6 @@ struct tinfo {			/* index as model threads */
 };
 
 struct runq_share { double self, other, quota; };
-
 struct engine {
 	const struct model *m;
 	struct waits_result *r;
@@ -98,8 +97,8 @@ void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a,
 void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a, uint64_t b,
 		  double weight, const struct place *at);
 
-/* sites.c: the begin of the function that user frame i is in; the frame, if not known. */
 struct stack;
+/* sites.c: the begin of the function that user frame i is in; the frame, if not known. */
 uint64_t frame_place(const struct model *m, const struct stack *s, uint32_t i);
 /* All functions of a stack of the program as one number, 0: there are none. */
 uint64_t stack_site(const struct model *m, uint32_t stack);
@@ -141,6 +140,8 @@ void locks_finish(struct engine *e);
  * its process owes answers, unless it sleeps where requests come from.
  */
 unsigned wait_open(const struct engine *e, const struct wait *w);
+/* For an answer, while connections lie unaccepted before its process: see callers.c. */
+bool keeps_callers(const struct engine *e, const struct wait *w);
 /* At the place where a loop waits for whatever comes next. */
 bool wait_is_home(const struct engine *e, const struct wait *w);
 void places_find(struct engine *e);

@@ -249,7 +249,8 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 		return (t->flags & TASKF_KTHREAD) != 0 && w->cls == WAIT_KIDLE;
 	if (w->cls == WAIT_KIDLE || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT))
 		return true;
-	if ((is_lock_wait(e, w) && !is_gate_wait(e, w)) || waits_for_room(w))
+	if ((is_lock_wait(e, w) && !is_gate_wait(e, w)) || waits_for_room(w) ||
+	    keeps_callers(e, w))
 		return false;
 	if (ti->reads)
 		return !wait_open(e, w) && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);
@@ -454,8 +455,8 @@ static void homes_collect(struct engine *e, homes *h)
 		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
-		if (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
-		    m->res[w->res].role == ROLE_CLIENT)
+		if (keeps_callers(e, w) || (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
+					    m->res[w->res].role == ROLE_CLIENT))
 			continue;
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;
@@ -525,7 +526,8 @@ bool wait_is_home(const struct engine *e, const struct wait *w)
 
 	if (is_open_to_all(e->m, w))
 		return true;
-	if (w->cls != WAIT_EPOLL && w->cls != WAIT_POLL && w->cls != WAIT_IOURING)
+	if ((w->cls != WAIT_EPOLL && w->cls != WAIT_POLL && w->cls != WAIT_IOURING) ||
+	    keeps_callers(e, w))
 		return false;
 	return home == NO_IDX || place_of(e, w->res) == home;
 }

@@ -26,6 +26,18 @@ static bool says(const struct finding *f, const char *text)
 	return false;
 }
 
+static void unaccepted(struct synth *s, uint32_t backlog)
+{
+	for (int at = 0; at < 1000 && backlog; at += 300) {
+		struct ev_listen *l = synth_event(s, EV_LISTEN, sizeof(*l), at);
+
+		l->tgid = SRV;
+		l->lport = 80;
+		l->backlog = backlog;
+		l->backlog_max = 128;
+	}
+}
+
 /* Two threads that answer ten requests each; connections lie in the backlog. */
 static struct synth *pool(double service_ms, uint32_t backlog)
 {
@@ -42,14 +54,7 @@ static struct synth *pool(double service_ms, uint32_t backlog)
 			turn->h.tid = turn->first_tid = t;
 		}
 	}
-	for (int at = 0; at < 1000 && backlog; at += 300) {
-		struct ev_listen *l = synth_event(s, EV_LISTEN, sizeof(*l), at);
-
-		l->tgid = SRV;
-		l->lport = 80;
-		l->backlog = backlog;
-		l->backlog_max = 128;
-	}
+	unaccepted(s, backlog);
 	synth_end(s, SRV, ROLE_SERVER, 80, 20, service_ms);
 	synth_proc(s, SRV)->open_ns = (uint64_t)(service_ms * 1e6);
 	return s;
@@ -182,5 +187,32 @@ TEST(pool_is_not_the_helper_that_has_its_lock)
 	}
 	judge(&j, s);
 	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
+	judged_release(&j);
+}
+
+/* Three times one thread accepts, asks a name server who that is, reads and answers. */
+TEST(pool_of_one_that_asks_who_calls)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_thread(s, SRV, SRV, "srv");
+	synth_sock(s, 100, ROLE_SERVER, 0x7f000001, 80);
+	synth_sock(s, 5, ROLE_CLIENT, 0x0a000001, 53)->tgid = SRV;
+	unaccepted(s, 2);
+	for (int i = 0; i < 3; i++) {
+		struct ev_turn *turn;
+
+		synth_irq_wait(s, SRV, WAIT_POLL, 5, i * 330, i * 330 + 325, i * 330 + 325,
+			       WAKER_TIMER);
+		turn = synth_event(s, EV_TURN, sizeof(*turn), i * 330 + 326);
+		turn->res = 100;
+		turn->role = ROLE_SERVER;
+		turn->h.tid = turn->first_tid = SRV;
+	}
+	synth_end(s, SRV, ROLE_SERVER, 80, 3, 1);
+	synth_proc(s, SRV)->open_ns = 1000000;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "external");
 	judged_release(&j);
 }
