@@ -176,8 +176,16 @@ static bool is_unwatched(const struct court *k)
 
 static void unseen_add(struct court *k, struct verdict *v, const char *text)
 {
-	if (v->unseen_cnt < 32)
-		v->unseen[v->unseen_cnt++] = arena_strdup(k->arena, text);
+	size_t cnt = v->unseen_cnt;
+	const char **all = v->unseen;
+
+	if (!(cnt & (cnt - 1))) { /* full: room for as many again */
+		all = (const char **)arena_alloc_array(k->arena, cnt ? 2 * cnt : 1, sizeof(*all));
+		for (size_t i = 0; i < cnt; i++)
+			all[i] = v->unseen[i];
+	}
+	v->unseen = all;
+	v->unseen[v->unseen_cnt++] = arena_strdup(k->arena, text);
 }
 
 static void calls_losses(struct court *k, struct verdict *v)
@@ -388,7 +396,6 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 		k.s = stacks_make(m, &(struct stacks_opts){.idle = true}, arena);
 	v->seconds = k.window_ns / 1e9;
 	v->findings = ARENA_ARRAY(arena, struct finding, FIND_CNT + CARRIERS_MAX + 3);
-	v->unseen = ARENA_ARRAY(arena, const char *, 32);
 	v->subject = subject_of(&k);
 	k.unwatched = is_unwatched(&k);
 	weigh_causes(&k);
