@@ -477,6 +477,11 @@ static __always_inline bool classify_marks(struct thr *t)
 	return false;
 }
 
+static __always_inline bool is_halted(struct task_struct *task, u32 state)
+{
+	return state & KSTATE_HALTED || task->jobctl & KJOBCTL_TRAP_FREEZE;
+}
+
 /* Fills in the wait that begins at t->off_ns.  state: bits of task_struct.__state. */
 static __always_inline void classify(struct task_struct *task, struct thr *t, u32 state, bool live)
 {
@@ -493,7 +498,7 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 		if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
 			t->flags |= WAITF_IOWAIT;
 	}
-	if (state & (KSTATE_STOPPED | KSTATE_TRACED)) {
+	if (is_halted(task, state)) {
 		t->cls = WAIT_STOPPED;
 		return;
 	}
@@ -543,7 +548,7 @@ static __always_inline bool same_call(struct task_struct *task, struct thr *t, u
 	u64 call;
 
 	if ((!t->light && !(shed & SHED_SHORT)) ||
-	    state & (KSTATE_UNINTERRUPTIBLE | KSTATE_STOPPED | KSTATE_TRACED | KSTATE_DEAD) ||
+	    state & (KSTATE_UNINTERRUPTIBLE | KSTATE_DEAD) || is_halted(task, state) ||
 	    t->klock_addr || t->reclaim_begin_ns) {
 		t->call = 0;
 		return false;

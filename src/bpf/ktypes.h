@@ -187,6 +187,7 @@ struct task_struct {
 	int on_rq;
 	int exit_state;
 	int exit_code; /* as wait() tells it */
+	unsigned long jobctl;
 	struct sched_entity se;
 	bool throttled; /* 6.18: dequeued by its cgroup's CPU quota */
 	struct sched_info sched_info;
@@ -239,9 +240,12 @@ struct linux_binprm;
 #define KSTATE_TRACED 0x8
 #define KSTATE_DEAD 0x80
 #define KSTATE_RTLOCK 0x1000
+#define KSTATE_FROZEN 0x8000 /* by the freezer of cgroups v1, or for a suspend; from 6.1 on */
+#define KSTATE_HALTED (KSTATE_STOPPED | KSTATE_TRACED | KSTATE_FROZEN)
+#define KJOBCTL_TRAP_FREEZE (1ul << 23) /* by cgroup.freeze of v2 */
 #define KSTATE_SLEEPS                                                                \
 	(KSTATE_INTERRUPTIBLE | KSTATE_UNINTERRUPTIBLE | KSTATE_STOPPED | KSTATE_TRACED | \
-	 KSTATE_DEAD | KSTATE_RTLOCK | 0x10 | 0x20 | 0x40)
+	 KSTATE_DEAD | KSTATE_RTLOCK | 0x10 | 0x20 | 0x40 | KSTATE_FROZEN)
 
 #define KPF_KTHREAD 0x00200000
 #define KPF_USER_WORKER 0x00004000 /* 6.4; io workers before: 0x10 */

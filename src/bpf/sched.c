@@ -477,6 +477,9 @@ int hu_waking(u64 *ctx)
 		wake_short(t, now);
 		return 0;
 	}
+	/* one that slept was frozen in its sleep: it is let go now, whatever came meanwhile */
+	if (p->__state & KSTATE_FROZEN && t->state == THR_WAIT)
+		t->cls = WAIT_STOPPED;
 	waker_find(t, &w);
 	if (t->state != THR_WAIT || t->cls == WAIT_THROTTLE) {
 		t->early_tid = w.tid;

@@ -182,7 +182,7 @@ static const char *ending(const struct court *k, const struct cause *c)
 	case CAUSE_CHILD:
 		return "waits for a child process";
 	case CAUSE_STOPPED:
-		return "is stopped by a signal or a debugger";
+		return "is stopped by a signal, a debugger or a freezer";
 	default:
 		break;
 	}

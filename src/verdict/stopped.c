@@ -9,8 +9,8 @@
 
 /* Of the lives of the threads.  Less is what a tool costs that only looks. */
 #define STOPPED_MIN 0.5
-/* Stopped and let go on as often as this each second is a means to slow it down. */
-#define BY_TURNS_MIN 2.0
+/* Stopped and let go on as often as this each second is no hand, but a means to slow it down. */
+#define BY_TURNS_MIN 1.0
 
 struct stops {
 	double life, ns, most;
@@ -81,16 +81,16 @@ static void tell(struct court *k, struct finding *f, const struct stops *s)
 					  s->times / (double)s->cnt / (k->window_ns / 1e9),
 					  percent(s->most, k->window_ns));
 	} else {
-		f->summary = arena_printf(k->arena, "%u threads were stopped by a signal or a "
-					  "debugger: they wait for nothing but to be let go on.",
+		f->summary = arena_printf(k->arena, "%u threads were stopped by a signal, a "
+					  "debugger or a freezer: they wait for nothing but to be let go on.",
 					  s->cnt);
 	}
 	say_figures(k, f, "{} of them were still stopped at the end; the longest stopped is {}, "
 		    "for {}", N_CNT("stopped_at_end", s->still), N_WORD(thread_label(k, s->worst)),
 		    N_NS("longest", s->most));
 	if (!turns)
-		say(k, f, "TracerPid in /proc/%u/status names a debugger; without one, "
-			  "kill -CONT %u", k->m->threads[s->worst].tgid,
+		say(k, f, "TracerPid in /proc/%u/status names a debugger, its cgroup may be "
+			  "frozen; without these, kill -CONT %u", k->m->threads[s->worst].tgid,
 		    k->m->threads[s->worst].tgid);
 	refute(k, f, "whoever stopped it does so only now, to look at it");
 }

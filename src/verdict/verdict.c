@@ -53,7 +53,7 @@ static const struct { const char *name, *title; } names[FIND_CNT] = {
 	[FIND_CLIENTS] = { "clients", "clients are the slow side" },
 	[FIND_UNKNOWN] = { "unknown", "cannot be told from what was seen" },
 	[FIND_TIMER] = { "timer", "sleeps on a timer of its own" },
-	[FIND_STOPPED] = { "stopped", "stopped by a signal or a debugger" },
+	[FIND_STOPPED] = { "stopped", "stopped by a signal, a debugger or a freezer" },
 	[FIND_ENDLESS] = { "endless-loop", "runs without answering" },
 	[FIND_DIED] = { "died", "died" },
 };

@@ -60,7 +60,7 @@ enum cause_kind {
 	CAUSE_CYCLE = 15,   /* waits for one that waits for it */
 	CAUSE_CHILD = 16,
 	CAUSE_OTHER = 17,
-	CAUSE_STOPPED = 18, /* by a signal or a debugger */
+	CAUSE_STOPPED = 18, /* by a signal, a debugger or a freezer */
 	CAUSE_CNT
 };
 
