@@ -360,8 +360,8 @@ def certificate(lab, bits=2048):
     return both
 
 
-HEAD = ('case', 'problem', 'what must be named', 'first try')
-TABLES = {'foreign': (*HEAD, 'after'), 'foreign2': HEAD}	# label, and its table's columns
+HEAD = ('case', 'problem', 'what must be named', 'first try', 'after')
+LABELS = ('foreign', 'foreign2')	# each has a table
 
 
 def marks(label):
@@ -370,14 +370,14 @@ def marks(label):
 
 def fill(path, folder, column, label):
     """Write what the grades in folder say into a column of a label's table in a document."""
-    head, (begin, end) = TABLES[label], marks(label)
+    head, (begin, end) = HEAD, marks(label)
     with open(path) as f:
         before, rest = f.read().split(begin)
     old, after = rest.split(end)
     rows = {}
     for text in old.splitlines()[2:]:
         cells = [cell.strip() for cell in text.strip().strip('|').split(' | ')]
-        rows[cells[0]] = cells
+        rows[cells[0]] = cells + ['-'] * (len(head) - len(cells))
     for file in sorted(os.listdir(folder)):
         if file.endswith('.grade.json'):
             with open(os.path.join(folder, file)) as f:
