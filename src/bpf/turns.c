@@ -5,8 +5,9 @@
  * On a server socket the first receive opens a request and the next send
  * answers it; on a client socket the first send opens and the next receive
  * answers.  Further receives before the answer count as partial; what comes
- * after the answer belongs to it, but where answers go on (answers.c).  Sums go to the conversation's entry (all
- * sockets of one process that serve one port or ask one address).
+ * after the answer belongs to it, but where answers go on (answers.c).  Sums go
+ * to the conversation's entry (all sockets of one process that serve one port or
+ * ask one address).
  *
  * When a request came, TCP itself knows: it keeps the time of the last data to
  * a tick of the kernel (a jiffy).  Over many requests its error adds up to
