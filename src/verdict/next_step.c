@@ -281,8 +281,8 @@ static const char *step_of(struct court *k, const struct finding *f, const struc
 		return arena_printf(k->arena, "shorten the sleep of %s%s, or wake it when what it "
 				    "sleeps for is there", who(k, f, "the thread"), place(k, f));
 	case FIND_STOPPED:
-		return arena_printf(k->arena, "find out who stops it%s%s; kill -CONT or a thaw of its "
-				    "cgroup lets it go on",
+		return arena_printf(k->arena, "find out who stops it%s%s; kill -CONT or a thaw "
+				    "of its cgroup lets it go on",
 				    f->culprit.pid ? ": " : "",
 				    f->culprit.pid ? who(k, f, "") : "");
 	case FIND_ENDLESS:

@@ -82,8 +82,8 @@ static void tell(struct court *k, struct finding *f, const struct stops *s)
 					  percent(s->most, k->window_ns));
 	} else {
 		f->summary = arena_printf(k->arena, "%u threads were stopped by a signal, a "
-					  "debugger or a freezer: they wait for nothing but to be let "
-					  "go on.",
+					  "debugger or a freezer: they wait for nothing but to "
+					  "be let go on.",
 					  s->cnt);
 	}
 	say_figures(k, f, "{} of them were still stopped at the end; the longest stopped is {}, "
