@@ -127,6 +127,38 @@ static bool wait_holds(const struct engine *e, const struct wait *w)
 	return role == ROLE_T_LOOP || (role == ROLE_T_ENTRY && wait_open(e, w));
 }
 
+/* No request of the process was open for longer; 0: none was answered. */
+static uint64_t longest_open_ns(const struct model *m, uint32_t proc)
+{
+	uint64_t longest_ns = 0, turns = 0;
+
+	for (uint32_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+
+		if (n->proc != proc || n->role != ROLE_SERVER)
+			continue;
+		turns += n->turns;
+		if (n->answer_max_ns > longest_ns)
+			longest_ns = n->answer_max_ns;
+		if (n->open_oldest_ns > longest_ns)
+			longest_ns = n->open_oldest_ns;
+		if (n->stale_oldest_ns > longest_ns)
+			longest_ns = n->stale_oldest_ns;
+	}
+	return turns ? longest_ns : 0;
+}
+
+/* The probe counts what is open when a thread lies down: another may answer right after. */
+static bool is_answered_by_other(const struct engine *e, const struct wait *w, uint64_t ns)
+{
+	uint64_t longest_ns;
+
+	if (e->r->threads[w->thread].role != ROLE_T_ENTRY)
+		return false;
+	longest_ns = longest_open_ns(e->m, e->m->threads[w->thread].proc);
+	return longest_ns && longest_ns < ns;
+}
+
 static void waits_take(struct tail_work *k)
 {
 	const struct model *m = k->m;
@@ -142,7 +174,7 @@ static void waits_take(struct tail_work *k)
 
 		if (e->look_begin[i] != i || to <= from || to - from < k->tail->slow_ns ||
 		    p == NO_IDX || !m->procs[p].target || !wait_holds(e, w) ||
-		    is_told(k, turn_cnt, t, from, to))
+		    is_told(k, turn_cnt, t, from, to) || is_answered_by_other(e, w, to - from))
 			continue;
 		s.len_ns = to - w->off_ns;
 		s.thread = s.answerer = t;

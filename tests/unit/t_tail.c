@@ -382,3 +382,33 @@ TEST(tail_is_measured_by_what_is_usual)
 	EQ_U(j.v->tail->stall_cnt, 0);
 	judged_release(&j);
 }
+
+/* A thread reads datagrams that another answers at once, and rests for 600 ms with one open. */
+TEST(tail_lets_what_another_answered_be)
+{
+	struct judged j;
+	struct synth *s = synth_new(10000);
+
+	synth_thread(s, 20, 20, "reader");
+	synth_thread(s, 21, 20, "worker");
+	synth_res(s, 6, RES_POLLSET, "sockets");
+	synth_res(s, 7, RES_FUTEX, "work");
+	synth_sock(s, 8, ROLE_SERVER, 0x7f000001, 80)->tgid = 20;
+	for (int i = 0; i < 10; i++) {
+		double at = i * 1000;
+
+		for (int n = 0; n < 5; n++) {
+			turn(s, ROLE_SERVER, 8, 20, at + n * 80 + 79.2, 0.3)->h.tid = 21;
+			synth_wait(s, 21, WAIT_FUTEX, 7, at + n * 80, at + n * 80 + 79.3,
+				   at + n * 80 + 79.3, 20);
+			synth_irq_wait(s, 20, WAIT_POLL, 6, at + n * 80 + 0.5, at + n * 80 + 79,
+				       at + n * 80 + 79, WAKER_TIMER)->own_open = 1;
+		}
+		synth_irq_wait(s, 20, WAIT_POLL, 6, at + 401, at + 999, at + 999,
+			       WAKER_TIMER)->own_open = 1;
+	}
+	answers(s, 20, 5000, 0, 0);
+	judge(&j, s);
+	EQ_U(j.v->tail->stall_cnt, 0);
+	judged_release(&j);
+}
