@@ -183,7 +183,7 @@ struct tail_work {
 	struct sample_at *samples; /* all of m's, by thread, then time */
 	uint64_t samples_from_ns; /* samples before are not kept; UINT64_MAX: none at all */
 	uint32_t *asks; size_t ask_cnt; /* idx in m->turns: slow requests to others */
-	struct hmap runs;	/* what is_one_run found */
+	struct hmap runs, news;	/* what is_one_run found; by proc idx: 1 waits for news, 0 not */
 	VEC(struct hmap) places; /* of a thread's samples; place_idx: by thread, + 1 */
 	struct hmap place_idx;
 };

@@ -160,6 +160,7 @@ void tail_find(struct engine *e)
 	for (size_t i = 0; i < k.span_cnt; i++)
 		causes_free(k.spans[i].causes);
 	hmap_release(&k.runs);
+	hmap_release(&k.news);
 	hmap_release(&k.place_idx);
 	VEC_FOREACH(&k.places, p)
 		hmap_release(p);

@@ -459,6 +459,20 @@ static bool is_clients(const struct span *s)
 	return (s->lead.kind == CAUSE_CLIENT || s->lead.kind == CAUSE_IDLE) && !s->lead.depth;
 }
 
+/* It waited for nothing that is seen, but for what its process had to tell it. */
+static bool is_news(struct tail_work *k, const struct span *s)
+{
+	uint64_t news;
+
+	if (s->lead.kind != CAUSE_UNSEEN)
+		return false;
+	if (!hmap_get(&k->news, s->proc, &news)) {
+		news = waits_for_news(k->e, s->proc);
+		hmap_put(&k->news, s->proc, news);
+	}
+	return news;
+}
+
 void spans_explain(struct tail_work *k)
 {
 	size_t out = 0;
@@ -469,7 +483,7 @@ void spans_explain(struct tail_work *k)
 		span_explain(k, s);
 		s->own = is_own(k, s);
 		s->where = hash_pair(where_of(k, s), s->own);
-		if (s->lead.ns <= 0 || is_clients(s)) {
+		if (s->lead.ns <= 0 || is_clients(s) || is_news(k, s)) {
 			causes_free(s->causes);
 			continue;
 		}

@@ -216,3 +216,53 @@ TEST(pool_of_one_that_asks_who_calls)
 	EQ_S(finding_name(j.v->findings[0].cls), "external");
 	judged_release(&j);
 }
+
+/* Six requests are open in a loop that sleeps; each second its timer ends all, or one of them. */
+static struct synth *polled(bool all)
+{
+	struct synth *s = synth_new(10000);
+
+	synth_thread(s, SRV, SRV, "loop");
+	synth_res(s, 6, RES_EPOLL, "clients");
+	for (uint32_t c = 0; c < 6; c++) {
+		struct ev_sock *k = synth_event(s, EV_SOCK, sizeof(*k), 9999);
+
+		synth_sock(s, 100 + c, ROLE_SERVER, 0x7f000001, 80)->tgid = SRV;
+		k->res = 100 + c;
+		k->tgid = k->last_tid = SRV;
+		k->role = ROLE_SERVER;
+	}
+	for (uint32_t i = 0; i < 10; i++) {
+		struct ev_wait *w = synth_irq_wait(s, SRV, WAIT_EPOLL, 6, i * 1000 + 2,
+						   i * 1000 + 999, i * 1000 + 999, WAKER_TIMER);
+
+		w->own_open = w->proc_open = 6;
+		for (uint32_t c = 0; c < 6; c++) {
+			struct ev_turn *turn;
+
+			if (!all && c != i % 6)
+				continue;
+			turn = synth_event(s, EV_TURN, sizeof(*turn), i * 1000 + 999.5);
+			turn->res = 100 + c;
+			turn->tgid = SRV;
+			turn->role = ROLE_SERVER;
+			turn->h.tid = turn->first_tid = SRV;
+			turn->service_ns = (all ? 998 : i < 6 ? 1000 * i + 998 : 5998) * 1000000ull;
+		}
+	}
+	synth_end(s, SRV, ROLE_SERVER, 80, all ? 60 : 10, all ? 59880 : 45000)->conns = 6;
+	synth_proc(s, SRV)->open_ns = 59800000000ull;
+	return s;
+}
+
+TEST(pool_of_requests_that_wait_for_news_is_no_limit)
+{
+	struct judged j;
+
+	judge(&j, polled(true));
+	OK(!of_class(j.v, FIND_CONN_LIMIT));
+	judged_release(&j);
+	judge(&j, polled(false));
+	OK(of_class(j.v, FIND_CONN_LIMIT));
+	judged_release(&j);
+}

@@ -118,7 +118,8 @@ TEST(source_live_keeps_the_order)
 	int32_t pid = start_napper();
 	struct select_opts select = {.pids = {.items = &pid, .cnt = 1}};
 	struct watch_opts watch = {.select = &select, .duration_ns = 500 * NS_PER_MS,
-				   .tick_ns = 200 * NS_PER_MS};
+				   .tick_ns = 200 * NS_PER_MS,
+				   .unfiltered = 1}; /* LeakSanitizer traces this process */
 	struct order o = {0};
 	struct source *src = NULL;
 	struct err err = {0};
