@@ -224,10 +224,10 @@ static int deny_loading(scmp_filter_ctx ctx)
 
 	for (size_t i = 0; i < sizeof(cmds) / sizeof(cmds[0]) && rc == 0; i++)
 		rc = seccomp_rule_add(ctx, no, CALL(bpf), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (uint64_t)cmds[i]));
+				      SCMP_A0(SCMP_CMP_EQ, (uint64_t)cmds[i], 0));
 	/* newer ones, and numbers whose upper half the kernel would not look at */
 	return rc < 0 ? rc : seccomp_rule_add(ctx, no, CALL(bpf), 1,
-					      SCMP_A0(SCMP_CMP_GT, BPF_ITER_CREATE));
+					      SCMP_A0(SCMP_CMP_GT, BPF_ITER_CREATE, 0));
 }
 
 /* All sockets but those that ask the kernel about sockets. */
@@ -237,9 +237,9 @@ static int deny_sockets(scmp_filter_ctx ctx)
 	int rc = deny_peers(ctx);
 
 	if (rc == 0)
-		rc = seccomp_rule_add(ctx, no, CALL(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_NETLINK));
+		rc = seccomp_rule_add(ctx, no, CALL(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_NETLINK, 0));
 	return rc < 0 ? rc : seccomp_rule_add(ctx, no, CALL(socket), 1,
-					      SCMP_A2(SCMP_CMP_NE, NETLINK_SOCK_DIAG));
+					      SCMP_A2(SCMP_CMP_NE, NETLINK_SOCK_DIAG, 0));
 }
 
 /* Sets no_new_privs. */
@@ -261,7 +261,7 @@ int rights_filter_watch(uint32_t let)
 	rc = deny_kernel(ctx);
 	if (rc == 0) /* sockets of other namespaces are asked about from within them */
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 1,
-				      SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET));
+				      SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET, 0));
 	if (rc == 0 && !(let & RIGHTS_LET_LOAD))
 		rc = deny_loading(ctx);
 	if (rc == 0 && !(let & RIGHTS_LET_NET))
