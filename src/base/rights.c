@@ -237,7 +237,8 @@ static int deny_sockets(scmp_filter_ctx ctx)
 	int rc = deny_peers(ctx);
 
 	if (rc == 0)
-		rc = seccomp_rule_add(ctx, no, CALL(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_NETLINK, 0));
+		rc = seccomp_rule_add(ctx, no, CALL(socket), 1,
+				      SCMP_A0(SCMP_CMP_NE, AF_NETLINK, 0));
 	return rc < 0 ? rc : seccomp_rule_add(ctx, no, CALL(socket), 1,
 					      SCMP_A2(SCMP_CMP_NE, NETLINK_SOCK_DIAG, 0));
 }
