@@ -36,57 +36,29 @@ static void handle(struct load_msg *m)
 	lock_op(data_fd, false, false);
 }
 
-static int data_open(void)
+static void data_open(void)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
+	data_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (data_fd < 0)
 		load_die("%s: %s", path, strerror(errno));
-	return fd;
 }
 
 static void backup(void *arg)
 {
-	int fd = data_open();
-
 	(void)arg;
+	data_open();
 	load.page->tid[1] = load_tid();
 	for (;;) {
-		lock_op(fd, true, true);
+		lock_op(data_fd, true, true);
 		load_sleep_us(300000);
-		lock_op(fd, false, false);
+		lock_op(data_fd, false, false);
 		load_sleep_us(60000);
-	}
-}
-
-static void work(int lfd, int nth)
-{
-	struct load_conn *c;
-
-	data_fd = data_open();
-	load.page->tid[2 + nth] = load_tid();
-	for (;;) {
-		c = malloc(sizeof(*c));
-		*c = (struct load_conn){ accept4(lfd, NULL, NULL, SOCK_CLOEXEC), handle };
-		load_conn_thread(c);
 	}
 }
 
 static void serve(void *arg)
 {
-	int lfd = load_listen(arg, 128, &load.page->port);
-	pid_t master = getpid();
-
-	for (int i = 0; i < WORKERS; i++) {
-		if (fork())
-			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == master)
-			work(lfd, i);
-		_exit(0);
-	}
-	for (;;)
-		wait(NULL);
+	load_serve_forked(load_listen(arg, 128, &load.page->port), WORKERS, data_open, handle);
 }
 
 int main(int argc, char **argv)

@@ -2,10 +2,12 @@
 #ifndef LOAD_SERVE_H
 #define LOAD_SERVE_H
 /*
- * Three shapes of server for load_net.h's messages; include load_net.h.
+ * Four shapes of server for load_net.h's messages; include load_net.h.
  * Each call takes a listening socket and does not return.
  *
  * load_serve_threads	accepts; one thread a connection, blocking reads
+ * load_serve_forked	forks workers; each begins, accepts and serves a connection at
+ *			a time
  * load_serve_pool	one dispatcher with epoll, a queue (mutex and condition
  *			variable), a fixed number of workers
  * load_serve_epoll	one thread, an event loop; the handler runs inside it
@@ -45,6 +47,31 @@ LOAD_FN void load_serve_threads(int lfd, load_handler handler)
 		*c = (struct load_conn){ fd, handler };
 		pthread_detach(load_thread("conn", load_conn_thread, c));
 	}
+}
+
+/* Of each worker load.page->tid[2 + nth]; begin comes first in it, and may be NULL. */
+LOAD_FN void load_serve_forked(int lfd, int workers, void (*begin)(void), load_handler handler)
+{
+	pid_t master = getpid();
+
+	for (int i = 0; i < workers; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != master)
+			_exit(0);
+		if (begin)
+			begin();
+		load.page->tid[2 + i] = load_tid();
+		for (;;) {
+			struct load_conn *c = malloc(sizeof(*c));
+
+			*c = (struct load_conn){ accept4(lfd, NULL, NULL, SOCK_CLOEXEC), handler };
+			load_conn_thread(c);
+		}
+	}
+	for (;;)
+		wait(NULL);
 }
 
 #define LOAD_QUEUE 1024

@@ -50,33 +50,9 @@ static void janitor(void *arg)
 	}
 }
 
-static void work(int lfd, int nth)
-{
-	struct load_conn *c;
-
-	load.page->tid[2 + nth] = load_tid();
-	for (;;) {
-		c = malloc(sizeof(*c));
-		*c = (struct load_conn){ accept4(lfd, NULL, NULL, SOCK_CLOEXEC), handle };
-		load_conn_thread(c);
-	}
-}
-
 static void serve(void *arg)
 {
-	int lfd = load_listen(arg, 128, &load.page->port);
-	pid_t master = getpid();
-
-	for (int i = 0; i < WORKERS; i++) {
-		if (fork())
-			continue;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == master)
-			work(lfd, i);
-		_exit(0);
-	}
-	for (;;)
-		wait(NULL);
+	load_serve_forked(load_listen(arg, 128, &load.page->port), WORKERS, NULL, handle);
 }
 
 static void make_shared(void)
