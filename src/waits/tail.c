@@ -117,6 +117,7 @@ static void view_make(const struct engine *e, struct engine *ret_v, struct arena
 	ret_v->r = ARENA_NEW(e->arena, struct waits_result);
 	*ret_v->r = (struct waits_result){ .threads = e->r->threads, .groups = e->r->groups,
 					   .group_cnt = e->r->group_cnt, .part = 1,
+					   .reqs = e->r->reqs, .req_cnt = e->r->req_cnt,
 					   .demand_kind = e->r->demand_kind };
 	ret_v->wait_lock = ARENA_ARRAY(tmp, uint32_t, cnt);
 	ret_v->look_begin = ARENA_ARRAY(tmp, uint32_t, cnt);

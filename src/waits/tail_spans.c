@@ -128,24 +128,17 @@ static bool wait_holds(const struct engine *e, const struct wait *w)
 }
 
 /* No request of the process was open for longer; 0: none was answered. */
-static uint64_t longest_open_ns(const struct model *m, uint32_t proc)
+static uint64_t longest_open_ns(const struct waits_result *r, uint32_t proc)
 {
-	uint64_t longest_ns = 0, turns = 0;
+	for (size_t i = 0; i < r->req_cnt; i++) {
+		const struct wreq *q = &r->reqs[i];
+		uint64_t open_ns = q->open_oldest_ns > q->stale_oldest_ns ? q->open_oldest_ns
+									  : q->stale_oldest_ns;
 
-	for (uint32_t i = 0; i < m->end_cnt; i++) {
-		const struct end *n = &m->ends[i];
-
-		if (n->proc != proc || n->role != ROLE_SERVER)
-			continue;
-		turns += n->turns;
-		if (n->answer_max_ns > longest_ns)
-			longest_ns = n->answer_max_ns;
-		if (n->open_oldest_ns > longest_ns)
-			longest_ns = n->open_oldest_ns;
-		if (n->stale_oldest_ns > longest_ns)
-			longest_ns = n->stale_oldest_ns;
+		if (q->proc == proc && q->turns)
+			return q->answer_max_ns > open_ns ? q->answer_max_ns : open_ns;
 	}
-	return turns ? longest_ns : 0;
+	return 0;
 }
 
 /* The probe counts what is open when a thread lies down: another may answer right after. */
@@ -155,7 +148,7 @@ static bool is_answered_by_other(const struct engine *e, const struct wait *w, u
 
 	if (e->r->threads[w->thread].role != ROLE_T_ENTRY)
 		return false;
-	longest_ns = longest_open_ns(e->m, e->m->threads[w->thread].proc);
+	longest_ns = longest_open_ns(e->r, e->m->threads[w->thread].proc);
 	return longest_ns && longest_ns < ns;
 }
 
