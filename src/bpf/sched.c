@@ -477,7 +477,7 @@ int hu_waking(u64 *ctx)
 		wake_short(t, now);
 		return 0;
 	}
-	/* one that slept was frozen in its sleep: it is let go now, whatever came meanwhile */
+	/* a thread frozen in its sleep wakes when it is thawed, whatever arrived before */
 	if (p->__state & KSTATE_FROZEN && t->state == THR_WAIT)
 		t->cls = WAIT_STOPPED;
 	waker_find(t, &w);

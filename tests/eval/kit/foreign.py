@@ -6,7 +6,7 @@ thread, a function, a resource or an address.  What its clients see asserts that
 problem is there (or, for a sound server, that none is); else the run does not count.
 
 An answer is right (class and party), partly right (one of them, or both in a weaker
-finding), wrong, or not told ("cannot be told").
+finding), wrong, or inconclusive ("cannot be told").
 """
 import collections
 import json
@@ -22,7 +22,7 @@ from .case import CLOSED_LOOP, Case, figure
 from .lab import LabError
 
 TALK = os.path.join(servers.BIN, 'talk.py')
-GRADES = ('right', 'partly', 'wrong', 'not told')
+GRADES = ('right', 'partly', 'wrong', 'inconclusive')
 NOT_HELD_UP = ('healthy', 'clients')
 SOUND_MS = 100		# p99 of a sound server: more and the machine is too busy to judge it
 OPEN_S = 1.0		# until the clients are stopped after the watch
@@ -64,7 +64,7 @@ class Named:
         if any(self.fits(f, f.get('chain') or ()) for f in others):
             return 'partly'
         if verdict.get('class') == 'unknown':
-            return 'not told'
+            return 'inconclusive'
         if verdict.get('class') not in NOT_HELD_UP and \
                 (self.class_fits(verdict) or self.party_fits(verdict, chain)):
             return 'partly'
