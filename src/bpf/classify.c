@@ -281,29 +281,6 @@ static __noinline int classify_waitv(u64 task, struct thr *t, struct sysregs *s,
 	return 0;
 }
 
-struct pollfd_arg {
-	s32 fd;
-	s16 events;
-	s16 revents;
-};
-
-static __noinline int classify_poll(u64 task, struct thr *t, struct sysregs *s,
-				    bool live)
-{
-	struct pollfd_arg p = {0};
-
-	t->cls = WAIT_POLL;
-	if (live && (u32)s->arg[1] == 1 &&
-	    !bpf_probe_read_user(&p, sizeof(p), (void *)s->arg[0]) && p.fd >= 0)
-		return wait_on_set(task, t, p.fd, 0);
-	t->res = res_id(RES_POLLSET, t->tid, s->arg[0]);
-	if (t->seen_res != t->res) {
-		t->seen_res = t->res;
-		res_describe(t, t->res, RES_POLLSET, s->arg[0], s->arg[1]);
-	}
-	return 0;
-}
-
 static __always_inline void wait_simple(struct thr *t, u8 cls, u8 kind, u64 key)
 {
 	t->cls = cls;
@@ -317,24 +294,53 @@ static __always_inline void wait_simple(struct thr *t, u8 cls, u8 kind, u64 key)
 }
 
 /* A pause of the thread's own choice. */
-static __always_inline void wait_on_timer(struct thr *t, u8 cls, u8 kind)
+static __always_inline int wait_on_timer(struct thr *t)
 {
 	if (!t->refused_ns || since(t->refused_ns, t->off_ns) >= RETRY_NS) {
-		wait_simple(t, cls, kind, t->tid);
-		return;
+		wait_simple(t, WAIT_TIMER, RES_TIMER, t->tid);
+		return 0;
 	}
 	t->cls = WAIT_FLOCK;
 	t->res = t->refused_res;
 	t->owner_tid = t->refused_tgid;
+	return 0;
 }
 
-/* Without descriptors it is a sleep. */
-static __always_inline int wait_on_select(struct thr *t, u64 fd_cnt)
+/* Without descriptors it is a sleep, as which older programs use it. */
+static __always_inline int classify_select(struct thr *t, const struct sysregs *s)
 {
-	if (fd_cnt)
-		wait_simple(t, WAIT_POLL, RES_POLLSET, t->tid);
-	else
-		wait_on_timer(t, WAIT_POLL, RES_POLLSET);
+	if (!s->arg[0] || !(s->arg[1] | s->arg[2] | s->arg[3]))
+		return wait_on_timer(t);
+	wait_simple(t, WAIT_POLL, RES_POLLSET, t->tid);
+	return 0;
+}
+
+struct pollfd_arg {
+	s32 fd;
+	s16 events;
+	s16 revents;
+};
+
+static __noinline int classify_poll(u64 task, struct thr *t, struct sysregs *s,
+				    bool live)
+{
+	struct pollfd_arg p = {0};
+
+	if (!(u32)s->arg[1]) {
+		if (t->flags & WAITF_TIMEOUT_ARG)
+			return wait_on_timer(t);
+		t->cls = WAIT_SIGNAL;
+		return 0;
+	}
+	t->cls = WAIT_POLL;
+	if (live && (u32)s->arg[1] == 1 &&
+	    !bpf_probe_read_user(&p, sizeof(p), (void *)s->arg[0]) && p.fd >= 0)
+		return wait_on_set(task, t, p.fd, 0);
+	t->res = res_id(RES_POLLSET, t->tid, s->arg[0]);
+	if (t->seen_res != t->res) {
+		t->seen_res = t->res;
+		res_describe(t, t->res, RES_POLLSET, s->arg[0], s->arg[1]);
+	}
 	return 0;
 }
 
@@ -343,8 +349,7 @@ static __noinline int classify_more(u64 task, struct thr *t, struct sysregs *s, 
 {
 	switch (kind) {
 	case SYSK_TIMER:
-		wait_on_timer(t, WAIT_TIMER, RES_TIMER);
-		return 0;
+		return wait_on_timer(t);
 	case SYSK_CHILD:
 		wait_simple(t, WAIT_CHILD, RES_CHILD, t->tgid);
 		return 0;
@@ -433,7 +438,7 @@ __noinline int classify_call(struct thr *t, struct sysregs *s, bool live)
 			t->flags |= WAITF_TIMEOUT_ARG;
 		return classify_poll(task, t, s, live);
 	case SYSK_SELECT:
-		return wait_on_select(t, s->arg[0]);
+		return classify_select(t, s);
 	case SYSK_NONE:
 		if (t->flags & WAITF_IOWAIT)
 			t->cls = WAIT_FILE;

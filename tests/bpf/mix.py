@@ -144,6 +144,8 @@ def make_poll():
     q.register(quiet, select.POLLIN)
     alone('poll_timeout', lambda: q.poll(10))
     alone('select', lambda: select.select([quiet], [], [], 0.01))
+    alone('select_none', lambda: select.select([], [], [], 0.01))
+    alone('poll_none', lambda: libc.poll(None, 0, 10))
 
 
 def make_files():
