@@ -10,6 +10,10 @@
  * conversation, for sockets that are new.  Where both happen, a request stays open
  * after the first send until its client speaks; it ended then at the last send
  * before that.
+ *
+ * An answer that goes on now and then, among many that do not, was closed too early
+ * by then: where clients of this port speak soon after answers, it is made good
+ * (answer_rest).
  */
 #define PART_LATE_NS (10 * 1000 * NSEC_PER_USEC) /* an answer in one go takes less to send */
 #define SPEAKS_SOON_NS (5 * 1000 * NSEC_PER_USEC) /* a program's turn, not a person's thought */
@@ -20,9 +24,14 @@
 
 #define SAID_KNOWN 4 /* answers after which a socket goes by its own */
 
-/* By conversation. */
-u8 said_soon[ENDS_MAX] = {0};
-u8 said_late[ENDS_MAX] = {0};
+/* By port, also where each connection has a process of its own; else by conversation. */
+u8 said_soon[65536] = {0};
+u8 said_late[65536] = {0};
+
+static __always_inline u32 said_at(const struct sk_ent *e)
+{
+	return (e->port ? e->port : e->end_idx) & 0xffff;
+}
 
 static __always_inline u8 said_drift(u8 avg, bool yes)
 {
@@ -31,27 +40,31 @@ static __always_inline u8 said_drift(u8 avg, bool yes)
 	return yes ? avg + step : avg - step;
 }
 
-/* The client speaks again or hangs up, after an answer. */
-static __always_inline void said_learn(struct sk_ent *e, u64 now)
+/*
+ * The client speaks again or hangs up, after an answer.  True: that went on after
+ * its request was closed.
+ */
+static __always_inline bool said_learn(struct sk_ent *e, u64 now)
 {
-	u32 at = e->end_idx & (ENDS_MAX - 1);
+	u32 at = said_at(e);
 	u64 first_ns = e->said_ns ? e->said_ns : e->idle_ns;
 	bool soon = since(e->last_tx_ns, now) < SPEAKS_SOON_NS;
 	bool late = since(first_ns, e->last_tx_ns) >= PART_LATE_NS;
 
 	if (!first_ns || (e->open_ns && !e->said_ns))
-		return;
+		return false;
 	said_soon[at] = said_drift(said_soon[at], soon);
 	said_late[at] = said_drift(said_late[at], late);
 	e->soon = said_drift(e->soon, soon);
 	e->late = said_drift(e->late, late);
 	if (e->said_cnt < SAID_KNOWN)
 		e->said_cnt++;
+	return !e->open_ns && soon && late && said_soon[at] >= SAID_SOON;
 }
 
 static __always_inline bool answer_goes_on(const struct sk_ent *e)
 {
-	u32 at = e->end_idx & (ENDS_MAX - 1);
+	u32 at = said_at(e);
 	bool own = e->said_cnt == SAID_KNOWN;
 
 	return (own ? e->soon : said_soon[at]) >= SAID_SOON &&

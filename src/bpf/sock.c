@@ -34,7 +34,10 @@ struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u64 last_rx_ns, last_tx_ns;
 	u64 res;
 	u64 queue_ns;	  /* of the open request */
-	u64 idle_add_ns;  /* before the open request */
+	union {
+		u64 idle_add_ns; /* before the open request */
+		u64 took_ns;	 /* of the one that is closed, from its first read on */
+	};
 	u64 txblock_ns;	  /* the send buffer was full since, 0 not */
 	u32 rx_bytes, tx_bytes; /* since the last turn */
 	u32 tcp;
@@ -43,7 +46,7 @@ struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u64 said_ns;	  /* the open request had the first part of its answer, see answers.c */
 	u8 soon, late;	  /* of its answers, of 255 */
 	u16 said_cnt;	  /* answers that these are of */
-	u32 pad;
+	u32 port;	  /* served here, 0 none */
 };
 
 struct hu_socks_map {
@@ -140,6 +143,7 @@ static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res
 									    : ROLE_CLIENT;
 		if (e->role == ROLE_SERVER) {
 			key.lport = d->lport;
+			e->port = d->lport;
 		} else {
 			key.rport = d->rport;
 			__builtin_memcpy(key.raddr, d->raddr, sizeof(key.raddr));

@@ -99,7 +99,7 @@ static __always_inline u64 slow_ns(const struct sk_ent *e)
 }
 
 /* A slow turn, or one of a few to compare it with. */
-static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 now)
+static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 now, u32 flags)
 {
 	u32 zero = 0;
 	struct turn_window *win = bpf_map_lookup_elem(&hu_turns, &zero);
@@ -110,7 +110,7 @@ static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 n
 	if (!e || !win)
 		return 0;
 	total_ns = e->queue_ns + service_ns;
-	slow = total_ns >= slow_ns(e);
+	slow = total_ns >= slow_ns(e) || flags;
 	if (slow && !turn_allowed(win, total_ns, now))
 		return 0;
 	if (!slow && since(win->sample_ns, now) < TURN_SAMPLE_NS)
@@ -129,7 +129,7 @@ static __noinline int send_turn(struct sk_ent *e, u32 tid, u64 service_ns, u64 n
 	w->tgid = e->tgid;
 	w->first_tid = e->first_tid;
 	w->role = e->role;
-	w->flags = slow ? TURNF_SLOW : TURNF_SAMPLE;
+	w->flags = flags | (slow ? TURNF_SLOW : TURNF_SAMPLE);
 	bpf_ringbuf_submit(w, ring_flags());
 	return 0;
 }
@@ -336,25 +336,69 @@ static __noinline int turn_close(struct sk_ent *e, u32 tid, u64 now)
 	open_uncount(e);
 	if (!e->left) {
 		turn_sum(e, service_ns, turn_weight(e, total_ns));
-		send_turn(e, tid, service_ns, now);
+		send_turn(e, tid, service_ns, now, 0);
 	} else {
 		if (total_ns >= TURN_SLOW_NS) {
 			turn_sum(e, service_ns, 1);
-			send_turn(e, tid, service_ns, now);
+			send_turn(e, tid, service_ns, now, 0);
 		}
 		e->left--;
 	}
 	e->open_ns = 0;
 	e->idle_ns = now;
+	e->took_ns = service_ns;
+	return 0;
+}
+
+/* Apart from who calls it: the verifier would go through all its ways there. */
+__noinline int hist_add(struct sk_ent *e, u64 ns, u64 n)
+{
+	struct wire_end *end = e ? end_of(e) : NULL;
+
+	if (end)
+		end->hist[hist_idx(ns)] += n;
+	return 0;
+}
+
+/*
+ * The last request was closed at the first part of its answer, and its client waited
+ * for all of it.  It is one turn still, which took longer.
+ */
+__noinline int answer_rest(struct sk_ent *e)
+{
+	struct wire_end *end = e ? end_of(e) : NULL;
+	u64 rest_ns, first_ns, answer;
+
+	if (!end)
+		return 0;
+	rest_ns = since(e->idle_ns, e->last_tx_ns);
+	first_ns = e->took_ns;
+	answer = answer_ns(e, first_ns);
+	end->service_ns += rest_ns;
+	end->slow_ns += rest_ns;
+	if (first_ns + e->queue_ns < TURN_SLOW_NS) {
+		end->slow_cnt++;
+		end->slow_ns += first_ns;
+		end->slow_queue_ns += e->queue_ns;
+	}
+	if (e->weight <= 1) { /* else it was not summed by itself */
+		hist_add(e, answer, -1); /* the sum over the CPUs counts */
+		hist_add(e, answer + rest_ns, 1);
+	}
+	if (answer + rest_ns > end->answer_max_ns)
+		end->answer_max_ns = answer + rest_ns;
+	send_turn(e, e->last_tid, first_ns + rest_ns, e->last_tx_ns, TURNF_REST);
+	e->idle_ns = e->last_tx_ns;
 	return 0;
 }
 
 /* The client speaks again, or will not: the answer, if one was given, is whole. */
-static __noinline int answer_over(struct sk_ent *e, u64 now)
+__noinline int answer_over(struct sk_ent *e, u64 now)
 {
 	if (!e || e->role != ROLE_SERVER)
 		return 0;
-	said_learn(e, now);
+	if (said_learn(e, now))
+		answer_rest(e);
 	if (e->said_ns && e->open_ns)
 		turn_close(e, e->last_tid, e->last_tx_ns);
 	e->said_ns = 0;
@@ -385,7 +429,7 @@ static __always_inline void turn_late(struct sk_ent *e, u32 tid, u64 service_ns,
 	if (e->queue_ns + service_ns >= TURN_SLOW_NS) {
 		e->idle_add_ns = 0;
 		turn_sum(e, service_ns, 1);
-		send_turn(e, tid, service_ns, now);
+		send_turn(e, tid, service_ns, now, 0);
 		return;
 	}
 	end = end_of(e);
@@ -522,6 +566,8 @@ static __always_inline int on_send(struct sock *sk, u32 tid, struct sk_ent *e, s
 			e->txblock_ns = now;
 		return 0;
 	}
+	if (e->role == ROLE_SERVER && !e->open_ns && since(e->last_tx_ns, now) >= QUIET_NS)
+		e->idle_ns = 0; /* what is sent now answers nothing */
 	e->last_tx_ns = now;
 	e->last_tid = tid;
 	e->tx_bytes += bytes;

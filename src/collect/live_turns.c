@@ -56,17 +56,20 @@ void live_turns_join(struct wire_end *to, const struct wire_end *per_cpu, int cp
 	}
 }
 
+/* n is a difference: less than none where a turn turned out slow later, see answer_rest. */
 static uint64_t times(uint64_t n, double by)
 {
-	return (uint64_t)((double)n * by + 0.5);
+	double grown = (double)(int64_t)n * by;
+
+	return (uint64_t)(int64_t)(grown < 0 ? grown - 0.5 : grown + 0.5);
 }
 
 /* How many turns each one that was timed since the last tick stands for. */
 static double stands_for(const struct live_turns *t, const struct wire_end *now)
 {
-	uint64_t timed = (now->turns - t->raw.turns) - (now->slow_cnt - t->raw.slow_cnt);
+	int64_t timed = (int64_t)((now->turns - t->raw.turns) - (now->slow_cnt - t->raw.slow_cnt));
 
-	return timed ? 1 + (double)(now->untimed - t->raw.untimed) / (double)timed : 1;
+	return timed > 0 ? 1 + (double)(now->untimed - t->raw.untimed) / (double)timed : 1;
 }
 
 static void hist_grow(struct live_turns *t, const struct wire_end *now, double by)
@@ -74,7 +77,8 @@ static void hist_grow(struct live_turns *t, const struct wire_end *now, double b
 	for (unsigned i = 0; i < WIRE_HIST_CNT; i++) {
 		uint64_t more = now->hist[i] - t->raw.hist[i];
 
-		t->sum.hist[i] += bucket_ns(i) < TURN_SLOW_NS ? times(more, by) : more;
+		more = bucket_ns(i) < TURN_SLOW_NS ? times(more, by) : more;
+		t->sum.hist[i] += (int64_t)(t->sum.hist[i] + more) < 0 ? -t->sum.hist[i] : more;
 	}
 }
 
@@ -98,7 +102,7 @@ const struct wire_end *live_turns_all(struct live_turns *t, const struct wire_en
 	sum.queue_cnt = t->sum.queue_cnt + times(now->queue_cnt - t->raw.queue_cnt, by);
 	sum.idle_ns = t->sum.idle_ns + times(now->idle_ns - t->raw.idle_ns, by);
 	/* where none was timed, those that were not wait for the next tick */
-	if (now->turns - t->raw.turns > slow)
+	if ((int64_t)(now->turns - t->raw.turns - slow) > 0)
 		untimed = now->untimed;
 	t->raw = *now;
 	t->raw.untimed = untimed;

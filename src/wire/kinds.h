@@ -109,8 +109,11 @@ enum sock_role {
 	ROLE_PAIR = 4	 /* socketpair: inside the application */
 };
 
-/* Why a turn of its own record: it took long, or to compare others with. */
-enum turn_flags { TURNF_SLOW = 1, TURNF_SAMPLE = 2 };
+/*
+ * Why a turn has its own record: it took long, or to compare others with.  REST: its
+ * answer went on after the first part, when it counted as open no longer.
+ */
+enum turn_flags { TURNF_SLOW = 1, TURNF_SAMPLE = 2, TURNF_REST = 4 };
 
 /* task_op: why a task record was sent */
 enum task_op { TASK_SEEN = 1, TASK_FORK = 2, TASK_EXEC = 3, TASK_EXIT = 4 };

@@ -77,6 +77,30 @@ TEST(live_turns_untimed_wait_for_a_timed_one)
 	EQ_U(all->turns, 10 + 1 + 500);
 }
 
+/* A quick one of the tick before: its answer went on, and it is a slow one now. */
+TEST(live_turns_turn_out_slow_later)
+{
+	struct live_turns t = {0};
+	struct wire_end e = {0};
+	const struct wire_end *all;
+
+	add(&e, 10, 0);
+	live_turns_all(&t, &e, 1);
+	e.hist[6]--;
+	e.hist[36]++;
+	e.slow_cnt++;
+	e.slow_ns += 300 * NS_PER_MS;
+	e.service_ns += 300 * NS_PER_MS - 10000;
+	all = live_turns_all(&t, &e, 1);
+	EQ_U(all->turns, 10);
+	EQ_U(all->hist[6], 9);
+	EQ_U(all->hist[36], 1);
+	EQ_U(all->service_ns, 9 * 10000 + 300 * NS_PER_MS);
+	add(&e, 5, 10);
+	all = live_turns_all(&t, &e, 1);
+	EQ_U(all->turns, 25);
+}
+
 TEST(live_turns_only_counted_are_as_those_looked_at)
 {
 	struct live_turns t = {0};
