@@ -218,13 +218,13 @@ struct wait sums_kept(struct model *m, const struct track *t, const struct raw_w
 void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
-
-/* whole.c, longs.c, kept.c */
+/* whole.c, longs.c, kept.c, rests.c: after waits, turns and resources */
 void whole_add(struct model *m, struct track *t, const struct wait *w);
 void whole_coarse(struct model *m, uint64_t begin_ns, uint64_t end_ns);
 void longs_add(struct model *m, struct track *t, const struct wait *w);
 void longs_publish(struct model *m);
 void kept_publish(struct model *m);
+void rests_publish(struct model *m);
 
 /* tables.c */
 bool table_add(struct model *m, const struct event_hdr *ev);
