@@ -42,6 +42,8 @@
 
 #include "turns.c"
 
+#include "iter_sock.c"
+
 #include "sock_old.c"
 
 #include "sample.c"
