@@ -178,6 +178,21 @@ static unsigned finding_of_end(const struct court *k, const struct cause *c)
 	}
 }
 
+/*
+ * The lock was told from who wakes whom, and lies between programs that talk by a
+ * socket: what looks like a holder is somebody whose answer is waited for.  A lock
+ * that was seen is one wherever its holder waits.
+ */
+static bool awaits_answer(const struct court *k, const struct cause *c, uint32_t peer)
+{
+	const struct model *m = k->m;
+	const struct lock *l = &k->w->locks[c->lock];
+
+	return l->virt && !l->presumed && c->via_res != NO_IDX &&
+	       m->res[c->via_res].kind != RES_FUTEX && c->entry_proc != NO_IDX &&
+	       strcmp(m->procs[peer].comm, m->procs[c->entry_proc].comm) != 0;
+}
+
 static unsigned finding_of(const struct court *k, const struct cause *c, uint32_t peer)
 {
 	unsigned end = finding_of_end(k, c);
@@ -192,8 +207,8 @@ static unsigned finding_of(const struct court *k, const struct cause *c, uint32_
 	if (c->lock != NO_IDX && k->w->locks[c->lock].holders_avg >= LIMIT_HOLDERS &&
 	    c->kind != CAUSE_DISK && c->kind != CAUSE_FSYNC && c->kind != CAUSE_MEMORY)
 		return FIND_CONN_LIMIT;
-	/* a lock shared between processes is a lock still */
-	if (peer != NO_IDX && c->kind != CAUSE_CLIENT && c->lock == NO_IDX)
+	if (peer != NO_IDX && c->kind != CAUSE_CLIENT &&
+	    (c->lock == NO_IDX || awaits_answer(k, c, peer)))
 		return through_network(k, c) ? FIND_EXTERNAL : FIND_PEER;
 	switch (c->kind) {
 	case CAUSE_DISK:
