@@ -289,6 +289,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tests/eval/run --label rare
 	$(Q)tests/eval/run --label foreign
 	$(Q)tests/eval/run --label foreign2
+	$(Q)tests/eval/run --label foreign3
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
 
