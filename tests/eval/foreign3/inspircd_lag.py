@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""inspircd's fake lag: who sends more than two commands a second waits."""
+"""inspircd's fake lag: who asks more often than its penalty allows waits for the next tick."""
 from kit import foreign, host, servers
 
 CONF = '''
