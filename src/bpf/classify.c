@@ -306,11 +306,41 @@ static __always_inline int wait_on_timer(struct thr *t)
 	return 0;
 }
 
-/* Without descriptors it is a sleep, as which older programs use it. */
-static __always_inline int classify_select(struct thr *t, const struct sysregs *s)
+/* The place of the only bit of x that is set. */
+static __always_inline int bit_place(u64 x)
 {
+	return (x & 0xaaaaaaaaaaaaaaaaull ? 1 : 0) | (x & 0xccccccccccccccccull ? 2 : 0) |
+	       (x & 0xf0f0f0f0f0f0f0f0ull ? 4 : 0) | (x & 0xff00ff00ff00ff00ull ? 8 : 0) |
+	       (x & 0xffff0000ffff0000ull ? 16 : 0) | (x >> 32 ? 32 : 0);
+}
+
+/* The one descriptor that a select waits to read from, -1: others, or none. */
+__noinline int select_one(struct sysregs *s)
+{
+	u64 to_read = 0, to_write = 0;
+	u32 fd_cnt = s ? s->arg[0] : 0;
+
+	if (!fd_cnt || fd_cnt > 64 || !s->arg[1] ||
+	    bpf_probe_read_user(&to_read, sizeof(to_read), (void *)s->arg[1]))
+		return -1;
+	if (s->arg[2] && bpf_probe_read_user(&to_write, sizeof(to_write), (void *)s->arg[2]))
+		return -1;
+	to_read &= ~0ull >> (64 - fd_cnt);
+	to_write &= ~0ull >> (64 - fd_cnt);
+	return !to_write && to_read && !(to_read & (to_read - 1)) ? bit_place(to_read) : -1;
+}
+
+/* Without descriptors it is a sleep, as which older programs use it. */
+static __noinline int classify_select(u64 task, struct thr *t, struct sysregs *s, bool live)
+{
+	int fd;
+
 	if (!s->arg[0] || !(s->arg[1] | s->arg[2] | s->arg[3]))
 		return wait_on_timer(t);
+	fd = live ? select_one(s) : -1;
+	t->cls = WAIT_POLL;
+	if (fd >= 0)
+		return wait_on_set(task, t, fd, 0);
 	wait_simple(t, WAIT_POLL, RES_POLLSET, t->tid);
 	return 0;
 }
@@ -438,7 +468,7 @@ __noinline int classify_call(struct thr *t, struct sysregs *s, bool live)
 			t->flags |= WAITF_TIMEOUT_ARG;
 		return classify_poll(task, t, s, live);
 	case SYSK_SELECT:
-		return classify_select(t, s);
+		return classify_select(task, t, s, live);
 	case SYSK_NONE:
 		if (t->flags & WAITF_IOWAIT)
 			t->cls = WAIT_FILE;

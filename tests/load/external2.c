@@ -5,11 +5,31 @@
  * some work of its own before and after.  The upstream lives in another
  * network namespace, so that its address is not one of this host's.
  * Truth: the upstream's address.
+ *
+ * --select: it waits by select with a limit of 30 ms, as often as it takes, and says
+ * that there are 64 descriptors, as Perl does.
  */
+#include <stdbool.h>
+#include <sys/select.h>
+
 #include "load_net.h"
 #include "load_netns.h"
 
 static struct load_addr upstream_addr;
+static bool by_select;
+
+static void await(int fd)
+{
+	for (;;) {
+		struct timeval tv = { .tv_usec = 30000 };
+		fd_set set;
+
+		FD_ZERO(&set);
+		FD_SET(fd, &set);
+		if (select(64, &set, NULL, NULL, &tv) > 0)
+			return;
+	}
+}
 
 static void answer_late(struct load_msg *m)
 {
@@ -31,8 +51,11 @@ static void handle(struct load_msg *m)
 	if (!up)
 		up = load_connect(&upstream_addr);
 	load_burn_us(200);
-	if (send(up, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q) ||
-	    recv(up, &q, sizeof(q), MSG_WAITALL) != sizeof(q))
+	if (send(up, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q))
+		load_fail("upstream");
+	if (by_select)
+		await(up);
+	if (recv(up, &q, sizeof(q), MSG_WAITALL) != sizeof(q))
 		load_fail("upstream");
 	load_burn_us(200);
 	m->pad[0]++;
@@ -48,7 +71,8 @@ int main(int argc, char **argv)
 	struct load_clients c = { .conn_cnt = 16, .think_us = 5000 };
 	pid_t pid;
 
-	load_init(argc, argv, "");
+	load_init(argc, argv, "[--select]");
+	by_select = load_flag("--select");
 	upstream_addr.ip = load_netns();
 	load_fork("upstream", upstream, &upstream_addr);
 	upstream_addr.port = load_await(&load.page->upstream_port);
