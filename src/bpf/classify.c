@@ -21,7 +21,7 @@
 #define REUSE_MAX 64 /* so many waits under 1 ms can be counted for a file that is closed */
 #define MUTEX_OWNER_FLAGS 7ull
 #define DIRTY_WINDOW_NS (100 * NSEC_PER_USEC)
-#define RETRY_NS (1000 * NSEC_PER_USEC) /* asleep so soon after a lock was refused: tries again */
+#define RETRY_NS (1000 * NSEC_PER_USEC) /* asleep so soon after a refusal: tries again */
 #define FCNTL_SETLKW 7
 #define FCNTL_OFD_SETLKW 38
 
@@ -300,7 +300,9 @@ static __always_inline int wait_on_timer(struct thr *t)
 		wait_simple(t, WAIT_TIMER, RES_TIMER, t->tid);
 		return 0;
 	}
-	t->cls = WAIT_FLOCK;
+	t->cls = t->refused_cls;
+	if (t->cls == WAIT_SOCKET)
+		t->op = WAIT_OP_CONNECT;
 	t->res = t->refused_res;
 	t->owner_tid = t->refused_tgid;
 	return 0;

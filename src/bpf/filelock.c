@@ -90,6 +90,7 @@ static __noinline int lock_refused(u64 inode, u64 lock, bool posix)
 	file_look(&f);
 	t->refused_ns = bpf_ktime_get_ns();
 	t->refused_res = f.res;
+	t->refused_cls = WAIT_FLOCK;
 	t->refused_tgid = lock_holder(
 		flctx + (posix ? bpf_core_field_offset(struct file_lock_context, flc_posix)
 			       : bpf_core_field_offset(struct file_lock_context, flc_flock)),

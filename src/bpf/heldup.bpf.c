@@ -34,6 +34,8 @@
 
 #include "filelock.c"
 
+#include "connect.c"
+
 #include "disk.c"
 
 #include "sock.c"

@@ -121,8 +121,8 @@ struct thr {
 	u32 next_free;	 /* of an ended one: the index of the next */
 	u16 reuses;	 /* of call, since cls, op and res were looked up */
 	u8 reused;	 /* in the wait in progress */
-	u8 pad;
-	u64 refused_ns;	 /* a file lock was asked for last, see filelock.c */
+	u8 refused_cls;	 /* what a wait for that is, enum wait_class */
+	u64 refused_ns;	 /* a file lock or connection was, see filelock.c, connect.c */
 	u64 refused_res;
 	u32 refused_tgid; /* who has it, 0 unknown */
 	u32 pad1;

@@ -704,6 +704,8 @@ int hu_sk_state(u64 *ctx)
 	}
 	if (to == TCP_STATE_ESTABLISHED)
 		return 0;
+	if ((u32)ctx[1] == TCP_STATE_SYN_SENT && to == TCP_STATE_CLOSE)
+		connect_refused(sk);
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	if (e && (u32)ctx[1] == TCP_STATE_ESTABLISHED)
 		answer_over(e, sock_time(e));
