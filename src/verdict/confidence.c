@@ -476,9 +476,16 @@ static void lacks_neighbour(struct court *k, struct finding *f, const struct can
 		     c->neighbour_comm, percent(ran, runq));
 }
 
-/* What is not held up has room for more. */
+/*
+ * What is not held up has room for more.  Who answers all that wait when its own clock
+ * says so may tell them news, or make them wait.
+ */
 static void lacks_room(struct court *k, struct finding *f)
 {
+	if (k->w->ticked_ns > k->demand_ns)
+		lack(k, f, 2, "%.1f requests were open on average until the server answered them "
+		     "all at once: for news, or to make them wait",
+		     k->w->ticked_ns / k->window_ns);
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 		if (!thread_is_target(k->m, t) || !is_full(k, t))
 			continue;
@@ -661,6 +668,8 @@ static void lacks_place(struct court *k, struct finding *f)
 {
 	if (!f->chain_len || !f->chain[f->chain_len - 1].fn_cnt)
 		lack(k, f, 1, "where in the program it sleeps is not known");
+	if (k->w->demand_kind != 1)
+		lack(k, f, 1, "no request was seen: it may sleep since nothing is asked of it");
 }
 
 void evidence_weigh(struct court *k, struct finding *f, const struct cand *c)

@@ -254,6 +254,7 @@ static void lay_home(struct demand *d)
 {
 	double open = d->e->m->procs[d->proc].open_ns * d->e->r->part;
 	double left = d->home_ns, work = causes_total(d->work), part;
+	enum news news;
 	bool idle;
 
 	/* the count is taken when the loop goes to sleep; others answer while it does */
@@ -268,8 +269,13 @@ static void lay_home(struct demand *d)
 	}
 	/* rounding of integrals: a hundredth is no queue, and no work that could fill a limit */
 	idle = left > 0.99 * d->home_ns;
-	if (left > 0.01 * d->home_ns && !(idle && waits_for_news(d->e, d->proc)))
+	if (left <= 0.01 * d->home_ns)
+		return;
+	news = idle ? waits_for_news(d->e, d->proc) : NEWS_NONE;
+	if (news == NEWS_NONE)
 		lay_queue(d, left);
+	else if (news == NEWS_OWN)
+		d->e->r->ticked_ns += left;
 }
 
 static double conns_of(const struct demand *d)

@@ -98,7 +98,7 @@ void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a,
 		  double weight, const struct place *at);
 
 struct stack;
-/* sites.c: the begin of the function that user frame i is in; the frame, if not known. */
+/* sites.c: the begin of the function that user frame i is in, else the frame. */
 uint64_t frame_place(const struct model *m, const struct stack *s, uint32_t i);
 /* All functions of a stack of the program as one number, 0: there are none. */
 uint64_t stack_site(const struct model *m, uint32_t stack);
@@ -151,8 +151,9 @@ void reqs_sum(struct engine *e);
 void demand_lay(struct engine *e);
 /* unanswered.c: requests that hang through the whole window, and whom they wait for */
 double unanswered_cnt(const struct engine *e, uint32_t proc);
-/* Are the requests of proc that nobody works on answered when other clients say something? */
-bool waits_for_news(const struct engine *e, uint32_t proc);
+/* What answers requests that nobody works on: other clients' words, the server's own clock? */
+enum news { NEWS_NONE = 0, NEWS_CLIENTS, NEWS_OWN };
+enum news waits_for_news(const struct engine *e, uint32_t proc);
 void unanswered_lay(struct engine *e, uint32_t proc, uint32_t loop, struct causes *into);
 /* A socket of this conversation, NO_IDX: none is known. */
 uint32_t res_of_end(const struct model *m, const struct end *n);
@@ -160,7 +161,6 @@ void edges_sum(struct engine *e);
 void cycles_find(struct engine *e);
 void runq_shares(struct engine *e);
 void tail_find(struct engine *e);
-
 /* tail_spans.c, tail_stuck.c, tail_stalls.c: private to tail_find */
 struct span {			/* a slow request, or a wait that held some */
 	uint64_t begin_ns, read_ns, end_ns; /* in the window */

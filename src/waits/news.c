@@ -67,10 +67,17 @@ static bool all_go_at_once(const struct model *m, size_t at)
 	return with > 1;
 }
 
-bool waits_for_news(const struct engine *e, uint32_t proc)
+/* The loop of t was woken by a client, and not by the one whose request res is of. */
+static bool ends_by_another(const struct model *m, const struct wait *w, uint64_t res)
+{
+	return w->waker_ctx == WAKER_NET && is_of_client(m, w->first_io) &&
+	       w->first_io != model_res_by_id(m, res);
+}
+
+enum news waits_for_news(const struct engine *e, uint32_t proc)
 {
 	const struct model *m = e->m;
-	double all = 0, news = 0;
+	double all = 0, news = 0, own = 0;
 	uint32_t cnt = 0;
 
 	for (size_t i = 0; i < m->turn_cnt; i++) {
@@ -85,12 +92,13 @@ bool waits_for_news(const struct engine *e, uint32_t proc)
 		if (!w || !wait_is_home(e, w) || w->real_end_ns + n->service_ns <= n->h.ts_ns)
 			continue;
 		all += (double)n->service_ns;
-		if ((w->waker_ctx == WAKER_NET && is_of_client(m, w->first_io) &&
-		     w->first_io != model_res_by_id(m, n->res)) ||
-		    all_go_at_once(m, i)) {
+		if (ends_by_another(m, w, n->res) || all_go_at_once(m, i)) {
 			news += (double)n->service_ns;
+			own += w->waker_ctx == WAKER_NET ? 0 : (double)n->service_ns;
 			cnt++;
 		}
 	}
-	return cnt >= NEWS_MIN && news >= NEWS_SHARE * all;
+	if (cnt < NEWS_MIN || news < NEWS_SHARE * all)
+		return NEWS_NONE;
+	return 2 * own > news ? NEWS_OWN : NEWS_CLIENTS;
 }

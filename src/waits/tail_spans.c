@@ -460,7 +460,7 @@ static bool is_news(struct tail_work *k, const struct span *s)
 	if (s->lead.kind != CAUSE_UNSEEN)
 		return false;
 	if (!hmap_get(&k->news, s->proc, &news)) {
-		news = waits_for_news(k->e, s->proc);
+		news = waits_for_news(k->e, s->proc) != NEWS_NONE;
 		hmap_put(&k->news, s->proc, news);
 	}
 	return news;

@@ -164,6 +164,7 @@ struct waits_result {
 	struct cause *causes; size_t cause_cnt;
 	uint64_t demand_ns;		/* laid on causes, sum of causes[].ns */
 	uint8_t demand_kind;		/* 1 requests, 2 threads' lives */
+	double ticked_ns; /* of requests answered all at once by the server's own doing: news */
 	struct wedge *edges; size_t edge_cnt;
 	struct lock *locks; size_t lock_cnt; /* by wait_ns */
 	struct wreq *reqs; size_t req_cnt;   /* by demand_ns */

@@ -261,6 +261,7 @@ TEST(pool_of_requests_that_wait_for_news_is_no_limit)
 
 	judge(&j, polled(true));
 	OK(!of_class(j.v, FIND_CONN_LIMIT));
+	EQ_U(j.v->findings[0].conf, CONF_LOW); /* it may as well make them wait */
 	judged_release(&j);
 	judge(&j, polled(false));
 	OK(of_class(j.v, FIND_CONN_LIMIT));
