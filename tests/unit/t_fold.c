@@ -25,7 +25,7 @@ static const struct row rows[] = {
 	{"GET /t/eyJ55-x3QpS_8kVwZ0aB1tR/x", "GET /t/{id}/x"},
 	{"GET /t/-B3rKq7_xZ0aP9wLm4-Tc", "GET /t/{id}"},
 	{"GET /pay/pi_3MtwBw_kdIwHu7ix2-8a3tqPa", "GET /pay/pi_{id}"},
-	{"GET /a?token=eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0N-Tc0.x3QpS_8kVwZ0aB1tR9_q",
+	{"GET /a?token=eyJhbGciOiJIUzI1NiIsInR5.eyJzdWIiOiIxMjM0N-Tc0.x3QpS_8kVwZ0aB1tR9_q",
 	 "GET /a?token={id}.{id}.{id}"},
 	{"GET /u/01ARZ3NDEKTSV4RRFFQ69G5FAV", "GET /u/{id}"},
 	{"GET /day/2026-11-23/events", "GET /day/{id}/events"},
