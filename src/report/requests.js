@@ -375,6 +375,12 @@ function structure() {
 		some(el('div', ''), D.structure_changed.map(s => el('p', 'break', s.words)), EDGES_AT_ONCE, 'calls')));
 }
 
+function splits() {
+	if (!D.structure_varies.length) return;
+	page.append(el('section', '', el('h2', '', 'Calls that differ'), el('p', 'soft small', 'Between slow requests and quick ones.'),
+		some(el('div', ''), D.structure_varies.map(s => el('p', 'break', s.words)), EDGES_AT_ONCE, 'calls')));
+}
+
 /* Of the request asked for: how long, and where most of what it took longer. */
 function oneWords(x) {
 	const e = x.edges[x.by_excess[0]], where = e ? edgeWords(e) : '';
@@ -540,8 +546,8 @@ if (D.trace) oneTrace();
 if (D.diff) differences();
 {
 	const cost = list => list.length ? list[0].cost_ns : 0, edge = D.edges_to_blame[0];
-	[[edge ? edge.more_low_ns * edge.visits : 0, blame], [cost(D.called_more), calls], [cost(D.structure_changed), structure]]
-		.sort((a, b) => b[0] - a[0]).forEach(part => part[1]());
+	[[edge ? edge.more_low_ns * edge.visits : 0, blame], [cost(D.called_more), calls], [cost(D.structure_changed), structure],
+		[cost(D.structure_varies), splits]].sort((a, b) => b[0] - a[0]).forEach(part => part[1]());
 }
 if (D.types.length > 1) search(types);
 D.types.forEach((t, i) => types.push(type(t, i)));

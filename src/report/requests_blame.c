@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first line: which one service is to blame, by the time that its edges take
- * (requests/service_blame.h) or by what it calls (requests/call_changes.h).
+ * (requests/service_blame.h) or by what it calls (requests/call_changes.h, call_splits.h).
  */
 #include <math.h>
 
@@ -13,6 +13,7 @@
 #include "model/points.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
+#include "requests/call_splits.h"
 #include "requests/changes.h"
 #include "requests/edge_rank.h"
 #include "requests/service_blame.h"
@@ -22,11 +23,15 @@ enum { SERVICES_JSON_MAX = 20 };
 /* Of all request time: what all requests together lose less by is not worth looking for. */
 static const double WORTH_PART = 0.01;
 
+/* Calls with more than half of the variance have more than all edges together. */
+static const double MOST_PART = 0.5;
+
 /* Who is to blame, by the time that its edges take, or by what it calls. */
 struct first {
-	const struct service_blame *edges;		/* else one of the next two, or none */
+	const struct service_blame *edges;		/* else one of the next three, or none */
 	const struct structure_change *structure;
 	const struct call_change *calls;
+	const struct call_split *split;
 	double cost_ns, over_ns;	/* what it makes of the time, and what all do */
 	uint32_t service;
 };
@@ -36,11 +41,15 @@ static uint32_t service_of(const struct requests_view *v, uint32_t point)
 	return point < v->points->items.cnt ? v->points->items.items[point].service : 0;
 }
 
-/* Structural change counts where it costs more than what the service takes longer by its edges. */
+/*
+ * Structural change counts where it costs more than what the service takes longer by its edges;
+ * without good requests, structure where more of the variance lies there than in edges.
+ */
 static struct first first_of(const struct requests_view *v)
 {
 	const struct structure_change *structure = requests_first_structure(v);
 	const struct call_change *call = requests_first_call(v);
+	const struct call_split *split = requests_first_split(v);
 	const struct service_blames *b = v->blames;
 	struct first f = {.over_ns = b->over_ns};
 
@@ -58,6 +67,11 @@ static struct first first_of(const struct requests_view *v)
 		f = (struct first){.calls = call, .cost_ns = call->cost_ns,
 				   .service = service_of(v, call->owner->bad_times.parent),
 				   .over_ns = b->over_ns + call->cost_ns};
+	}
+	if (split && v->r->splits.share > MOST_PART && split->cost_ns > WORTH_PART * b->total_ns) {
+		f = (struct first){.split = split, .cost_ns = split->cost_ns,
+				   .service = service_of(v, split->parent),
+				   .over_ns = b->over_ns + split->cost_ns};
 	}
 	return f;
 }
@@ -100,7 +114,7 @@ static const char *name_of(const struct requests_view *v, uint32_t service)
 
 static void blame_words(const struct requests_view *v, const struct first *f, struct buf *out)
 {
-	if (!f->edges && !f->structure && !f->calls) {
+	if (!f->edges && !f->structure && !f->calls && !f->split) {
 		buf_printf(out, "none: requests hardly take longer than %s",
 			   v->diff ? "the good ones" : "usual");
 		return;
@@ -110,6 +124,8 @@ static void blame_words(const struct requests_view *v, const struct first *f, st
 		why_words(v, f->edges, out);
 	else if (f->structure)
 		requests_structure_words(v, f->structure, out);
+	else if (f->split)
+		requests_split_words(v, f->split, out);
 	else
 		calls_words(v, f->calls, out);
 }
@@ -143,7 +159,7 @@ static void json_first(const struct requests_view *v, struct json *j, const stru
 	blame_words(v, f, &words);
 	json_kobj(j, "service_to_blame");
 	json_kstr(j, "service", strtab_str(v->strings, f->service));
-	json_kstr(j, "by", f->edges ? "time" : f->structure ? "structure" : "calls");
+	json_kstr(j, "by", f->edges ? "time" : f->calls ? "calls" : "structure");
 	json_kf64_dec(j, "share", f->cost_ns / f->over_ns, 5);
 	json_kf64_dec(j, "time_share", f->cost_ns / fmax(v->blames->total_ns, 1), 5);
 	json_kstr(j, "words", buf_str(&words));

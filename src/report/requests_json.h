@@ -28,8 +28,9 @@ void requests_json_key_changes(const struct requests_view *v, struct json *j, ui
 /* The keys "service_to_blame" and "services_to_blame". */
 void requests_json_blame(const struct requests_view *v, struct json *j);
 
-/* The key "structure_changed". */
+/* The keys "structure_changed" and "structure_varies". */
 void requests_json_structure(const struct requests_view *v, struct json *j);
+void requests_json_splits(const struct requests_view *v, struct json *j);
 
 /* The keys "edges_to_blame" and "called_more". */
 void requests_json_rank(const struct requests_view *v, struct json *j);

@@ -467,6 +467,7 @@ void requests_page_object(const struct requests_view *v, struct json *j)
 	requests_json_rank(v, j);
 	requests_json_calls(v, j);
 	requests_json_structure(v, j);
+	requests_json_splits(v, j);
 	requests_json_explain(v, j);
 	requests_json_diff(v, j);
 	put_traces(&d);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
+#include "requests/call_splits.h"
 #include "requests/changes.h"
 #include "requests/edge_rank.h"
 
@@ -157,6 +158,7 @@ void requests_put_rank(const struct requests_view *v, struct pen *p)
 	const struct edge_rank_result *r = v->rank;
 	const struct call_change *call = requests_first_call(v);
 	const struct structure_change *structure = requests_first_structure(v);
+	const struct call_split *split = requests_first_split(v);
 	const struct edge_rank_row *row = told_cnt(r) ? &r->rows[0] : NULL;
 	struct {
 		double cost_ns;
@@ -165,11 +167,13 @@ void requests_put_rank(const struct requests_view *v, struct pen *p)
 		{row ? row->more_low_ns * (double)row->visit_cnt : 0, put_edges},
 		{call ? call->cost_ns : 0, put_calls},
 		{structure ? structure->cost_ns : 0, requests_put_structure},
+		{split ? split->cost_ns : 0, requests_put_splits},
 	};
+	const int cnt = sizeof(parts) / sizeof(*parts);
 
-	for (int left = 3, best; left; left--) {
+	for (int left = cnt, best; left; left--) {
 		best = 0;
-		for (int i = 1; i < 3; i++)
+		for (int i = 1; i < cnt; i++)
 			if (parts[i].cost_ns > parts[best].cost_ns)
 				best = i;
 		if (parts[best].put)

@@ -9,6 +9,7 @@
 #include "report/requests_out.h"
 
 struct call_change;
+struct call_split;
 struct structure_change;
 
 /* A line between sections: the title, and more in dim. */
@@ -45,6 +46,11 @@ const struct structure_change *requests_first_structure(const struct requests_vi
 void requests_put_structure(const struct requests_view *v, struct pen *p);
 void requests_structure_words(const struct requests_view *v, const struct structure_change *s,
 			      struct buf *out);
+/* Without --diff: what calls part slow requests from quick ones; likewise. */
+const struct call_split *requests_first_split(const struct requests_view *v);
+void requests_put_splits(const struct requests_view *v, struct pen *p);
+void requests_split_words(const struct requests_view *v, const struct call_split *s,
+			  struct buf *out);
 
 /* The edges to blame over all types; nothing where there is but one group. */
 void requests_put_rank(const struct requests_view *v, struct pen *p);

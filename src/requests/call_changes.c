@@ -42,7 +42,7 @@ static const struct call_count *call_find(const struct request_type *type, uint6
 /* Of the requests, in how many there is such a call. */
 static double share_of(const struct request_type *type, const struct call_count *c)
 {
-	return c ? (double)c->with_cnt / (double)type->all->latency.cnt : 0;
+	return c ? (double)c->levels->cnt / (double)type->all->latency.cnt : 0;
 }
 
 /* The same of the calls of a tracepoint by anybody: at least so many. */
@@ -69,11 +69,11 @@ static bool has_changed(const struct request_type *good, const struct request_ty
 /* What the requests take that have no such call. */
 static double mean_without(const struct request_type *type, const struct call_count *c)
 {
-	double n = (double)type->all->latency.cnt, with = c ? (double)c->with_cnt : 0;
+	double n = (double)type->all->latency.cnt, with = c ? (double)c->levels->cnt : 0;
 
 	if (with >= n)
 		return type->all->latency.mean_ns;
-	return (type->all->latency.mean_ns * n - (c ? c->with_mean_ns * with : 0)) / (n - with);
+	return (type->all->latency.mean_ns * n - (c ? c->levels->mean_ns * with : 0)) / (n - with);
 }
 
 static bool look_at(const struct request_type *good, const struct request_type *bad,
@@ -92,7 +92,7 @@ static bool look_at(const struct request_type *good, const struct request_type *
 	*ret = (struct structure_change){
 		.kind = is > was ? STRUCTURE_NEW : STRUCTURE_LESS,
 		.point = any->point, .parent = any->parent, .good_share = was, .bad_share = is,
-		.delta_ns = (is > was ? now->with_mean_ns : mean_without(bad, now)) -
+		.delta_ns = (is > was ? now->levels->mean_ns : mean_without(bad, now)) -
 			    good->all->latency.mean_ns,
 	};
 	ret->cost_ns = fabs(ret->delta_ns) * fabs(is - was) * (double)bad->all->latency.cnt;

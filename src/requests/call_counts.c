@@ -11,17 +11,21 @@
 
 void call_counts_release(struct call_counts *c)
 {
+	VEC_FOREACH(&c->items, sums)
+		vec_release(&sums->levels);
 	vec_release(&c->items);
+	vec_release(&c->met);
 	hmap_release(&c->by_pair);
 }
 
-static struct call_sums *sums_at(struct call_counts *c, uint32_t parent, uint32_t point)
+/* Its index; CALLS_MAX: there are as many already. */
+static uint32_t sums_at(struct call_counts *c, uint32_t parent, uint32_t point)
 {
 	uint64_t key = (uint64_t)parent << 32 | point, *slot;
 	struct call_sums *sums;
 
 	if (c->items.cnt == CALLS_MAX && !hmap_find(&c->by_pair, key))
-		return NULL;
+		return CALLS_MAX;
 	slot = hmap_slot(&c->by_pair, key);
 	if (!*slot) {
 		sums = vec_add(&c->items);
@@ -29,13 +33,19 @@ static struct call_sums *sums_at(struct call_counts *c, uint32_t parent, uint32_
 		sums->parent = parent;
 		*slot = c->items.cnt;
 	}
-	return &c->items.items[*slot - 1];
+	return (uint32_t)(*slot - 1);
 }
 
-static void settle(struct call_sums *s)
+static void settle(struct call_sums *s, int64_t total_ns)
 {
 	s->cnt += s->now;
 	s->squares += (u128)s->now * s->now;
+	for (size_t i = 0; s->now >> i; i++) {
+		if (i == s->levels.cnt)
+			vec_add(&s->levels);
+		s->levels.items[i].cnt++;
+		s->levels.items[i].total += total_ns > 0 ? (u128)total_ns : 0;
+	}
 	s->now = 0;
 }
 
@@ -43,24 +53,38 @@ void call_counts_add(struct call_counts *c, const struct tnode *nodes, uint32_t 
 		     int64_t total_ns)
 {
 	c->request_cnt++;
+	vec_clear(&c->met);
 	for (uint32_t i = 0; i < span_cnt; i++) {
 		struct call_sums *s;
+		uint32_t idx;
 
 		if (nodes[i].flags & TNODE_DROPPED || nodes[i].parent == TREE_NONE)
 			continue;
-		s = sums_at(c, nodes[nodes[i].parent].point, nodes[i].point);
-		if (!s) {
+		idx = sums_at(c, nodes[nodes[i].parent].point, nodes[i].point);
+		if (idx == CALLS_MAX) {
 			c->over_cnt++;
 			continue;
 		}
-		if (s->request != c->request_cnt) {
-			settle(s);
-			s->request = c->request_cnt;
-			s->with_cnt++;
-			s->with_total += total_ns > 0 ? (u128)total_ns : 0;
-		}
+		s = &c->items.items[idx];
+		if (!s->now)
+			vec_push(&c->met, idx);
 		s->now += s->now < CALLS_OF_ONE_MAX;
 	}
+	VEC_FOREACH(&c->met, idx)
+		settle(&c->items.items[*idx], total_ns);
+}
+
+static const struct call_level *levels_make(const struct call_sums *s, struct arena *arena)
+{
+	struct call_level *ret = ARENA_ARRAY(arena, struct call_level, s->levels.cnt);
+
+	for (size_t i = 0; i < s->levels.cnt; i++) {
+		const struct call_level_sums *level = &s->levels.items[i];
+
+		ret[i] = (struct call_level){level->cnt,
+					     (double)level->total / (double)level->cnt};
+	}
+	return ret;
 }
 
 static int by_hash(const void *a, const void *b)
@@ -79,18 +103,16 @@ const struct call_count *call_counts_make(const struct call_counts *c,
 	double n = (double)c->request_cnt;
 
 	for (size_t i = 0; i < c->items.cnt; i++) {
-		struct call_sums s = c->items.items[i];
-		double mean;
+		const struct call_sums *s = &c->items.items[i];
+		double mean = (double)s->cnt / n;
 
-		settle(&s);
-		mean = (double)s.cnt / n;
 		ret[i] = (struct call_count){
-			.point = s.point, .parent = s.parent,
-			.hash = hash_pair(points->items.items[s.parent].hash,
-					  points->items.items[s.point].hash),
-			.cnt = s.cnt, .with_cnt = s.with_cnt,
-			.variance = (double)s.squares / n - mean * mean,
-			.with_mean_ns = (double)s.with_total / (double)s.with_cnt,
+			.point = s->point, .parent = s->parent,
+			.hash = hash_pair(points->items.items[s->parent].hash,
+					  points->items.items[s->point].hash),
+			.cnt = s->cnt,
+			.variance = (double)s->squares / n - mean * mean,
+			.levels = levels_make(s, arena), .level_cnt = (uint32_t)s->levels.cnt,
 		};
 		if (ret[i].variance < 0)	/* rounded */
 			ret[i].variance = 0;

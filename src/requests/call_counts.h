@@ -26,12 +26,17 @@ enum {
 	CALLS_OF_ONE_MAX = 1 << 20,	/* in one request: more are taken for so many */
 };
 
+struct call_level_sums {
+	uint64_t cnt;
+	u128 total;
+};
+
 struct call_sums {
 	uint32_t point, parent;
-	uint64_t cnt, with_cnt;
-	u128 squares, with_total;
-	uint64_t request;	/* in which it was met last; its calls there are not yet in */
-	uint32_t now;
+	uint32_t now;		/* in the request that is being added */
+	uint64_t cnt;
+	u128 squares;
+	VEC(struct call_level_sums) levels;
 };
 
 struct call_counts {
@@ -39,14 +44,21 @@ struct call_counts {
 	struct hmap by_pair;	/* index, plus one */
 	uint64_t request_cnt;
 	uint64_t over_cnt;	/* calls over CALLS_MAX */
+	VEC(uint32_t) met;	/* in one request */
+};
+
+struct call_level {		/* requests that have the call so many times or more */
+	uint64_t cnt;
+	double mean_ns;		/* what they take */
 };
 
 struct call_count {
 	uint32_t point, parent;
 	uint64_t hash;		/* of both, by texts */
-	uint64_t cnt, with_cnt;	/* calls; requests that have one */
+	uint64_t cnt;		/* calls */
 	double variance;	/* of the calls in one request */
-	double with_mean_ns;	/* what those requests take */
+	const struct call_level *levels;	/* once, twice, 4, 8 ... times */
+	uint32_t level_cnt;	/* 1 at least */
 };
 
 void call_counts_release(struct call_counts *c);

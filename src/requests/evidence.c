@@ -30,6 +30,14 @@ static void group_release(struct evidence_group *g)
 	moments_release(&g->moments);
 }
 
+static void besides_release(struct besides *b)
+{
+	VEC_FOREACH(&b->items, item)
+		hist_release(&item->hist);
+	vec_release(&b->items);
+	hmap_release(&b->by_key);
+}
+
 void evidence_release(struct evidence *e)
 {
 	for (size_t i = 0; i < e->groups.cnt; i++)
@@ -42,10 +50,8 @@ void evidence_release(struct evidence *e)
 	vec_release(&e->by_col);
 	vec_release(&e->cols);
 	vec_release(&e->marks);
-	vec_release(&e->live_beside.items);
-	hmap_release(&e->live_beside.by_key);
-	vec_release(&e->usual_beside.items);
-	hmap_release(&e->usual_beside.by_key);
+	besides_release(&e->live_beside);
+	besides_release(&e->usual_beside);
 	hmap_release(&e->by_key);
 	hmap_release(&e->by_hash);
 	moments_release(&e->live);
@@ -257,6 +263,7 @@ static void beside_add(struct evidence *e, struct besides *b, const struct graph
 	own->sum_ns += ns;
 	own->sum_sq_ns += (__int128)ns * ns;
 	own->cnt++;
+	hist_add(&own->hist, ns > 0 ? (uint64_t)ns : 0);
 }
 
 static void besides_add(struct evidence *e, struct besides *b, const struct graph *g, bool live)

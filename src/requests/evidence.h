@@ -51,6 +51,7 @@ struct edge_class {
 struct beside {
 	__int128 sum_ns, sum_sq_ns;
 	uint64_t cnt;
+	struct hist hist;
 };
 
 struct besides {

@@ -254,5 +254,6 @@ const struct requests_result *requests_finish(struct requests *r, struct arena *
 	result->opts = r->opts;
 	key_tests_release(&m.tests);
 	problems_find(r, result, arena);
+	call_splits_find(result, arena, &result->splits);
 	return result;
 }

@@ -13,6 +13,11 @@
 #define LOOKS_SEARCH 16
 /* A look has at most so many times the least that a decision needs: 100, where that is 20. */
 #define LOOK_MOST 5
+/*
+ * From 95 % to both sides to 90 % to one: 1.341 over 2.131 of Student's t with 15 degrees of
+ * freedom.  With all of it an edge of 0.4 in samples of 128 is not seen, with none of it chance is.
+ */
+#define SURE_PART 0.629
 
 bool path_has(const struct cpath *p, uint32_t point, uint8_t sides)
 {
@@ -155,7 +160,10 @@ static void known_take(struct control *c, struct hyp_tree *t)
 	}
 }
 
-/* The most that one edge has of the variance when everything is on. */
+/*
+ * The most that one edge surely has of the variance when everything is on.  Of many edges the
+ * greatest share is too high by chance: of eight with an eighth each, in 7 of 8 samples over 0.15.
+ */
 static double top_share(const struct control *c, const struct hyp_tree *t)
 {
 	struct evidence e = {0};
@@ -166,8 +174,12 @@ static double top_share(const struct control *c, const struct hyp_tree *t)
 	for (uint32_t i = 0; i < t->known_cnt; i++)
 		if (t->known[i].full.path.step_cnt)
 			evidence_add_usual(&e, &t->known[i].full);
-	for (uint32_t i = 1; i < moments_columns(&e.usual); i++)
-		top = fmax(top, moments_share(&e.usual, i).value);
+	for (uint32_t i = 1; i < moments_columns(&e.usual); i++) {
+		struct moments_share share = moments_share(&e.usual, i);
+		double off = isfinite(share.low) ? SURE_PART * (share.value - share.low) : 0;
+
+		top = fmax(top, share.value - off);
+	}
 	evidence_release(&e);
 	return top;
 }

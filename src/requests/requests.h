@@ -25,6 +25,7 @@
 
 #include "model/trace.h"
 #include "requests/bins.h"
+#include "requests/call_splits.h"
 #include "requests/edge_rank.h"
 #include "requests/graph.h"
 #include "requests/result.h"
@@ -69,6 +70,7 @@ struct requests_result {
 	uint32_t type_cnt;
 	const struct request_problem *problems;	/* worst first */
 	uint32_t problem_cnt;
+	struct call_splits splits;
 	struct requests_stats stats;
 	struct graph_stats graph_stats;	/* what was mended in the traces */
 	struct requests_opts opts;	/* with the defaults filled in */

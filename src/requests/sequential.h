@@ -15,7 +15,7 @@ struct sequential {		/* all-zero: nothing seen */
 	double part;		/* of the whole chance, which that look may spend */
 };
 
-/* So much evidence is new.  It is a look of its own once there is a fifth more than at the last. */
+/* So much evidence is new.  It is a look of its own once there is half more than at the last. */
 void sequential_add(struct sequential *s, double looks);
 
 /* What the look may spend of alpha. */

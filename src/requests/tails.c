@@ -8,6 +8,9 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 
+/* Of fewer the sum of ranks is not normal enough. */
+enum { RANKED_MIN = 8 };
+
 uint32_t bucket_of(uint64_t v, uint32_t bits)
 {
 	uint32_t shift;
@@ -170,6 +173,33 @@ double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v)
 			below += v ? h->cnts[i] / 2.0 : 0;
 	}
 	return below / (double)cnt;
+}
+
+static double hist_in(const struct hist *h, uint32_t bucket)
+{
+	return bucket >= h->first && bucket - h->first < h->bucket_cnt ?
+		       h->cnts[bucket - h->first] : 0;
+}
+
+double hist_above_p(const struct hist *a, const struct hist *b)
+{
+	double n = (double)hist_cnt(a), m = (double)hist_cnt(b), all = n + m;
+	double over = 0, below = 0, ties = 0, var;
+	uint32_t end;
+
+	if (n < RANKED_MIN || m < RANKED_MIN)
+		return 1;
+	end = a->first + a->bucket_cnt > b->first + b->bucket_cnt ? a->first + a->bucket_cnt
+								  : b->first + b->bucket_cnt;
+	for (uint32_t i = a->first < b->first ? a->first : b->first; i < end; i++) {
+		double in_a = hist_in(a, i), in_b = hist_in(b, i), in = in_a + in_b;
+
+		over += in_a * (below + in_b / 2);
+		below += in_b;
+		ties += in * in * in - in;
+	}
+	var = n * m / 12 * (all + 1 - ties / (all * (all - 1)));
+	return var > 0 ? 0.5 * erfc((over - n * m / 2) / sqrt(2 * var)) : 1;
 }
 
 uint32_t hist_middles(const struct hist *h, struct hist_middle *ret)

@@ -48,6 +48,12 @@ void hist_quantiles(const struct hist *h, uint64_t zero_cnt, const double *qs, u
 /* Which part is below v, those in its bucket in proportion. */
 double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v);
 
+/*
+ * Chance that so many members of a rank over those of b if both are alike (Mann and Whitney,
+ * those of one bucket are ties); 1 where either has too few to tell.
+ */
+double hist_above_p(const struct hist *a, const struct hist *b);
+
 /* Where members are, those of one bucket in its middle. */
 struct hist_middle {
 	double at, cnt;

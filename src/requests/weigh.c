@@ -151,11 +151,16 @@ static double usual_apart(struct weighing *w, const struct edge_class *k)
 /*
  * Is the edge slower than it was: all its times count, since a slow edge is
  * slow beside the path too, and what is on the path is there for being slow.
+ * Means tell that a few requests take much longer, ranks that all take a little
+ * longer below a heavy tail, which hides that from means: two tests at once.
  */
-static double slower_p(const struct beside *live, struct usual usual)
+static double slower_p(const struct beside *live, const struct beside *before,
+		       struct usual usual)
 {
-	return sequential_p(beside_mean(live) - usual.mean_ns,
-			    hypot(beside_error(live), usual.error_ns));
+	double by_mean = sequential_p(beside_mean(live) - usual.mean_ns,
+				      hypot(beside_error(live), usual.error_ns));
+
+	return fmin(1, 2 * fmin(by_mean, hist_above_p(&live->hist, &before->hist)));
 }
 
 /* usual: of the class's edge. */
@@ -291,7 +296,7 @@ static void shift_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 		struct usual was = usual_in(w, i, usual);
 
 		s->usual_ns = was.mean_ns;
-		s->p = slower_p(live, was);
+		s->p = slower_p(live, usual, was);
 		s->path_ns = mean - on_path * s->usual_ns;
 		beside = (double)live->cnt / w->cnt * (beside_mean(live) - s->usual_ns);
 		s->gain_ns = fmax(s->path_ns, BESIDE_PART * beside);
@@ -327,7 +332,7 @@ static void variance_weigh(struct weighing *w, uint32_t i, struct suspect *s)
 	s->gain_ns = cov;
 	if (more > 0 && between > cov) {
 		s->gain_ns = cov + between;
-		s->p = usual && live ? slower_p(live, usual_in(w, i, usual)) :
+		s->p = usual && live ? slower_p(live, usual, usual_in(w, i, usual)) :
 		       sequential_p(more, moments_mean_error(&e->live, i + 1));
 	}
 }

@@ -108,26 +108,50 @@ static enum kind kind_of(char c)
 											: OTHER;
 }
 
+static bool is_joint(char c)
+{
+	return c == '-' || c == '_';
+}
+
 /*
  * Random text of letters and digits changes its kind at 4 places of 10 in one case,
  * at 6 of 10 in both.  Words in camel case do at one of three, and hold digits once.
+ * joined: with the dashes of base64 for URLs; words that these join hold digits more
+ * often, so it must be longer, in both cases, and change more.
  */
-static bool is_token(const char *s, size_t len)
+static bool is_token(const char *s, size_t len, bool joined)
 {
 	size_t changes = 0, digit_runs = 0, cnt[3] = {0};
 
 	for (size_t i = 0; i < len; i++) {
 		enum kind kind = kind_of(s[i]);
 
+		if (joined && is_joint(s[i]))
+			continue;
 		if (kind == OTHER)
 			return false;
 		cnt[kind]++;
-		changes += i && kind_of(s[i - 1]) != kind;
+		changes += i && kind_of(s[i - 1]) != kind && !is_joint(s[i - 1]);
 		digit_runs += kind == DIGIT && (!i || !is_digit(s[i - 1]));
 	}
-	if (len < FOLD_TOKEN_MIN || digit_runs < 2)
+	if (len < (joined ? FOLD_JOINED_MIN : FOLD_TOKEN_MIN) || digit_runs < 2)
 		return false;
+	if (joined)
+		return cnt[LOWER] && cnt[UPPER] && changes * 20 >= len * 9;
 	return changes * 10 >= len * (cnt[LOWER] && cnt[UPPER] ? 4 : 2);
+}
+
+/* How long a token with dashes begins here; behind what says of what kind it is ("cus_"). */
+static size_t joined_at(const char *s, size_t len, size_t *ret_kind_len)
+{
+	size_t run = 0, kind_len = 0;
+
+	while (run < len && (is_joint(s[run]) || kind_of(s[run]) != OTHER))
+		run++;
+	while (kind_len < run && kind_of(s[kind_len]) == LOWER)
+		kind_len++;
+	*ret_kind_len = kind_len && kind_len < run && s[kind_len] == '_' ? kind_len + 1 : 0;
+	return is_token(s + *ret_kind_len, run - *ret_kind_len, true) ? run : 0;
 }
 
 /* keyed: in a path, or a query's value. */
@@ -136,7 +160,7 @@ static void piece_fold(const char *s, size_t len, bool keyed, struct buf *out)
 	size_t digits = digits_at(s, len);
 
 	if ((digits == len && len >= (keyed ? FOLD_PIECE_MIN : FOLD_RUN_MIN)) || is_hex(s, len) ||
-	    is_token(s, len)) {
+	    is_token(s, len, false)) {
 		buf_adds(out, ID);
 		return;
 	}
@@ -172,11 +196,19 @@ static void segment_fold(const char *s, size_t len, bool keyed, struct buf *out)
 		return;
 	}
 	for (size_t i = 0; i < len;) {
-		size_t piece = 0;
+		size_t piece = 0, kind_len, joined = 0;
 
 		if (is_uuid(s + i, len - i)) {
 			buf_adds(out, ID);
 			i += UUID_LEN;
+			continue;
+		}
+		if (!i || !is_joint(s[i - 1]))
+			joined = joined_at(s + i, len - i, &kind_len);
+		if (joined) {
+			buf_add(out, s + i, kind_len);
+			buf_adds(out, ID);
+			i += joined;
 			continue;
 		}
 		while (i + piece < len && !strchr(PIECE_ENDS, s[i + piece]))

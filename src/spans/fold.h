@@ -31,6 +31,7 @@ enum {
 	FOLD_PIECE_MIN = 3,	/* of a piece of a path: order-123 */
 	FOLD_HEX_MIN = 8,	/* the shortest that are in use: half of a 64 bit id */
 	FOLD_TOKEN_MIN = 14,	/* shorter ones cannot be told from words */
+	FOLD_JOINED_MIN = 20,	/* with dashes in it; 16 bytes are 22 */
 	FOLD_RULES_MAX = 64,
 };
 

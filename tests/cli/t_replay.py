@@ -12,7 +12,7 @@ import tempfile
 import termios
 import time
 
-from heldup_cli import FAILED, HELDUP, OK, TOP, USAGE, heldup
+from heldup_cli import FAILED, HELDUP, OK, TOP, USAGE, Skip, heldup
 
 sys.path.insert(0, os.path.join(TOP, "tests", "golden"))
 sys.path.insert(0, os.path.join(TOP, "tests", "eval"))
@@ -22,6 +22,7 @@ from requests import made  # noqa: E402
 STRATEGIES = ["hedge", "flat", "hierarchical", "random", "variance", "shift", "astraea", "all-on"]
 REQUESTS = 400
 MS = 1_000_000
+HOTEL = os.path.join(TOP, "..", "shared", "data", "traces", "hotel-load150.jaeger.json.gz")
 
 
 class Files:
@@ -72,6 +73,17 @@ def test_replay_finds_what_it_slows_itself():
         assert other["strategies"][0]["slowed_ns"] != ours["slowed_ns"]
         text = heldup("replay", *args, "--strategy", "hedge").ended(OK).out
         assert "located " + f.slow in text and "round  decided" in text, text
+
+
+def test_replay_finds_a_small_shift_in_recorded_requests():
+    """8 ms on 40 that vary by 30, in few and in many requests at a time."""
+    if not os.path.exists(HOTEL):
+        raise Skip("no %s" % HOTEL)
+    for batch in ("20", "100"):
+        for seed in range(1, 9):
+            doc = answer(HOTEL, "--inject", "rate /rate.Rate/GetRates:constant,8ms", "--seed", str(seed), "--batch",
+                         batch, "--strategy", "hedge")
+            assert doc["strategies"][0]["right"], (batch, seed, doc["strategies"][0]["located"])
 
 
 def test_replay_finds_what_is_called_more_often():

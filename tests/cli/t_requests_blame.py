@@ -104,6 +104,49 @@ def test_requests_weigh_structure_with_the_edges():
         assert requests_json("--diff", paths[0], paths[0])["structure_changed"] == []
 
 
+def retries(many):
+    """Rows of requests of which some ask the database again; it varies less than that makes."""
+    rows = []
+    for i in range(1, 201):
+        at, steps = 1600000000000000 + i * 1000000, [("auth", "check", 20000 + i * 7 % 4000)]
+        steps += [("db", "query", 40000 + i * 13 % 9000)] * (2 if i % 100 < many else 1)
+        rows.append("%d,1,,web,POST /pay,%d,%d" % (i, at, sum(s[2] for s in steps) + 3000))
+        for number, (service, name, took) in enumerate(steps):
+            rows.append("%d,%d,1,%s,%s,%d,%d" % (i, number + 2, service, name, at + 1000, took))
+            at += took
+    return "trace_id,span_id,parent_id,service,operation,start_us,duration_us\n" + "\n".join(rows) + "\n"
+
+
+def test_requests_weigh_structure_without_good_requests():
+    """Where most of the variance lies between who makes a call and who does not, it is the first line."""
+    cases = ((ends_early(80), "(cart get|bank charge)", 1, 0.2, 190e6),
+             (ends_early(20), "(cart get|bank charge)", 1, 0.8, 190e6),
+             (retries(20), "db query", 2, 0.2, 44e6))
+    with Files() as f:
+        path = f.path("a.csv")
+        for rows, called, times, share, delta_ns in cases:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(rows)
+            data = requests_json(path)
+            check_schema(data)
+            blamed, first = data["service_to_blame"], data["structure_varies"][0]
+            assert blamed["service"] == "web" and blamed["by"] == "structure", blamed
+            assert re.fullmatch(called, first["called"]) and first["caller"] == "web POST /pay", first
+            assert first["times"] == times and first["variance_share"] > 0.8, first
+            near(first["request_share"], share, 0.001)
+            near(first["delta_ns"], delta_ns, 5e6)
+            text = requests(path)
+            assert re.match("SERVICE TO BLAME  web: web POST /pay calls " + called, text), text
+            assert text.index("CALLS THAT DIFFER") < text.index("EDGES TO BLAME"), text
+        heldup("requests", path, "--html", f.path("page.html")).ended(OK)
+        dom = drawn(f.path("page.html"), f.folder.name)
+        assert dom is None or ("Calls that differ" in dom and "db query 2 times or more in 20 %" in dom)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(retries(0))
+        data = requests_json(path)
+        assert data["structure_varies"] == [] and data["service_to_blame"]["by"] == "time", data["service_to_blame"]
+
+
 def test_requests_leave_out_a_stray_file():
     """One that is no file of spans costs that file, and is told; one that is not there is an error."""
     with Files() as f:

@@ -118,6 +118,15 @@ uint64_t req_digest(const struct req_maker *m, const struct requests_result *res
 		put_num(&d, p->cost_ns);
 		put(&d, p->edges, p->edge_cnt * sizeof(*p->edges));
 	}
+	for (uint32_t i = 0; i < result->splits.cnt; i++) {
+		const struct call_split *s = &result->splits.items[i];
+
+		put_str(&d, m->points.items.items[s->point].name);
+		put_num(&d, s->times);
+		put_num(&d, s->alias_cnt);
+		put_num(&d, s->share);
+		put_num(&d, s->squares);
+	}
 	put(&d, &result->stats, sizeof(result->stats));
 	return d.hash;
 }

@@ -143,3 +143,29 @@ TEST(tails_of_nothing)
 	OK(hist_quantile(&h, 0, 0.5) == 0 && hist_quantile(&h, 3, 0.5) == 0);
 	OK(hist_rank(&h, 0, 7) == 0);
 }
+
+TEST(tails_rank_test_sees_a_shift_below_a_heavy_tail)
+{
+	struct hist a = {0}, b = {0}, few = {0};
+
+	/* powers of two, and half as much more: of 40 pairs 21 are over */
+	for (uint64_t i = 0; i < 200; i++) {
+		hist_add(&a, UINT64_C(3) << (i % 20 + 10));
+		hist_add(&b, UINT64_C(2) << (i % 20 + 10));
+	}
+	for (uint64_t i = 0; i < 7; i++)
+		hist_add(&few, i);
+	NEAR(hist_above_p(&a, &a), 0.5, 1e-9);
+	/* U is 20000 + 1000; its variance 200 * 200 / 12 * (401 - 40 * 990 / (400 * 399)) */
+	NEAR(hist_above_p(&a, &b), 0.5 * erfc(1000 / sqrt(2 * 40000.0 / 12 *
+		(401 - 40 * 990 / (400.0 * 399)))), 1e-9);
+	NEAR(hist_above_p(&a, &b) + hist_above_p(&b, &a), 1, 1e-9);
+	NEAR(hist_above_p(&few, &a), 1, 0);
+	hist_release(&few);
+	for (uint64_t i = 0; i < 200; i++)
+		hist_add(&few, 5);
+	NEAR(hist_above_p(&few, &few), 1, 0);	/* nothing but ties */
+	hist_release(&a);
+	hist_release(&b);
+	hist_release(&few);
+}
