@@ -202,3 +202,45 @@ TEST(timed_fork_gives_up)
 	EQ_I(timed_fork(stays, NULL, 100 * NS_PER_MS, NULL), -ETIMEDOUT);
 	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
 }
+
+static int counts(void *ctx, const struct timed_job *job, struct err *err)
+{
+	int *cnt = ctx;
+
+	if (job->op == 1)
+		return stays(NULL, job->talk, err);
+	*cnt += *(const char *)job->data;
+	return *cnt;
+}
+
+TEST(timed_worker_keeps_what_it_has)
+{
+	for (int is_here = 0; is_here < 2; is_here++) {
+		int cnt = 3;
+		struct timed_worker *w = timed_worker_new(counts, &cnt, 16, is_here);
+
+		*(char *)timed_worker_shared(w) = 2;
+		EQ_I(timed_worker_ask(w, 0, 1, NS_PER_SEC, NULL), 5);
+		EQ_I(timed_worker_ask(w, 0, 1, NS_PER_SEC, NULL), 7);
+		timed_worker_free(w);
+		EQ_I(cnt, is_here ? 7 : 3);
+	}
+	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+TEST(timed_worker_that_is_silent_is_not_asked_again)
+{
+	int cnt = 0;
+	struct timed_worker *w = timed_worker_new(counts, &cnt, 16, false);
+	struct err err = {0};
+	uint64_t begin = clock_mono_ns();
+
+	OK(!timed_worker_is_silent(w));
+	EQ_I(timed_worker_ask(w, 1, 0, 100 * NS_PER_MS, &err), -ETIMEDOUT);
+	EQ_S(err.msg, "its file system does not answer");
+	OK(timed_worker_is_silent(w));
+	EQ_I(timed_worker_ask(w, 0, 1, 20 * NS_PER_SEC, NULL), -ETIMEDOUT);
+	timed_worker_free(w);
+	OK(clock_mono_ns() - begin < 5 * NS_PER_SEC);
+	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
+}
