@@ -92,7 +92,7 @@ def test_top_at_40_columns_has_whole_rows():
         head = next((line for line in lines if line.strip().startswith(first)), "")
         assert head.endswith(last) and len(head) <= 40, (view, text)
         above = " ".join(" ".join(lines[:lines.index(head)]).split())
-        assert "~" not in above.split(": tick ")[1] and " own cost " in above and "so far: " in above, (view, text)
+        assert "~" not in above.split(" tick ")[1] and " own cost " in above and "so far: " in above, (view, text)
 
 
 def test_json_is_not_folded():
