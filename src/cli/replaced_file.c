@@ -52,17 +52,6 @@ static void place_release(struct place *p)
 	free(p->name);
 }
 
-/*
- * In a folder where everybody may write, what another user laid there is not
- * written to, be it a link (as with fs.protected_symlinks, which may be off) or
- * a file (fs.protected_regular): the user could have aimed it at anything.
- */
-static bool laid_by_another(const struct stat *dir, const struct stat *st)
-{
-	return dir->st_mode & S_ISVTX && dir->st_mode & (S_IWOTH | S_IWGRP) &&
-	       st->st_uid != geteuid() && st->st_uid != dir->st_uid;
-}
-
 static int open_folder(const char *path, uint64_t resolve)
 {
 	CLEANUP_FREE char *folder = folder_of(path);
@@ -82,7 +71,7 @@ static int look(int dir, const char *name, struct stat *ret, bool *ret_there)
 		return errno == ENOENT ? 0 : -errno;
 	if (fstat(dir, &folder) < 0)
 		return -errno;
-	return laid_by_another(&folder, ret) ? -EACCES : 0;
+	return file_laid_by_another(&folder, ret) ? -EACCES : 0;
 }
 
 /* The file that a link leads to: by the kernel, whose rules for links hold so. */

@@ -76,7 +76,11 @@ static int open_target(struct capture_file *f, int talk, struct err *err)
 		f->fd = STDOUT_FILENO;
 		return 0;
 	}
-	if (stat(f->given, &st) == 0) {
+	rc = file_look_own(f->given, &st);
+	if (rc < 0 && rc != -ENOENT)
+		return err_errno(err, rc, "write '%s'", f->given);
+	/* nothing there: a link that comes meanwhile is replaced and not followed */
+	if (rc == 0 && stat(f->given, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
 			return err_set(err, -EISDIR, "'%s' is a directory: name a file in it",
 				       f->given);
