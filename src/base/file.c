@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -72,6 +74,25 @@ int file_write_all(int fd, const void *data, size_t len)
 		at += put;
 		len -= (size_t)put;
 	}
+	return 0;
+}
+
+bool file_laid_by_another(const struct stat *dir, const struct stat *st)
+{
+	return dir->st_mode & S_ISVTX && dir->st_mode & (S_IWOTH | S_IWGRP) &&
+	       st->st_uid != geteuid() && st->st_uid != dir->st_uid;
+}
+
+int file_look_own(const char *path, struct stat *ret_st)
+{
+	CLEANUP_FREE char *folder = xstrndup(path, (size_t)(file_base_name(path) - path));
+	struct stat dir, st;
+
+	if (lstat(path, &st) < 0 || stat(*folder ? folder : ".", &dir) < 0)
+		return -errno;
+	if (file_laid_by_another(&dir, &st))
+		return -EACCES;
+	*ret_st = st;
 	return 0;
 }
 

@@ -52,6 +52,16 @@ static void last_words_say(void)
 		return; /* nobody listens */
 }
 
+static void end_at_once_from_now(int sig)
+{
+	sigset_t set;
+
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void stop_handler(int sig)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -61,9 +71,9 @@ static void stop_handler(int sig)
 		stop_asked_ns = now_ns;
 		stop_raise();
 	} else if (now_ns - stop_asked_ns >= STOP_ECHO_NS) {
+		end_at_once_from_now(sig); /* the file of the last words may be on a dead disk */
 		last_words_say();
-		signal(sig, SIG_DFL);
-		raise(sig); /* comes when this handler returns */
+		raise(sig);
 	}
 	errno = saved;
 }

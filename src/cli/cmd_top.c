@@ -128,6 +128,7 @@ static void print_tick(struct top *t)
 	if (t->opts->rows && (size_t)t->opts->rows < cnt)
 		cnt = (size_t)t->opts->rows;
 	cells_begin(&t->cells, batch_columns(t->opts));
+	t->cells.fold = 1;
 	ui_header(t->view, &info, false, &t->cells);
 	table_head(table, p->sort, p->reverse, &t->cells);
 	for (size_t i = 0; i < cnt; i++)

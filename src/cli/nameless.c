@@ -10,6 +10,7 @@
 #include "collect/mappings.h"
 #include "collect/process_code.h"
 #include "symbols/packages.h"
+#include "symbols/runtime.h"
 #include "verdict/verdict.h"
 
 /* The path of a file that the process maps, "" where none has that name. */
@@ -39,19 +40,44 @@ static const char *debug_packages(const char *const *names, size_t cnt, struct a
 	return all;
 }
 
+/* What names code that a runtime makes; "" where no file of one is mapped. */
+static const char *runtime_words(const struct mappings *m, struct arena *a)
+{
+	VEC_FOREACH(&m->items, at) {
+		const char *name = at->kind == MAPPING_FILE ? file_base_name(at->path) : "";
+		const struct runtime *r = runtime_of_file(name);
+
+		if (r)
+			return arena_printf(a, "%s: %s", r->name, runtime_advice(r, name));
+	}
+	return "";
+}
+
+static const char *words_of(const struct nameless *n, const struct mappings *m, struct arena *a)
+{
+	const char *paths[NAMELESS_MAX], **names, *all = "", *how = "";
+
+	for (size_t i = 0; i < n->cnt; i++) {
+		paths[i] = path_of(m, n->files[i], a);
+		if (strcmp(n->files[i], NAMELESS_CODE) == 0)
+			how = runtime_words(m, a);
+	}
+	if (process_packages(n->pid, paths, n->cnt, a, &names) == 0)
+		all = debug_packages(names, n->cnt, a);
+	if (*all)
+		all = arena_printf(a, "apt install %s", all);
+	return arena_printf(a, "%s%s%s", all, *all && *how ? "; " : "", how);
+}
+
 void nameless_packages(struct verdict *v, struct arena *arena)
 {
 	const struct nameless *n = &v->nameless;
-	const char *paths[NAMELESS_MAX], **names, *all;
+	const char *words;
 	CLEANUP(mappings_release) struct mappings maps = {0};
 
 	if (!n->cnt || mappings_read(n->pid, &maps) < 0)
 		return;
-	for (size_t i = 0; i < n->cnt; i++)
-		paths[i] = path_of(&maps, n->files[i], arena);
-	if (process_packages(n->pid, paths, n->cnt, arena, &names) < 0)
-		return;
-	all = debug_packages(names, n->cnt, arena);
-	if (*all)
-		verdict_names_by(v, arena_printf(arena, "apt install %s", all), arena);
+	words = words_of(n, &maps, arena);
+	if (*words)
+		verdict_names_by(v, words, arena);
 }

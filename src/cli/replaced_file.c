@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/timed_fork.h"
 
 /* Of the file or folder that path is in; "." for one without. */
 static char *folder_of(const char *path)
@@ -51,17 +52,6 @@ static void place_release(struct place *p)
 	free(p->name);
 }
 
-/*
- * In a folder where everybody may write, what another user laid there is not
- * written to, be it a link (as with fs.protected_symlinks, which may be off) or
- * a file (fs.protected_regular): the user could have aimed it at anything.
- */
-static bool laid_by_another(const struct stat *dir, const struct stat *st)
-{
-	return dir->st_mode & S_ISVTX && dir->st_mode & (S_IWOTH | S_IWGRP) &&
-	       st->st_uid != geteuid() && st->st_uid != dir->st_uid;
-}
-
 static int open_folder(const char *path, uint64_t resolve)
 {
 	CLEANUP_FREE char *folder = folder_of(path);
@@ -81,7 +71,7 @@ static int look(int dir, const char *name, struct stat *ret, bool *ret_there)
 		return errno == ENOENT ? 0 : -errno;
 	if (fstat(dir, &folder) < 0)
 		return -errno;
-	return laid_by_another(&folder, ret) ? -EACCES : 0;
+	return file_laid_by_another(&folder, ret) ? -EACCES : 0;
 }
 
 /* The file that a link leads to: by the kernel, whose rules for links hold so. */
@@ -196,11 +186,18 @@ static int replace(const struct place *p, const struct buf *bytes)
 	return code == -EINVAL || code == -EACCES ? 0 : code;
 }
 
-int replaced_file_check(const char *path, struct err *err)
+struct job {
+	const char *path;
+	const struct buf *bytes;
+};
+
+static int check_job(const void *ctx, int talk, struct err *err)
 {
+	const char *path = ((const struct job *)ctx)->path;
 	CLEANUP(place_release) struct place p = {.dir = -1, .other = -1};
 	int code = place_find(path, &p);
 
+	(void)talk;
 	if (code == 0 && !p.there)
 		code = faccessat(p.dir, ".", W_OK | X_OK, 0) < 0 ? -errno : 0;
 	else if (code == 0 && S_ISDIR(p.st.st_mode))
@@ -211,15 +208,38 @@ int replaced_file_check(const char *path, struct err *err)
 	return code < 0 ? err_errno(err, code, "write '%s'", path) : 0;
 }
 
-int replaced_file_write(const char *path, const struct buf *bytes, struct err *err)
+static int write_job(const void *ctx, int talk, struct err *err)
 {
+	const struct job *job = ctx;
 	CLEANUP(place_release) struct place p = {.dir = -1, .other = -1};
-	int code = place_find(path, &p);
+	int code = place_find(job->path, &p);
 
 	if (code == 0 && p.there && S_ISDIR(p.st.st_mode))
-		return err_set(err, -EISDIR, "'%s' is a directory: name a file in it", path);
-	if (code == 0)
-		code = p.there && !S_ISREG(p.st.st_mode) ? write_in_place(&p, bytes)
-							 : replace(&p, bytes);
-	return code < 0 ? err_errno(err, code, "write '%s'", path) : 0;
+		return err_set(err, -EISDIR, "'%s' is a directory: name a file in it", job->path);
+	if (code == 0 && p.there && !S_ISREG(p.st.st_mode)) {
+		timed_fork_unlimited(talk);
+		code = write_in_place(&p, job->bytes);
+	} else if (code == 0) {
+		code = replace(&p, job->bytes);
+	}
+	return code < 0 ? err_errno(err, code, "write '%s'", job->path) : 0;
+}
+
+static int job_run(timed_fork_fn *fn, const struct job *job, uint64_t limit_ns, struct err *err)
+{
+	int code = timed_fork(fn, job, limit_ns, err);
+
+	if (code == -ETIMEDOUT)
+		err_prefix(err, "write '%s'", job->path);
+	return code;
+}
+
+int replaced_file_check(const char *path, struct err *err)
+{
+	return job_run(check_job, &(struct job){.path = path}, TIMED_FORK_LOOK_NS, err);
+}
+
+int replaced_file_write(const char *path, const struct buf *bytes, struct err *err)
+{
+	return job_run(write_job, &(struct job){path, bytes}, TIMED_FORK_WRITE_NS, err);
 }

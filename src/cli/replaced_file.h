@@ -7,7 +7,8 @@
  * replaced (a device, a FIFO, a file in a folder that nobody may write to) is
  * written in place.  Links are followed by the kernel's rules; one that another
  * user laid in a folder where everybody may write, or a file there, is refused
- * (-EACCES).
+ * (-EACCES).  A file system that does not answer is given up on (-ETIMEDOUT,
+ * base/timed_fork.h).
  */
 struct buf;
 struct err;

@@ -68,7 +68,10 @@ int sig_file_open(struct sig_file *f, const char *path, struct err *err)
 	f->to_stdout = strcmp(path, "-") == 0;
 	if (f->to_stdout)
 		return 0;
-	if (stat(path, &st) < 0) {
+	code = file_look_own(path, &st);
+	if (code < 0 && code != -ENOENT)
+		return err_errno(err, code, "write '%s'", path);
+	if (code < 0 || stat(path, &st) < 0) {
 		f->path = xstrdup(path);
 		return open_partial(f, err);
 	}

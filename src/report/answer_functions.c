@@ -40,7 +40,7 @@ static void put_fn(struct pen *p, const struct functions_result *r, const struct
 	pen_right(p, PEN_PLAIN, COL_SHARE, fmt_share(t, functions_share(f)));
 	pen_to(p, COL_WHY);
 	functions_why_words(r, f, &why);
-	pen_cut(p, PEN_PLAIN, p->columns > p->col ? p->columns - p->col : 20, buf_str(&why));
+	pen_last(p, PEN_PLAIN, COL_NAME, buf_str(&why));
 	pen_nl(p);
 }
 

@@ -358,12 +358,19 @@ static void put_also(struct pen *p, const struct verdict *v, int verbose, unsign
 /* A change's value in its unit; times are given in ns. */
 static const char *change_value(char *out, const char *unit, double value)
 {
+	char cnt[FMT_MAX];
+
 	if (!strcmp(unit, "ns"))
 		return fmt_ns(out, value > 0 ? (uint64_t)value : 0);
 	if (!strcmp(unit, "bytes"))
 		return fmt_bytes(out, value > 0 ? (uint64_t)value : 0);
 	if (!strcmp(unit, "share"))
 		return fmt_share(out, value);
+	if (!strcmp(unit, "1/s") && value >= 100) {
+		fmt_count(cnt, (uint64_t)value);
+		snprintf(out, FMT_MAX, "%.16s/s", cnt);
+		return out;
+	}
 	snprintf(out, FMT_MAX, "%.3g%s%.10s", value, *unit ? " " : "", unit);
 	return out;
 }

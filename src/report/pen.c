@@ -196,6 +196,8 @@ void pen_wrap(struct pen *p, enum pen_style style, unsigned indent, unsigned max
 	unsigned columns = p->columns > PEN_COLUMNS_MIN ? p->columns : PEN_COLUMNS_MIN;
 	const char *s;
 
+	if (p->columns < PEN_NARROW) /* the same words take as many more lines */
+		max_lines *= 3;
 	pen_clean(&clean, str, p->ascii);
 	s = buf_str(&clean);
 	for (unsigned line = 1;; line++) {
@@ -232,6 +234,8 @@ void pen_last(struct pen *p, enum pen_style style, unsigned indent, const char *
 
 void pen_nl(struct pen *p)
 {
+	while (p->out->len && buf_str(p->out)[p->out->len - 1] == ' ')
+		buf_truncate(p->out, p->out->len - 1);
 	buf_addch(p->out, '\n');
 	p->col = 0;
 	p->line_cnt++;

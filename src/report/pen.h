@@ -52,7 +52,8 @@ void pen_last(struct pen *p, enum pen_style style, unsigned indent, const char *
 
 /*
  * From the present column to the end of the line, further lines from indent;
- * at most max_lines (0: any number), the last then ends in an ellipsis.
+ * at most max_lines (0: any number), the last then ends in an ellipsis.  On a screen
+ * under PEN_NARROW three times as many.
  */
 void pen_wrap(struct pen *p, enum pen_style style, unsigned indent, unsigned max_lines,
 	      const char *str);

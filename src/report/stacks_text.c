@@ -61,7 +61,7 @@ static void put_head(struct pen *p, const char *title, const char *more)
 	pen_nl(p);
 	pen_text(p, PEN_HEAD, title);
 	pen_text(p, PEN_DIM, "  ");
-	pen_cut(p, PEN_DIM, p->columns - p->col, more);
+	pen_wrap(p, PEN_DIM, 2, 1, more);
 	pen_nl(p);
 }
 

@@ -1,44 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The capture writer.  Events gather in one chunk; a chunk is packed and
- * written with one write at each tick, or earlier when it is full.  After a
- * failed write the file is cut back to its last whole chunk.
+ * written with one write at each tick, or earlier when it is full, by a child
+ * that can be given up on (capture_file.h).  After a failed write the file is
+ * cut back to its last whole chunk.
  *
  * A process that a second signal ends at once says what it leaves: an hour of
  * recording is not thrown away because writing its end took too long.
  */
 #include "store/capture.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bug.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/stop.h"
+#include "base/timed_fork.h"
 #include "store/block.h"
+#include "store/capture_file.h"
 #include "store/format.h"
 
 struct capture {
-	int fd;
-	char *path;	/* as it will be called; NULL: written in place (stdout, a device) */
-	char *partial;	/* as it is called until then */
+	struct timed_worker *file;
+	struct capture_file *target; /* of the worker */
 	const char *shown;
-	bool finished;
 	int failed;	/* first error, of a write */
 	struct err why;
 	struct block_codec *codec;
 	unsigned char *raw;	/* CHUNK_RAW_AIM + EVENT_MAX_BYTES */
 	size_t raw_len;
 	uint32_t raw_events;
-	unsigned char *out;	/* a chunk as it is stored */
+	unsigned char *out;	/* a chunk as it is stored: the worker's memory */
 	struct capture_stats stats;
 	uint64_t chunk_cnt;
 };
@@ -48,85 +44,27 @@ enum {
 	OUT_ROOM = sizeof(struct chunk_header) + RAW_ROOM,
 };
 
-/* -EEXIST for a file that has something else in it. */
-static int check_old(const char *path, struct err *err)
+/* The first error stays. */
+static int job(struct capture *c, enum capture_file_op op, size_t len)
 {
-	char magic[sizeof(CAPTURE_MAGIC) - 1];
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
+	int rc = timed_worker_ask(c->file, op, len, TIMED_FORK_WRITE_NS, &c->why);
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : err_errno(err, -errno, "look at '%s'", path);
-	len = read(fd, magic, sizeof(magic));
-	if (len < 0)
-		return err_errno(err, -errno, "read '%s'", path);
-	if (len == 0 || (len == sizeof(magic) && memcmp(magic, CAPTURE_MAGIC, sizeof(magic)) == 0))
+	if (rc == 0)
 		return 0;
-	return err_set(err, -EEXIST,
-		       "'%s' exists and is not a heldup capture (--force replaces it)", path);
-}
-
-/* A device or FIFO cannot be replaced: it is written in place. */
-static int open_in_place(struct capture *c, const char *path, struct err *err)
-{
-	c->fd = open(path, O_WRONLY | O_CLOEXEC);
-	return c->fd < 0 ? err_errno(err, -errno, "open '%s'", path) : 0;
-}
-
-static int open_partial(struct capture *c, struct err *err)
-{
-	c->partial = xasprintf("%s.%d.partial", c->path, (int)getpid());
-	c->fd = open(c->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (c->fd < 0 && errno == EEXIST) /* of an earlier process with our id */
-		return err_set(err, -EEXIST, "'%s' is in the way: move it away", c->partial);
-	if (c->fd < 0)
-		return err_errno(err, -errno, "create '%s'", c->partial);
-	stop_writes(c->partial, sizeof(struct capture_header));
-	return 0;
-}
-
-static int open_target(struct capture *c, const char *path, const struct capture_opts *opts,
-		       struct err *err)
-{
-	struct stat st;
-	int rc;
-
-	if (strcmp(path, "-") == 0) {
-		if (isatty(STDOUT_FILENO))
-			return err_usage(err, "standard output is a terminal: redirect it");
-		c->fd = STDOUT_FILENO;
-		c->shown = "standard output";
-		return 0;
+	if (timed_worker_is_silent(c->file)) {
+		stop_writes(NULL, 0); /* a look at it would not return either */
+		err_prefix(&c->why, "write '%s'", c->shown);
 	}
-	if (stat(path, &st) == 0) {
-		if (S_ISDIR(st.st_mode))
-			return err_set(err, -EISDIR, "'%s' is a directory: name a file in it",
-				       path);
-		if (!S_ISREG(st.st_mode))
-			return open_in_place(c, path, err);
-		rc = opts && opts->force ? 0 : check_old(path, err);
-		if (rc < 0)
-			return rc;
-		c->path = realpath(path, NULL); /* a link goes on pointing at it */
-	}
-	if (!c->path)
-		c->path = xstrdup(path);
-	return open_partial(c, err);
+	c->failed = rc;
+	return rc;
 }
 
-static int write_out(struct capture *c, const void *data, size_t len)
+static int write_out(struct capture *c, size_t len)
 {
-	int rc = file_write_all(c->fd, data, len);
+	int rc = job(c, CAPTURE_FILE_WRITE, len);
 
-	if (rc == 0) {
-		c->stats.stored_bytes += len;
-		return 0;
-	}
-	c->failed = err_errno(&c->why, rc, "write '%s'", c->shown);
-	/* back to the last whole chunk; where that cannot be, a reader stops there itself */
-	if (c->partial && ftruncate(c->fd, (off_t)c->stats.stored_bytes) < 0)
-		return c->failed;
-	return c->failed;
+	c->stats.stored_bytes += rc == 0 ? len : 0;
+	return rc;
 }
 
 static int write_header(struct capture *c)
@@ -140,18 +78,33 @@ static int write_header(struct capture *c)
 	};
 
 	h.crc = crc32_of(&h, offsetof(struct capture_header, crc));
-	return write_out(c, &h, sizeof(h));
+	memcpy(c->out, &h, sizeof(h));
+	return write_out(c, sizeof(h));
+}
+
+static int open_file(struct capture *c, const char *path, bool force, struct err *err)
+{
+	bool is_stdout = strcmp(path, "-") == 0; /* its reader's end is ours */
+	int rc;
+
+	c->shown = is_stdout ? "standard output" : path;
+	c->target = capture_file_new(path, force);
+	c->file = timed_worker_new(capture_file_do, c->target, OUT_ROOM, is_stdout);
+	c->out = timed_worker_shared(c->file);
+	rc = timed_worker_ask(c->file, CAPTURE_FILE_OPEN, 0, TIMED_FORK_LOOK_NS, err);
+	if (timed_worker_is_silent(c->file))
+		err_prefix(err, "open '%s'", path);
+	if (rc == 0 && *c->out)
+		stop_writes((const char *)c->out, sizeof(struct capture_header));
+	return rc;
 }
 
 int capture_create(const char *path, const struct capture_opts *opts, struct capture **ret_cap,
 		   struct err *err)
 {
 	struct capture *c = xcalloc(1, sizeof(*c));
-	int rc;
+	int rc = open_file(c, path, opts && opts->force, err);
 
-	c->fd = -1;
-	c->shown = path;
-	rc = open_target(c, path, opts, err);
 	if (rc == 0)
 		rc = write_header(c);
 	if (rc < 0) {
@@ -162,7 +115,6 @@ int capture_create(const char *path, const struct capture_opts *opts, struct cap
 	}
 	c->codec = block_codec_new();
 	c->raw = xmalloc(RAW_ROOM);
-	c->out = xmalloc(OUT_ROOM);
 	*ret_cap = c;
 	return 0;
 }
@@ -189,7 +141,7 @@ static int write_chunk(struct capture *c, unsigned type, const void *raw, size_t
 	h.header_crc = crc32_of(&h, offsetof(struct chunk_header, header_crc));
 	memcpy(c->out, &h, sizeof(h));
 	c->chunk_cnt++;
-	return write_out(c, c->out, sizeof(h) + len);
+	return write_out(c, sizeof(h) + len);
 }
 
 static int flush_chunk(struct capture *c)
@@ -259,39 +211,27 @@ static int write_end(struct capture *c)
 
 	if (rc == 0)
 		rc = write_chunk(c, CHUNK_END, &totals, sizeof(totals), 0);
-	if (rc == 0 && c->partial && fdatasync(c->fd) < 0)
-		rc = c->failed = err_errno(&c->why, -errno, "write '%s'", c->shown);
+	if (rc == 0)
+		rc = job(c, CAPTURE_FILE_FINISH, 0);
 	return rc;
 }
 
-static bool holds_nothing(const struct capture *c)
-{
-	return c->stats.stored_bytes <= sizeof(struct capture_header);
-}
-
-/* Never over a capture that is there: that one is whole. */
 static int keep_partial(struct capture *c, struct err *err)
 {
-	if (!c->partial || holds_nothing(c))
+	const char *name = (const char *)c->out;
+
+	if (timed_worker_is_silent(c->file))
+		return err_set(err, c->failed, "%s: what it got may be in '%s.%d.partial'",
+			       c->why.msg, c->shown, (int)getpid());
+	if (timed_worker_ask(c->file, CAPTURE_FILE_KEEP, 0, TIMED_FORK_LOOK_NS, NULL) < 0 || !*name)
 		return err_set(err, c->failed, "%s: nothing was kept", c->why.msg);
-	c->finished = true;
-	if (link(c->partial, c->path) == 0) {
-		unlink(c->partial);
-		return err_set(err, c->failed, "%s: '%s' is readable up to where it ends",
-			       c->why.msg, c->path);
-	}
 	return err_set(err, c->failed, "%s: '%s' is readable up to where it ends", c->why.msg,
-		       c->partial);
+		       name);
 }
 
 int capture_finish(struct capture *c, struct err *err)
 {
-	if (c->failed || write_end(c) < 0)
-		return keep_partial(c, err);
-	if (c->partial && rename(c->partial, c->path) < 0)
-		return err_errno(err, -errno, "rename '%s' to '%s'", c->partial, c->path);
-	c->finished = true;
-	return 0;
+	return c->failed || write_end(c) < 0 ? keep_partial(c, err) : 0;
 }
 
 const struct capture_stats *capture_stats(const struct capture *c)
@@ -304,14 +244,10 @@ void capture_free(struct capture *c)
 	if (!c)
 		return;
 	stop_writes(NULL, 0);
-	if (c->partial && !c->finished && holds_nothing(c))
-		unlink(c->partial);
-	if (c->fd >= 0 && c->fd != STDOUT_FILENO)
-		close(c->fd);
+	timed_worker_ask(c->file, CAPTURE_FILE_CLOSE, 0, TIMED_FORK_LOOK_NS, NULL);
+	timed_worker_free(c->file);
+	capture_file_free(c->target);
 	block_codec_free(c->codec);
 	free(c->raw);
-	free(c->out);
-	free(c->path);
-	free(c->partial);
 	free(c);
 }

@@ -146,6 +146,45 @@ void cells_printf(struct cells *c, enum cell_look look, const char *fmt, ...)
 	buf_release(&b);
 }
 
+/* Word by word, each with the blanks before it. */
+static void put_folded(struct cells *c, enum cell_look look, const char *text)
+{
+	struct buf word = {0};
+
+	while (*text) {
+		size_t blanks = strspn(text, " "), len = blanks + strcspn(text + blanks, " ");
+		uint32_t used = c->lines.items[c->cnt - 1].width;
+
+		buf_clear(&word);
+		buf_add(&word, text, len);
+		if (used > 2 && used + cells_width(buf_str(&word)) > c->width && text[blanks]) {
+			cells_put(c, LOOK_PLAIN, CELL_FILL, 0, "");
+			cells_line(c);
+			buf_clear(&word);
+			buf_adds(&word, "  ");
+			buf_add(&word, text + blanks, len - blanks);
+		}
+		cells_put(c, look, 0, 0, buf_str(&word));
+		text += len;
+	}
+	buf_release(&word);
+}
+
+void cells_say(struct cells *c, enum cell_look look, const char *fmt, ...)
+{
+	struct buf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	if (c->fold)
+		put_folded(c, look, buf_str(&b));
+	else
+		cells_put(c, look, 0, 0, buf_str(&b));
+	buf_release(&b);
+}
+
 void cells_text(const struct cells *c, struct buf *out)
 {
 	for (size_t i = 0; i < c->cnt; i++) {

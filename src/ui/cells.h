@@ -41,6 +41,7 @@ struct cells {
 	uint32_t width;		/* columns a line may use; longer is cut */
 	VEC(struct cell_line) lines;
 	size_t cnt;		/* lines in use; the others keep their memory */
+	uint8_t fold;		/* cells_say goes on in a further line */
 };
 
 enum cell_flags {
@@ -61,6 +62,10 @@ struct cell_line *cells_line(struct cells *c);
 void cells_put(struct cells *c, enum cell_look look, unsigned flags, uint32_t width,
 	       const char *text);
 void cells_printf(struct cells *c, enum cell_look look, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same; with c->fold what does not fit goes on in a further line, two columns in. */
+void cells_say(struct cells *c, enum cell_look look, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* The lines as text, trailing blanks cut. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The screen from top to bottom: five lines of header, the path of pages,
- * one line about what the page is of, the table, the key line.
+ * The screen from top to bottom: five lines of header, folded where it is narrow,
+ * the path of pages, one line about what the page is of, the table, the key line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,10 @@
 #include "ui/ui.h"
 #include "ui/view.h"
 
-enum { FIRST_COL = 18 };
+enum {
+	FIRST_COL = 18,
+	NARROW = 80, FOLD_HEIGHT = 24, /* a screen on its side: there are lines to spare */
+};
 
 static const char *const help_lines[] = {
 	"1 2 3 4, Tab   threads, resources, processes, pairs (who waits for whom)",
@@ -45,21 +48,21 @@ static void title_line(const struct view *v, const struct ui_info *info, bool pa
 	char t[32];
 
 	cells_line(out);
-	cells_put(out, LOOK_BOLD, 0, 0, "heldup top");
+	cells_say(out, LOOK_BOLD, "heldup top");
 	if (!info->live)
-		cells_printf(out, LOOK_WARN, "  %s: tick %llu of %llu%s", info->source,
+		cells_say(out, LOOK_WARN, "  %s: tick %llu of %llu%s", info->source,
 			     (unsigned long long)info->tick + 1, (unsigned long long)info->tick_cnt,
 			     info->ended ? "" : "+");
 	if (paused)
-		cells_put(out, LOOK_WARN, 0, 0, "  [paused]");
+		cells_say(out, LOOK_WARN, "  [paused]");
 	else if (info->live && info->ended)
-		cells_put(out, LOOK_WARN, 0, 0, "  [ended]");
-	cells_printf(out, LOOK_PLAIN, "  %s  ", clock_text(v->end_ns - v->since_ns, t, sizeof(t)));
-	cells_printf(out, LOOK_BOLD, "%s", *h->selection ? h->selection : "nothing selected");
-	cells_printf(out, LOOK_PLAIN, "  on %s, Linux %s  %u thread%s", h->hostname, h->kernel,
+		cells_say(out, LOOK_WARN, "  [ended]");
+	cells_say(out, LOOK_PLAIN, "  %s  ", clock_text(v->end_ns - v->since_ns, t, sizeof(t)));
+	cells_say(out, LOOK_BOLD, "%s", *h->selection ? h->selection : "nothing selected");
+	cells_say(out, LOOK_PLAIN, "  on %s, Linux %s  %u thread%s", h->hostname, h->kernel,
 		     h->thread_cnt, h->thread_cnt == 1 ? "" : "s");
 	if (h->peer_cnt)
-		cells_printf(out, LOOK_PLAIN, ", %u process%s drawn in", h->peer_cnt,
+		cells_say(out, LOOK_PLAIN, ", %u process%s drawn in", h->peer_cnt,
 			     h->peer_cnt == 1 ? "" : "es");
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
@@ -70,19 +73,19 @@ static void host_line(const struct view *v, struct cells *out)
 	char t[FMT_MAX];
 
 	cells_line(out);
-	cells_printf(out, h->busy > 0.9 ? LOOK_WARN : LOOK_PLAIN, "cpu %.0f %% busy of %u",
+	cells_say(out, h->busy > 0.9 ? LOOK_WARN : LOOK_PLAIN, "cpu %.0f %% busy of %u",
 		     h->busy * 100, h->cpu_cnt);
-	cells_printf(out, h->steal > 0.05 ? LOOK_WARN : LOOK_PLAIN, ", %.0f %% stolen",
+	cells_say(out, h->steal > 0.05 ? LOOK_WARN : LOOK_PLAIN, ", %.0f %% stolen",
 		     h->steal * 100);
-	cells_printf(out, LOOK_PLAIN, ", %.0f %% iowait", h->iowait * 100);
+	cells_say(out, LOOK_PLAIN, ", %.0f %% iowait", h->iowait * 100);
 	if (*h->disk)
-		cells_printf(out, h->disk_busy > 0.9 ? LOOK_WARN : LOOK_PLAIN,
+		cells_say(out, h->disk_busy > 0.9 ? LOOK_WARN : LOOK_PLAIN,
 			     "   disk %s %.0f %% busy, %.1f in flight", h->disk,
 			     h->disk_busy * 100, h->disk_queue);
 	else
-		cells_put(out, LOOK_PLAIN, 0, 0, "   disk idle");
+		cells_say(out, LOOK_PLAIN, "   disk idle");
 	if (h->mem_avail_bytes)
-		cells_printf(out, LOOK_PLAIN, "   %s memory free",
+		cells_say(out, LOOK_PLAIN, "   %s memory free",
 			     fmt_bytes(t, h->mem_avail_bytes));
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
@@ -94,13 +97,13 @@ static void cost_line(const struct view *v, struct cells *out)
 	char t[FMT_MAX], u[FMT_MAX];
 
 	cells_line(out);
-	cells_printf(out, LOOK_PLAIN, "requests %.0f/s, %u open, %u unread",
+	cells_say(out, LOOK_PLAIN, "requests %.0f/s, %u open, %u unread",
 		     (double)h->turns / s, h->open, h->unread);
-	cells_printf(out, h->lost_tick ? LOOK_WARN : LOOK_PLAIN, "   lost %s of %s events",
+	cells_say(out, h->lost_tick ? LOOK_WARN : LOOK_PLAIN, "   lost %s of %s events",
 		     fmt_count(t, h->lost_tick), fmt_count(u, h->self_events));
 	if (h->lost_all)
-		cells_printf(out, LOOK_PLAIN, " (%s in all)", fmt_count(t, h->lost_all));
-	cells_printf(out, LOOK_PLAIN, "   own cost %.1f %% of a core, %s", h->self_cpu * 100,
+		cells_say(out, LOOK_PLAIN, " (%s in all)", fmt_count(t, h->lost_all));
+	cells_say(out, LOOK_PLAIN, "   own cost %.1f %% of a core, %s", h->self_cpu * 100,
 		     fmt_bytes(t, h->self_rss_bytes));
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
@@ -111,17 +114,17 @@ static void unseen_line(const struct view *v, struct cells *out)
 
 	cells_line(out);
 	if (v->note_cnt > 1)
-		cells_printf(out, LOOK_WARN, "not seen (n shows all %zu): ", v->note_cnt);
+		cells_say(out, LOOK_WARN, "not seen (n shows all %zu): ", v->note_cnt);
 	else
-		cells_put(out, v->note_cnt ? LOOK_WARN : LOOK_DIM, 0, 0, "not seen: ");
+		cells_say(out, v->note_cnt ? LOOK_WARN : LOOK_DIM, "not seen: ");
 	if (v->pairs_from_ns > v->begin_ns)
-		cells_printf(out, LOOK_WARN, "wakers before the last %s of the tick; ",
+		cells_say(out, LOOK_WARN, "wakers before the last %s of the tick; ",
 			     fmt_ns(t, v->pairs_from_ns < v->end_ns ?
 				    v->end_ns - v->pairs_from_ns : 0));
 	if (v->note_cnt)
-		cells_put(out, LOOK_PLAIN, 0, 0, v->notes[0]);
+		cells_say(out, LOOK_PLAIN, "%s", v->notes[0]);
 	else
-		cells_put(out, LOOK_DIM, 0, 0, "waits of processes that are not watched");
+		cells_say(out, LOOK_DIM, "waits of processes that are not watched");
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
 
@@ -130,8 +133,8 @@ static void so_far_line(const struct view *v, struct cells *out)
 	const char *line = v->so_far && *v->so_far ? v->so_far : "not known yet";
 
 	cells_line(out);
-	cells_put(out, LOOK_DIM, 0, 0, "so far: ");
-	cells_put(out, v->so_far && *v->so_far ? LOOK_BOLD : LOOK_DIM, 0, 0, line);
+	cells_say(out, LOOK_DIM, "so far: ");
+	cells_say(out, v->so_far && *v->so_far ? LOOK_BOLD : LOOK_DIM, "%s", line);
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
 
@@ -302,16 +305,18 @@ static void table_page(const struct ui *ui, const struct view *v, uint32_t rows,
 void ui_render(struct ui *ui, const struct view *v, const struct ui_info *info, uint32_t width,
 	       uint32_t height, struct cells *out)
 {
-	enum { ABOVE = 8, BELOW = 1 };
-	uint32_t rows = height > ABOVE + BELOW ? height - ABOVE - BELOW : 1;
+	enum { MORE = 4 }; /* lines beside header and rows */
 	const struct ui_page *p = ui_page(ui);
+	uint32_t rows;
 
+	cells_begin(out, width);
+	out->fold = width < NARROW && height >= FOLD_HEIGHT;
+	ui_header(v, info, ui->paused, out);
+	rows = height > out->cnt + MORE ? height - (uint32_t)out->cnt - MORE : 1;
 	if (rows != ui->page_rows) {
 		ui->page_rows = rows;
 		ui_refresh(ui, v);
 	}
-	cells_begin(out, width);
-	ui_header(v, info, ui->paused, out);
 	path_line(ui, out);
 	about_line(ui, v, out);
 	table_head(ui_table(ui), p->sort, p->reverse, out);

@@ -11,6 +11,8 @@
 #include "ui/cells.h"
 #include "ui/view.h"
 
+enum { COLS_MAX = 32, TEXT_MIN = 6 };
+
 struct key {
 	double num;
 	const char *text;
@@ -133,6 +135,22 @@ static void drop(const struct table *t, unsigned level, uint32_t width, uint32_t
 			widths[i] = 0;
 }
 
+/* The widest text gives way first; numbers stay whole. */
+static void shrink(const struct table *t, uint32_t width, uint32_t *widths)
+{
+	while (columns_used(t, widths) > width) {
+		size_t widest = t->col_cnt;
+
+		for (size_t i = 0; i < t->col_cnt; i++)
+			if (!(t->cols[i].flags & COL_RIGHT) && widths[i] > TEXT_MIN &&
+			    (widest == t->col_cnt || widths[i] > widths[widest]))
+				widest = i;
+		if (widest == t->col_cnt)
+			return;
+		widths[widest]--;
+	}
+}
+
 /* Width of each column at this line width; 0 where it is left out. */
 static void lay_out(const struct table *t, uint32_t width, uint32_t *ret_widths)
 {
@@ -145,13 +163,13 @@ static void lay_out(const struct table *t, uint32_t width, uint32_t *ret_widths)
 	drop(t, COL_DROP1, width, ret_widths);
 	drop(t, COL_DROP2, width, ret_widths);
 	drop(t, COL_DROP3, width, ret_widths);
+	drop(t, COL_DROP4, width, ret_widths);
+	shrink(t, width, ret_widths);
 	used = columns_used(t, ret_widths);
 	for (size_t i = 0; i < t->col_cnt && width > used; i++)
 		if (t->cols[i].flags & COL_FLEX)
 			ret_widths[i] += (width - used) / flex;
 }
-
-enum { COLS_MAX = 32 };
 
 static unsigned cell_flags_of(const struct col *col)
 {

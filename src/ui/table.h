@@ -33,6 +33,7 @@ enum col_flags {
 	COL_DROP1 = 1 << 4,
 	COL_DROP2 = 1 << 5,
 	COL_DROP3 = 1 << 6,
+	COL_DROP4 = 1 << 7,
 };
 
 struct col {

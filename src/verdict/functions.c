@@ -14,6 +14,7 @@ enum {
 	SAMPLES_MIN = 3,	/* fewer running samples tell nothing */
 	FNS_MAX = 3,		/* lines of a step */
 };
+static const double NAMELESS_PART = 0.25; /* of a step's time, to ask for names of made code */
 static const double SECOND_MIN = 0.15; /* a second running function is worth a line from here */
 
 struct wanted {
@@ -179,6 +180,34 @@ static struct stacks_result rows_of(struct court *k, struct wanted *w)
 	return stacks_filter(k->s, keep_row, w, k->arena);
 }
 
+static bool path_has_nameless_code(const struct stacks_result *r, uint32_t stack)
+{
+	const struct stack_path *p = &r->paths[stack];
+
+	for (uint32_t i = 0; i < p->cnt; i++) {
+		const struct stack_fn *fn = &r->fns[p->fns[i]];
+
+		/* a source calls it after its memory, "[anon]" */
+		if (fn->kind == FN_JIT && (fn->nameless || fn->name[0] == '['))
+			return true;
+	}
+	return false;
+}
+
+static bool much_in_nameless_code(const struct stacks_result *r)
+{
+	uint64_t ns = 0, all_ns = 0;
+
+	for (size_t i = 0; i < r->row_cnt; i++) {
+		if (r->rows[i].stack == NO_IDX)
+			continue;
+		all_ns += r->rows[i].ns;
+		if (path_has_nameless_code(r, r->rows[i].stack))
+			ns += r->rows[i].ns;
+	}
+	return ns > 0 && (double)ns >= NAMELESS_PART * (double)all_ns;
+}
+
 /* next: who the step's waits are passed on to, NULL at the end. */
 static void step_functions(struct court *k, struct step *s, const struct step *next)
 {
@@ -188,6 +217,7 @@ static void step_functions(struct court *k, struct step *s, const struct step *n
 	if (s->thread == NO_IDX || s->does == STEP_OTHER)
 		return;
 	r = rows_of(k, &w);
+	s->in_nameless_code = much_in_nameless_code(&r);
 	if (s->does == STEP_RUNS) {
 		running(k, s, &r);
 		return;
@@ -211,7 +241,7 @@ void functions_add(struct court *k, struct finding *f)
 /* Adds what the function lies in unless it is there: a file, or code without one. */
 static void nameless_add(struct nameless *n, const char *module)
 {
-	module = *module ? module : "code made at run time";
+	module = *module ? module : NAMELESS_CODE;
 	for (size_t i = 0; i < n->cnt; i++)
 		if (strcmp(n->files[i], module) == 0)
 			return;
@@ -227,6 +257,10 @@ void names_missing(struct verdict *v)
 	for (size_t i = 0; i < f->chain_len; i++) {
 		const struct step *s = &f->chain[i];
 
+		if (s->in_nameless_code) {
+			nameless_add(none, "");
+			none->pid = none->pid ? none->pid : s->who.pid;
+		}
 		for (size_t n = 0; n < s->fn_cnt; n++) {
 			for (uint32_t at = 0; at < s->fns[n].name_cnt; at++)
 				if (s->fns[n].nameless >> at & 1)

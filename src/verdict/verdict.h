@@ -84,6 +84,7 @@ struct step {			/* of the chain, from the client-facing thread on */
 	uint32_t states;	/* of STEP_WAITS without res: 1 << wait class, 0 any */
 	uint32_t enders;	/* of STEP_WAITS: 1 << waker ctx, 0 any */
 	struct step_fns *fns; size_t fn_cnt; /* none where no stack was taken */
+	uint8_t in_nameless_code; /* 1: much of it lies in or below code made at run time */
 };
 
 enum figure_form {		/* how a sentence writes it */
@@ -128,6 +129,8 @@ struct change {			/* against a baseline; largest first */
 };
 
 enum { NAMELESS_MAX = 3 };	/* files that one sentence lists */
+
+#define NAMELESS_CODE "code made at run time" /* instead of a file */
 
 /* Files of the chain's functions that have no names there, and who runs them. */
 struct nameless {

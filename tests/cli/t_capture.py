@@ -66,6 +66,15 @@ def test_fail_on_is_an_exit_status():
     heldup("why", "-i", cap % "healthy", "--fail-on", "any,").ended(USAGE).one_line()
 
 
+def test_baseline_says_changes_in_units():
+    golden = os.path.join(TOP, "tests", "golden")
+    text = heldup("why", "-v", "-i", os.path.join(golden, "lock_held.cap"), "--baseline",
+                  os.path.join(golden, "healthy.cap")).ended(OK).out
+    assert "requests answered: 897/s, was 1.39 k/s\n" in text, text
+    assert "p99 of requests: 201 ms, was 320 us\n" in text, text
+    assert "e+0" not in text, text
+
+
 def test_record_needs_output_and_selection():
     heldup("record", "-p", "1").ended(USAGE).one_line().says("-o FILE")
     with tempfile.TemporaryDirectory() as d:

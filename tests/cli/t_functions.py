@@ -232,6 +232,9 @@ def test_why_shows_the_top_of_the_functions():
         assert "all: heldup functions -p PID, or -i FILE" in text
         assert re.search(r"^FUNCTIONS TO BLAME .*\n  1  save srv  .* slower fsync: 5 in 5 units",
                          text, re.M), text
+        narrow = heldup("why", "-i", made.path, env={"COLUMNS": "40"}).ended(OK).out
+        assert re.search(r"^  1  save srv  +\d+ %\n     .*slower fsync: 5 in\s+5 units", narrow,
+                         re.M), narrow
 
 
 def test_why_page_shows_the_functions():

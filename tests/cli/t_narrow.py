@@ -68,6 +68,33 @@ def test_narrow_tables_keep_what_rows_say():
         assert says in text, (words, text)
 
 
+def test_narrow_texts_are_not_cut_where_wide_ones_are_not():
+    """What is not cut at 100 columns is whole at 40, and no line ends in blanks."""
+    for words in (("stacks", "-i", cap("lock_stacks")), ("functions", "-i", cap("peer"))):
+        wide = heldup(*words, env={"COLUMNS": "100"}).ended(OK).out
+        narrow = heldup(*words, env={"COLUMNS": "40"}).ended(OK).out
+        for text in (wide, narrow):
+            assert " \n" not in text, (words, text)
+        folded = " ".join(narrow.split())
+        heads = [line for line in wide.split("\n") if line[:1].isupper() and "…" not in line]
+        assert heads, words
+        for head in heads:
+            assert " ".join(head.split()) in folded, (words, head, narrow)
+
+
+def test_top_at_40_columns_has_whole_rows():
+    """Columns go, and none is cut at the edge; the header goes on in further lines."""
+    for view, first, last in (("threads", "TID", "WAITS ON"), ("resources", "WAIT S/S", "LONGEST"),
+                              ("processes", "PID", "REQ/S"), ("pairs", "WAIT S/S", "WAKER")):
+        text = heldup("top", "-i", cap("lock_held"), "-b", "-n", "1", "--view", view,
+                      env={"COLUMNS": "40"}).ended(OK).out
+        lines = text.split("\n")
+        head = next((line for line in lines if line.strip().startswith(first)), "")
+        assert head.endswith(last) and len(head) <= 40, (view, text)
+        above = " ".join(" ".join(lines[:lines.index(head)]).split())
+        assert "~" not in above.split(" tick ")[1] and " own cost " in above and "so far: " in above, (view, text)
+
+
 def test_json_is_not_folded():
     words = ("why", "-i", cap("peer"), "--json")
     assert heldup(*words).out == heldup(*words, env={"COLUMNS": "40"}).out

@@ -9,7 +9,10 @@ import subprocess
 import tempfile
 import time
 
-from heldup_cli import HELDUP, NOBODY, Skip
+from heldup_cli import FAILED, HELDUP, NOBODY, OK, TOP, Skip, heldup
+
+CAPTURE = os.path.join(TOP, "tests", "golden", "lock_held.cap")
+TRACE = os.path.join(TOP, "tests", "unit", "traces", "strace-k.txt.gz")
 
 # VFS_CAP_REVISION_2 with the effective bit; BPF, PERFMON, SYS_PTRACE, SYS_ADMIN, SYSLOG, DAC_READ_SEARCH
 CAPS = sum(1 << c for c in (39, 38, 19, 21, 34, 2))
@@ -105,3 +108,25 @@ def test_rights_of_root_reach_what_it_names():
             done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
             assert done.returncode == 0, done.stderr
             assert os.path.getsize(home + "/page.html") > 1000
+
+
+def test_rights_of_root_follow_no_link_that_another_laid():
+    """With fs.protected_symlinks off, too: a capture or signatures in a sticky folder."""
+    if os.geteuid() != 0:
+        raise Skip("not root")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        secret, drop = os.path.join(folder, "secret"), os.path.join(folder, "drop")
+        link = os.path.join(drop, "x")
+        os.chmod(folder, 0o755)
+        os.mkdir(drop)
+        os.chmod(drop, 0o1777)
+        open(secret, "w").close()
+        os.symlink(secret, link)
+        os.lchown(link, 65534, 65534)
+        for words in (("record", "-i", CAPTURE, "--force", "-o", link),
+                      ("learn", "-i", TRACE, "-o", link)):
+            heldup(*words).ended(FAILED).one_line().says("Permission denied")
+            assert os.path.getsize(secret) == 0 and os.listdir(drop) == ["x"], words
+        os.lchown(link, 0, 0)
+        heldup("record", "-i", CAPTURE, "-o", link).ended(OK)
+        assert os.path.getsize(secret) > 0 and os.path.islink(link)

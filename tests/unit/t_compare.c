@@ -205,4 +205,10 @@ TEST(verdict_says_what_would_name_functions)
 	OK(unseen_has(j.v, "names of functions in prog: apt install prog-dbgsym"));
 	OK(!unseen_has(j.v, "heldup symbols"));
 	judged_release(&j);
+	judge(&j, held("hold_it@libvm;[anon]@j;run"));
+	OK(unseen_has(j.v, "names of functions in code made at run time: `heldup symbols -p 11`"));
+	judged_release(&j);
+	judge(&j, held("hold_it@libvm;Method@j;run"));
+	OK(!unseen_has(j.v, "names of functions"));
+	judged_release(&j);
 }

@@ -7,7 +7,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/stop.h"
 #include "base/timed_call.h"
+#include "base/timed_fork.h"
 #include "unit.h"
 
 static long twice(const void *args, char *out, size_t cap, int *ret_fd)
@@ -134,4 +137,110 @@ TEST(timed_call_starts_a_new_child_for_a_dead_one)
 
 	EQ_I(timed_call(&c), -EAGAIN);
 	EQ_I(timed_call(&next), -ESRCH);
+}
+
+static int says_why(const void *ctx, int talk, struct err *err)
+{
+	(void)talk;
+	return err_set(err, -ENOSPC, "no room for %s", (const char *)ctx);
+}
+
+static int stays(const void *ctx, int talk, struct err *err)
+{
+	(void)ctx;
+	(void)talk;
+	(void)err;
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+static int stays_unlimited(const void *ctx, int talk, struct err *err)
+{
+	timed_fork_unlimited(talk);
+	return stays(ctx, talk, err);
+}
+
+TEST(timed_fork_answers)
+{
+	struct err err = {0};
+
+	EQ_I(timed_fork(says_why, "it", NS_PER_SEC, &err), -ENOSPC);
+	EQ_S(err.msg, "no room for it");
+	EQ_I(timed_fork(says_why, "it", NS_PER_SEC, NULL), -ENOSPC);
+	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void stop_while(timed_fork_fn *fn, const char *words)
+{
+	struct err err = {0};
+	uint64_t begin = clock_mono_ns();
+
+	stop_init();
+	if (fork() == 0) {
+		usleep(200000);
+		kill(getppid(), SIGINT);
+		_exit(0);
+	}
+	EQ_I(timed_fork(fn, NULL, 20 * NS_PER_SEC, &err), -ETIMEDOUT);
+	EQ_S(err.msg, words);
+	OK(clock_mono_ns() - begin < 5 * NS_PER_SEC);
+}
+
+TEST(timed_fork_ends_soon_after_a_stop)
+{
+	stop_while(stays, "its file system does not answer");
+}
+
+TEST(timed_fork_that_may_take_long_ends_too)
+{
+	stop_while(stays_unlimited, "nobody reads it");
+}
+
+TEST(timed_fork_gives_up)
+{
+	EQ_I(timed_fork(stays, NULL, 100 * NS_PER_MS, NULL), -ETIMEDOUT);
+	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static int counts(void *ctx, const struct timed_job *job, struct err *err)
+{
+	int *cnt = ctx;
+
+	if (job->op == 1)
+		return stays(NULL, job->talk, err);
+	*cnt += *(const char *)job->data;
+	return *cnt;
+}
+
+TEST(timed_worker_keeps_what_it_has)
+{
+	for (int is_here = 0; is_here < 2; is_here++) {
+		int cnt = 3;
+		struct timed_worker *w = timed_worker_new(counts, &cnt, 16, is_here);
+
+		*(char *)timed_worker_shared(w) = 2;
+		EQ_I(timed_worker_ask(w, 0, 1, NS_PER_SEC, NULL), 5);
+		EQ_I(timed_worker_ask(w, 0, 1, NS_PER_SEC, NULL), 7);
+		timed_worker_free(w);
+		EQ_I(cnt, is_here ? 7 : 3);
+	}
+	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+TEST(timed_worker_that_is_silent_is_not_asked_again)
+{
+	int cnt = 0;
+	struct timed_worker *w = timed_worker_new(counts, &cnt, 16, false);
+	struct err err = {0};
+	uint64_t begin = clock_mono_ns();
+
+	OK(!timed_worker_is_silent(w));
+	EQ_I(timed_worker_ask(w, 1, 0, 100 * NS_PER_MS, &err), -ETIMEDOUT);
+	EQ_S(err.msg, "its file system does not answer");
+	OK(timed_worker_is_silent(w));
+	EQ_I(timed_worker_ask(w, 0, 1, 20 * NS_PER_SEC, NULL), -ETIMEDOUT);
+	timed_worker_free(w);
+	OK(clock_mono_ns() - begin < 5 * NS_PER_SEC);
+	EQ_I(waitpid(-1, NULL, WNOHANG), -1);
 }
