@@ -17,6 +17,24 @@ static __always_inline bool is_connecting(void)
 	return nr < SYS_NR_MAX && sys_kind[MASKED(nr, SYS_NR_MAX - 1)] == SYSK_CONNECT;
 }
 
+/* Of the conversation that there is none of. */
+static __always_inline void refusal_count(u32 tgid, const struct wire_res *d)
+{
+	struct wire_end_key key = {0};
+	struct wire_end *end;
+	u32 idx;
+
+	key.tgid = tgid;
+	key.family = d->family;
+	key.role = ROLE_CLIENT;
+	key.rport = d->rport;
+	__builtin_memcpy(key.raddr, d->raddr, sizeof(key.raddr));
+	idx = end_find(&key, d->name);
+	end = idx ? bpf_map_lookup_elem(&hu_ends, &idx) : NULL;
+	if (end)
+		end->refused++;
+}
+
 static __noinline int connect_refused(struct sock *sk)
 {
 	struct thr *t = thr_of(bpf_get_current_task_btf());
@@ -26,6 +44,7 @@ static __noinline int connect_refused(struct sock *sk)
 		return 0;
 	__builtin_memset(&d, 0, sizeof(d));
 	res_sock(&d, sk);
+	refusal_count(t->tgid, &d);
 	/* each try has a socket of its own: the address stands for them */
 	d.res = res_id(RES_SOCKET, mix64(*(u64 *)d.raddr) ^ mix64(*(u64 *)(d.raddr + 8)), d.rport);
 	t->refused_ns = bpf_ktime_get_ns();

@@ -34,13 +34,13 @@
 
 #include "filelock.c"
 
-#include "connect.c"
-
 #include "disk.c"
 
 #include "sock.c"
 
 #include "answers.c"
+
+#include "connect.c"
 
 #include "turns.c"
 

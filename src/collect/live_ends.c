@@ -196,6 +196,7 @@ static void put_end(struct live *l, struct live_end *e, const struct wire_end *v
 		.open_oldest_ns = e->open_oldest_ns,
 		.open_sum_ns = e->open_sum_ns,
 		.open_tick_ns = e->open_tick_ns,
+		.refused_cnt = v->refused,
 	};
 	char name[WIRE_NAME_LEN + 1] = {0};
 

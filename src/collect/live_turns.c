@@ -43,6 +43,7 @@ void live_turns_join(struct wire_end *to, const struct wire_end *per_cpu, int cp
 		to->tx_bytes += v->tx_bytes;
 		to->partial_cnt += v->partial_cnt;
 		to->conns += v->conns;
+		to->refused += v->refused;
 		to->untimed += v->untimed;
 		to->slow_cnt += v->slow_cnt;
 		to->slow_ns += v->slow_ns;

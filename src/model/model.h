@@ -163,6 +163,7 @@ struct end {		    /* conversation, over the window */
 	uint64_t open_tick_ns;	/* as in struct ev_end */
 	/* TCP connections without an answer since before the window: see struct ev_conn */
 	uint64_t stale_cnt, stale_first_cnt, stale_oldest_ns, conns_last;
+	uint64_t refused_cnt;	/* connections that the other end refused */
 	uint64_t silent_cnt;	/* connections that wait for the first word, at one end of it */
 	uint64_t hist[EVENT_HIST_CNT];
 	struct ev_end first, last;

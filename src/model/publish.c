@@ -68,6 +68,7 @@ static void end_sums(struct end *d, const struct ev_end *f, const struct ev_end 
 		d->hist[i] = since(l->hist[i], f->hist[i]);
 	d->answer_max_ns = l->answer_max_ns;
 	d->conns = l->conns;
+	d->refused_cnt = since(l->refused_cnt, f->refused_cnt);
 	d->open_now = l->open_now;
 	d->open_oldest_ns = l->open_oldest_ns;
 	d->open_sum_ns = l->open_sum_ns;

@@ -286,6 +286,7 @@ static void json_ends(struct json *j, const struct model *m, size_t limit, size_
 		json_ku64(j, "tx_bytes", e->tx_bytes);
 		json_ku64(j, "open_at_end", e->open_now);
 		json_ku64(j, "open_oldest_ns", e->open_oldest_ns);
+		json_ku64(j, "refused", e->refused_cnt);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

@@ -203,6 +203,7 @@ struct ev_end {			/* a conversation's sums; cumulative */
 	 * without an answer is in no other sum.
 	 */
 	uint64_t open_tick_ns;
+	uint64_t refused_cnt;	/* connections that the other end refused */
 };
 
 struct ev_proc {		/* cumulative */

@@ -633,12 +633,12 @@ static void lacks_peer(struct court *k, struct finding *f, const struct cand *c)
 
 	if (!n && c->peer == NO_IDX)
 		lack(k, f, 1, "who is at the other end is not known");
-	else if (n && !n->turns && !n->open_now && !n->stale_cnt)
+	else if (n && !n->turns && !n->open_now && !n->stale_cnt && !n->refused_cnt)
 		lack(k, f, 1, "no request to it was seen");
 	for (uint32_t t = 0; t < k->m->thread_cnt && f->cls == FIND_PEER; t++)
 		seen |= c->peer != NO_IDX && k->m->threads[t].proc == c->peer &&
 			k->m->threads[t].tracked;
-	if (f->cls == FIND_PEER && !seen)
+	if (f->cls == FIND_PEER && !seen && !(n && is_refused(n)))
 		lack(k, f, 1, "what it does meanwhile was not seen");
 }
 

@@ -636,6 +636,17 @@ static void served_line(struct court *k, struct finding *f, uint32_t server)
 			    N_NS("longest", max_ns));
 }
 
+/* n: the conversation with it, NULL none. */
+static const char *unknown_peer_text(struct court *k, const struct finding *f, const struct end *n)
+{
+	if (n && is_refused(n))
+		return arena_printf(k->arena, "Nobody takes its connections at %s: they are "
+				    "refused, and it tries again after a pause.", n->name);
+	return arena_printf(k->arena, "It waits for answers from %s%s.",
+			    f->resource[0] ? f->resource : n ? n->name : "a peer",
+			    f->cls == FIND_PEER ? ", on this host" : "");
+}
+
 static void explain_far(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct proc *p = c->peer != NO_IDX ? &k->m->procs[c->peer] : NULL;
@@ -667,10 +678,7 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 					  "this host serves.", f->resource);
 		waits_line(k, f, c->top->thread, c->top->res);
 	} else {
-		f->summary = arena_printf(k->arena, f->cls == FIND_PEER ?
-					  "It waits for answers from %s, on this host." :
-					  "It waits for answers from %s.",
-					  f->resource[0] ? f->resource : name);
+		f->summary = unknown_peer_text(k, f, n);
 		if (p)
 			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);
 	}
@@ -682,6 +690,9 @@ static void explain_far(struct court *k, struct finding *f, const struct cand *c
 			    N_CNT("requests_sent", n->turns), N_WORD(name),
 			    N_NS("mean", (double)n->service_ns / n->turns),
 			    N_NS("longest", n->answer_max_ns));
+	if (n && n->refused_cnt)
+		say_figures(k, f, "{} connections to {} were refused",
+			    N_CNT("connections_refused", n->refused_cnt), N_WORD(name));
 	if (n)
 		unanswered_line(k, f, n);
 	if (n && held_conns(k, n) >= 1)

@@ -204,6 +204,9 @@ static const char *of_far(struct court *k, const struct finding *f, const struct
 	if (f->culprit.pid)
 		return arena_printf(k->arena, "find out what holds %s up (heldup why -p %u)%s",
 				    f->culprit.comm, f->culprit.pid, after);
+	if (n && is_refused(n))
+		return arena_printf(k->arena, "start what should listen at %s; here, give up "
+				    "sooner while nobody does", what(f, "the other end"));
 	return arena_printf(k->arena, "find out at %s what holds it up; here, ask it less often or "
 			    "set a timeout%s", what(f, "the other end"), after);
 }

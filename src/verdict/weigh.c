@@ -107,6 +107,11 @@ static bool is_helper(const struct court *k, const struct cause *c)
 	return true;
 }
 
+bool is_refused(const struct end *n)
+{
+	return n->refused_cnt && !n->turns && !n->open_now && !n->stale_cnt;
+}
+
 uint32_t peer_of_cause(const struct court *k, const struct cause *c)
 {
 	const struct model *m = k->m;

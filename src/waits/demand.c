@@ -242,6 +242,41 @@ static double lay_out(struct demand *d, double limit)
 	return all * factor;
 }
 
+/* Requests answered in the process. */
+static double answered(const struct demand *d)
+{
+	for (size_t i = 0; i < d->e->r->req_cnt; i++) {
+		if (d->e->r->reqs[i].proc == d->proc)
+			return (double)d->e->r->reqs[i].turns;
+	}
+	return 0;
+}
+
+/*
+ * Of what nobody works on: connections were refused, one at least for every second
+ * request, so they are tried again later.  A loop's pause in between is in no thread.
+ */
+static double lay_refused(struct demand *d, double limit)
+{
+	const struct model *m = d->e->m;
+	double all = 0;
+
+	for (size_t i = 0; i < m->end_cnt; i++)
+		all += m->ends[i].proc == d->proc ? (double)m->ends[i].refused_cnt : 0;
+	if (all <= 0 || limit <= 0 || 2 * all < answered(d))
+		return 0;
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+		struct place at = { .entry_proc = d->proc, .entry = d->loop, .via = d->loop,
+				    .via_res = NO_IDX, .lock = NO_IDX, .end = i, .depth = 1 };
+
+		if (n->proc == d->proc && n->refused_cnt)
+			causes_add(d->all, CAUSE_EXTERNAL, NO_IDX, res_of_end(m, n), &at,
+				   limit * (double)n->refused_cnt / all);
+	}
+	return limit;
+}
+
 static void lay_queue(struct demand *d, double ns)
 {
 	struct place at = { .entry_proc = d->proc, .entry = d->loop, .via = d->loop,
@@ -267,6 +302,7 @@ static void lay_home(struct demand *d)
 		causes_merge(d->all, d->work);
 		left -= part;
 	}
+	left -= lay_refused(d, left);
 	/* rounding of integrals: a hundredth is no queue, and no work that could fill a limit */
 	idle = left > 0.99 * d->home_ns;
 	if (left <= 0.01 * d->home_ns)

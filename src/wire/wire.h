@@ -176,6 +176,7 @@ struct wire_end {
 	u64 rx_bytes, tx_bytes;
 	u64 partial_cnt;   /* a further read was needed before the answer */
 	u64 conns;	   /* sockets seen */
+	u64 refused;	   /* connections that were */
 	u64 untimed;	   /* turns under TURN_SLOW_NS that are in none of the sums */
 	u64 slow_cnt;	   /* of turns: over it, each counted by itself; its share of the sums: */
 	u64 slow_ns, slow_queue_ns;
