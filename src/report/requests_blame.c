@@ -28,10 +28,11 @@ static const double MOST_PART = 0.5;
 
 /* Who is to blame, by the time that its edges take, or by what it calls. */
 struct first {
-	const struct service_blame *edges;		/* else one of the next three, or none */
+	const struct service_blame *edges;		/* else one of the next four, or none */
 	const struct structure_change *structure;
 	const struct call_change *calls;
 	const struct call_split *split;
+	const struct type_change *reached;	/* its first edge has got on the path */
 	double cost_ns, over_ns;	/* what it makes of the time, and what all do */
 	uint32_t service;
 };
@@ -39,6 +40,33 @@ struct first {
 static uint32_t service_of(const struct requests_view *v, uint32_t point)
 {
 	return point < v->points->items.cnt ? v->points->items.items[point].service : 0;
+}
+
+/*
+ * The type that lost most by a branch that nobody waited for in the good requests: of its edges
+ * there is no time on their paths that could be held against what they take now.
+ */
+static const struct type_change *reached_of(const struct requests_view *v, double *ret_cost_ns)
+{
+	const struct type_change *worst = NULL;
+
+	*ret_cost_ns = 0;
+	for (uint32_t i = 0; v->diff && i < v->diff->type_cnt; i++) {
+		const struct type_change *t = &v->diff->types[i];
+		double cost;
+
+		if (t->good_type == REQUEST_ALL || t->bad_type == REQUEST_ALL || !t->mean_changed ||
+		    !t->edge_cnt || t->edges[0].good_ns > 0 || t->edges[0].low_ns <= 0 ||
+		    !requests_type_shown(v, t->bad_type))
+			continue;
+		cost = fmin(t->edges[0].delta_ns, t->delta_ns) *
+		       (double)v->diff->bad->types[t->bad_type].all->latency.cnt;
+		if (cost > *ret_cost_ns) {
+			*ret_cost_ns = cost;
+			worst = t;
+		}
+	}
+	return worst;
 }
 
 /*
@@ -52,6 +80,8 @@ static struct first first_of(const struct requests_view *v)
 	const struct call_split *split = requests_first_split(v);
 	const struct service_blames *b = v->blames;
 	struct first f = {.over_ns = b->over_ns};
+	double reached_ns;
+	const struct type_change *reached = reached_of(v, &reached_ns);
 
 	if (b->cnt && b->over_ns > WORTH_PART * b->total_ns) {
 		f.edges = &b->items[0];
@@ -67,6 +97,12 @@ static struct first first_of(const struct requests_view *v)
 		f = (struct first){.calls = call, .cost_ns = call->cost_ns,
 				   .service = service_of(v, call->owner->bad_times.parent),
 				   .over_ns = b->over_ns + call->cost_ns};
+	}
+	/* of few good requests some edges are on no path by chance: only where nothing else is */
+	if (reached && !(f.cost_ns > 0) && reached_ns > WORTH_PART * b->total_ns) {
+		f = (struct first){.reached = reached, .cost_ns = reached_ns,
+				   .service = service_of(v, reached->edges[0].key.owner),
+				   .over_ns = b->over_ns + reached_ns};
 	}
 	if (split && v->r->splits.share > MOST_PART && split->cost_ns > WORTH_PART * b->total_ns) {
 		f = (struct first){.split = split, .cost_ns = split->cost_ns,
@@ -87,6 +123,17 @@ static void calls_words(const struct requests_view *v, const struct call_change 
 	buf_printf(out, " %.1f times in a request, before %.1f: %s more",
 		   c->owner->bad_times.mean, c->owner->good_times.mean,
 		   fmt_ns(t, (uint64_t)c->owner->delta_ns));
+}
+
+static void reached_words(const struct requests_view *v, const struct type_change *t,
+			  struct buf *out)
+{
+	char s[FMT_MAX];
+
+	requests_edge_words(v, &t->edges[0].key, 0, out);
+	buf_printf(out, " takes %s of each request of %s; no good request waited for it",
+		   fmt_ns(s, (uint64_t)t->edges[0].delta_ns),
+		   strtab_str(v->strings, v->diff->bad->types[t->bad_type].name));
 }
 
 /* "61 % of what requests take longer than usual, 24 % of their time; first in ..." */
@@ -114,7 +161,7 @@ static const char *name_of(const struct requests_view *v, uint32_t service)
 
 static void blame_words(const struct requests_view *v, const struct first *f, struct buf *out)
 {
-	if (!f->edges && !f->structure && !f->calls && !f->split) {
+	if (!f->edges && !f->structure && !f->calls && !f->split && !f->reached) {
 		buf_printf(out, "none: requests hardly take longer than %s",
 			   v->diff ? "the good ones" : "usual");
 		return;
@@ -126,6 +173,8 @@ static void blame_words(const struct requests_view *v, const struct first *f, st
 		requests_structure_words(v, f->structure, out);
 	else if (f->split)
 		requests_split_words(v, f->split, out);
+	else if (f->reached)
+		reached_words(v, f->reached, out);
 	else
 		calls_words(v, f->calls, out);
 }
@@ -159,7 +208,7 @@ static void json_first(const struct requests_view *v, struct json *j, const stru
 	blame_words(v, f, &words);
 	json_kobj(j, "service_to_blame");
 	json_kstr(j, "service", strtab_str(v->strings, f->service));
-	json_kstr(j, "by", f->edges ? "time" : f->calls ? "calls" : "structure");
+	json_kstr(j, "by", f->edges || f->reached ? "time" : f->calls ? "calls" : "structure");
 	json_kf64_dec(j, "share", f->cost_ns / f->over_ns, 5);
 	json_kf64_dec(j, "time_share", f->cost_ns / fmax(v->blames->total_ns, 1), 5);
 	json_kstr(j, "words", buf_str(&words));

@@ -2,6 +2,7 @@
 """`heldup requests`: names with ids, the service to blame, and what changed of the structure."""
 import gzip
 import json
+import random
 import re
 
 from heldup_cli import FAILED, OK, USAGE, heldup
@@ -145,6 +146,30 @@ def test_requests_weigh_structure_without_good_requests():
             out.write(retries(0))
         data = requests_json(path)
         assert data["structure_varies"] == [] and data["service_to_blame"]["by"] == "time", data["service_to_blame"]
+
+
+def beside(slow_us, seed):
+    """Rows of requests that ask two at once and wait for the later one."""
+    rows, r = [], random.Random(seed)
+    for i in range(1, 201):
+        at, took = 1600000000000000 + i * 1000000, (r.randint(8000, 9000), r.randint(2000, 2500) + slow_us)
+        rows += ["%d,1,,web,GET /both,%d,%d" % (i, at, max(took) + 1000), "%d,2,1,first,ask,%d,%d" % (i, at + 300, took[0]),
+                 "%d,3,1,second,ask,%d,%d" % (i, at + 300, took[1])]
+    return "trace_id,span_id,parent_id,service,operation,start_us,duration_us\n" + "\n".join(rows) + "\n"
+
+
+def test_requests_blame_a_branch_that_nobody_waited_for():
+    with Files() as f:
+        good, same, bad = (f.path(n) for n in ("good.csv", "same.csv", "bad.csv"))
+        for path, slow_us, seed in ((good, 0, 1), (same, 0, 2), (bad, 20000, 3)):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(beside(slow_us, seed))
+        data = requests_json("--diff", good, bad)
+        check_schema(data)
+        assert data["called_more"] == [] and data["structure_changed"] == [], data["called_more"]
+        assert (data["service_to_blame"]["service"], data["service_to_blame"]["by"]) == ("second", "time"), data
+        assert requests("--diff", good, bad).startswith("SERVICE TO BLAME  second: in second ask takes ")
+        assert requests_json("--diff", good, same)["service_to_blame"] is None
 
 
 def test_requests_leave_out_a_stray_file():
