@@ -41,7 +41,7 @@ TEST(table_rows_break_alike_where_they_do_not_fit)
 	     "    what it does\n"
 	     " backend      1234   9 ms   884 ms\n"
 	     "    waits for a socket and reads it\n"
-	     " backend         7  10 ms         \n");
+	     " backend         7  10 ms\n");
 	buf_release(&out);
 }
 
