@@ -101,10 +101,11 @@ static int dir_try(const void *ctx, int talk, struct err *err)
 	(void)talk;
 	snprintf(name, sizeof(name), "try.%d", getpid());
 	if (code == 0) {
-		CLEANUP_CLOSE int fd = openat(c.dir, name,
-					      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		int fd = openat(c.dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 		unlinkat(c.dir, name, 0);
+		if (fd >= 0)
+			close(fd);
 	}
 	if (c.dir >= 0)
 		close(c.dir);
