@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/rights.h"
+#include "base/timed_fork.h"
 #include "cli/opt.h"
 
 bool file_rights_reads_file(const struct opt *table, const void *opts)
@@ -66,38 +67,60 @@ static bool is_among(const char *arg, char *const *args)
 	return false;
 }
 
-static uint64_t kept_of_root(char *const *args, char *const *plain)
-{
-	uint64_t keep = RIGHTS_NONE;
-	struct stat st;
+struct named {
+	char *const *args, *const *plain;
+};
 
-	for (size_t i = 0; args[i]; i++) {
-		if (stat(path_in(args[i]), &st) < 0)
+enum { KEEP_USERS = 1 << 0, KEEP_OWNERS = 1 << 1, KEEP_PATHS = 1 << 2 };
+
+/* In a child, for what is named may lie on a file system that is dead: KEEP_*. */
+static int kept_of_root(const void *ctx, int talk, struct err *err)
+{
+	const struct named *n = ctx;
+	struct stat st;
+	int keep = 0;
+
+	(void)talk;
+	(void)err;
+	for (size_t i = 0; n->args[i]; i++) {
+		if (stat(path_in(n->args[i]), &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode))
-			keep |= rights_of_users();
-		if (st.st_uid != 0 && !is_among(args[i], plain)) /* it may be to be replaced */
-			keep |= rights_of_owners();
+			keep |= KEEP_USERS;
+		/* it may be to be replaced */
+		if (st.st_uid != 0 && !is_among(n->args[i], n->plain))
+			keep |= KEEP_OWNERS;
 	}
 	rights_effective(false);
-	for (size_t i = 0; args[i]; i++) {
-		const char *path = path_in(args[i]);
+	for (size_t i = 0; n->args[i]; i++) {
+		const char *path = path_in(n->args[i]);
 
 		/* an option, or a word that is no path: nothing is kept for its sake */
 		if (*path && *path != '-' && !is_reached(path))
-			keep |= rights_of_paths();
+			keep |= KEEP_PATHS;
 	}
 	rights_effective(true);
 	return keep;
 }
 
+static uint64_t rights_of(int keep)
+{
+	return (keep & KEEP_USERS ? rights_of_users() : RIGHTS_NONE) |
+	       (keep & KEEP_OWNERS ? rights_of_owners() : RIGHTS_NONE) |
+	       (keep & KEEP_PATHS ? rights_of_paths() : RIGHTS_NONE);
+}
+
 int file_rights_drop(char *const *args, char *const *plain, struct err *err)
 {
-	/* who has them from the file (setcap) may read what the user may, and no more */
-	uint64_t keep = getuid() == 0 && geteuid() == 0 ? kept_of_root(args, plain)
-								: RIGHTS_NONE;
-	int rc = rights_keep(keep);
+	const struct named named = {args, plain};
+	int keep = 0, rc;
 
+	/* who has them from the file (setcap) may read what the user may, and no more */
+	if (getuid() == 0 && geteuid() == 0)
+		keep = timed_fork(kept_of_root, &named, TIMED_FORK_LOOK_NS, err);
+	if (keep < 0)
+		return err_prefix(err, "look at the files that are named");
+	rc = rights_keep(rights_of(keep));
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
 	rc = rights_filter(RIGHTS_READS_FILES);

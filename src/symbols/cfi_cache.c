@@ -13,9 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/cmp.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/timed_fork.h"
 #include "base/vec.h"
 #include "symbols/cfi.h"
 #include "symbols/cfi_int.h"
@@ -29,6 +31,8 @@ enum {
 	NAME_MAX_LEN = 2 * IMAGE_BUILD_ID_MAX + 5,
 	ENTRIES_MAX = 4096,
 };
+#define TRY_NS NS_PER_SEC
+
 static const char SUFFIX[] = ".cfi";
 
 struct head {
@@ -87,6 +91,27 @@ static int dir_open(struct cfi_cache *c, const char *dir, struct err *err)
 	return key_load(c, err);
 }
 
+/* What a watch will do there: a file system that is dead, or frozen, ends none of it. */
+static int dir_try(const void *ctx, int talk, struct err *err)
+{
+	struct cfi_cache c = {.dir = -1};
+	int code = dir_open(&c, ctx, err);
+	char name[32];
+
+	(void)talk;
+	snprintf(name, sizeof(name), "try.%d", getpid());
+	if (code == 0) {
+		int fd = openat(c.dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		unlinkat(c.dir, name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (c.dir >= 0)
+		close(c.dir);
+	return code;
+}
+
 struct cfi_cache *cfi_cache_open(const char *dir, struct err *err)
 {
 	struct cfi_cache *c = xcalloc(1, sizeof(*c));
@@ -94,7 +119,7 @@ struct cfi_cache *cfi_cache_open(const char *dir, struct err *err)
 	if (!dir)
 		dir = CFI_CACHE_DIR;
 	c->dir = -1;
-	if (dir_open(c, dir, err) < 0) {
+	if (timed_fork(dir_try, dir, TRY_NS, err) < 0 || dir_open(c, dir, err) < 0) {
 		err_prefix(err, "cache '%s'", dir);
 		cfi_cache_free(c);
 		return NULL;

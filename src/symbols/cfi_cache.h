@@ -34,7 +34,8 @@ struct cfi_cache_counts {
 
 /*
  * dir NULL is CFI_CACHE_DIR; it is made when missing.  NULL with *err set when
- * it cannot be used, as by one who is not root: go on without.
+ * it cannot be used, as by one who is not root, or where its file system does not
+ * answer within a second: go on without.
  */
 struct cfi_cache *cfi_cache_open(const char *dir, struct err *err);
 void cfi_cache_free(struct cfi_cache *c);
