@@ -44,6 +44,8 @@ enum rights_filter {
 	RIGHTS_READS_FILES,
 	/* the same, and what it opens it opens for reading, and no process is started */
 	RIGHTS_ONLY_READS_FILES,
+	/* what the operations of reads/ops.h need, and those processes that serve them */
+	RIGHTS_SERVES_READS,
 };
 
 /*

@@ -34,6 +34,7 @@
 #include "collect/peers.h"
 #include "collect/procfs.h"
 #include "collect/sockdiag.h"
+#include "reads/reads.h"
 #include "symbols/debuginfod.h"
 
 #define DRAIN_MS 80
@@ -188,6 +189,24 @@ static void emit_hung(struct live *l, uint64_t now)
 			  (double)TIMED_CALL_NS / NS_PER_SEC);
 }
 
+/* Children that read for this process and that something else than heldup ended. */
+static void emit_losses(struct live *l, uint64_t now)
+{
+	struct timed_losses lost = timed_call_losses();
+
+	if (lost.died_cnt > l->died_told)
+		emit_note(&l->emit, NOTE_LIMIT, now,
+			  "heldup's child that reads /proc and memory ended %u times before its "
+			  "time and was started again: names or stacks may be missing",
+			  lost.died_cnt - l->died_told);
+	if (lost.keeper_cnt > l->keepers_told)
+		emit_note(&l->emit, NOTE_LIMIT, now,
+			  "heldup's child that keeps the rights to read of other processes ended: "
+			  "from then on names, stacks and locks are missing");
+	l->died_told = lost.died_cnt;
+	l->keepers_told = lost.keeper_cnt;
+}
+
 static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 {
 	struct ev_tick ev = {.begin_ns = begin_ns};
@@ -217,6 +236,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (last)
 		flight_keep_end(l, now);
 	emit_hung(l, now);
+	emit_losses(l, now);
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
 }
 
@@ -398,7 +418,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	int rc = l->flight ? flight_open(l, err) : 0;
 
 	guard_raise();
-	timed_call_start();
+	reads_start();
 	if (rc == 0)
 		rc = target_resolve(opts->select, &l->target, err);
 	files_raise(); /* after a command to be watched was forked: it keeps its own limit */
