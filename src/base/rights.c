@@ -27,13 +27,18 @@
 
 uint64_t rights_of_watch(void)
 {
-	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON) | /* hooks that come and go, tables */
-	       RIGHTS_CAP(CAP_SYS_PTRACE) |	  /* /proc of other users' processes */
-	       RIGHTS_CAP(CAP_SYS_ADMIN) |	  /* mapped files; sockets of other namespaces */
-	       RIGHTS_CAP(CAP_SYSLOG) |		  /* addresses of kernel functions */
-	       RIGHTS_CAP(CAP_SYS_RESOURCE) |	  /* memory of maps, on kernels before 5.11 */
-	       RIGHTS_CAP(CAP_IPC_LOCK) | RIGHTS_CAP(CAP_SYS_NICE) | /* guard.h */
-	       rights_of_users() | rights_of_paths() | rights_of_owners();
+	/* hooks that come and go, tables of code */
+	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON);
+}
+
+uint64_t rights_of_priority(void)
+{
+	return RIGHTS_CAP(CAP_SYS_NICE);
+}
+
+uint64_t rights_of_locking(void)
+{
+	return RIGHTS_CAP(CAP_IPC_LOCK);
 }
 
 uint64_t rights_of_users(void)
@@ -128,7 +133,7 @@ static int allow_descriptors(scmp_filter_ctx ctx)
 		CALL(fstat), CALL(recvmsg), CALL(recvfrom), CALL(sendto), CALL(sendmsg),
 		CALL(fcntl), CALL(mmap), CALL(munmap), CALL(mremap), CALL(brk), CALL(madvise),
 		CALL(futex), CALL(clock_gettime), CALL(getrandom), CALL(getpid), CALL(gettid),
-		CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(tgkill),
+		CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
 		CALL(sched_getaffinity), CALL(sched_yield), CALL(restart_syscall), CALL(exit),
 		CALL(exit_group), CALL(newfstatat),
 	};
@@ -312,9 +317,8 @@ int rights_filter_watch(uint32_t let)
 	if (!ctx)
 		return -ENOMEM;
 	rc = deny_kernel(ctx);
-	if (rc == 0) /* sockets of other namespaces are asked about from within them */
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 1,
-				      SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 0);
 	if (rc == 0 && !(let & RIGHTS_LET_LOAD))
 		rc = deny_loading(ctx);
 	if (rc == 0 && !(let & RIGHTS_LET_NET))

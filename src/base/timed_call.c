@@ -322,6 +322,11 @@ void timed_call_start(const struct timed_ops *ops)
 	pthread_mutex_unlock(&timed.lock);
 }
 
+void timed_call_set_apart(enum timed_apart apart)
+{
+	timed.apart = apart;
+}
+
 enum timed_apart timed_call_apart(void)
 {
 	return timed.apart;

@@ -79,6 +79,7 @@ enum timed_apart {
 	APART_RIGHTS, /* those that need rights */
 	APART_ALL,    /* all: without rights nothing of others is seen */
 };
+void timed_call_set_apart(enum timed_apart apart);
 enum timed_apart timed_call_apart(void);
 
 struct timed_losses {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/rights.h"
-#include "cli/opt.h"
+#include "cli/cmd.h"
+#include "symbols/debuginfod.h"
 
 bool file_rights_reads_file(const struct opt *table, const void *opts)
 {
@@ -91,17 +93,76 @@ static uint64_t kept_of_root(char *const *args, char *const *plain)
 	return keep;
 }
 
-int file_rights_drop(char *const *args, char *const *plain, struct err *err)
+static bool is_root(void)
 {
 	/* who has them from the file (setcap) may read what the user may, and no more */
-	uint64_t keep = getuid() == 0 && geteuid() == 0 ? kept_of_root(args, plain)
-								: RIGHTS_NONE;
+	return getuid() == 0 && geteuid() == 0;
+}
+
+uint64_t file_rights_of_path(const char *path)
+{
+	uint64_t keep = RIGHTS_NONE;
+	struct stat st;
+
+	if (!is_root() || !*path || strcmp(path, "-") == 0)
+		return RIGHTS_NONE;
+	if (stat(path, &st) == 0 && st.st_uid != 0)
+		keep |= rights_of_owners();
+	rights_effective(false);
+	if (!is_reached(path))
+		keep |= rights_of_paths();
+	rights_effective(true);
+	return keep;
+}
+
+static uint64_t of_options(const struct opt *table, const void *opts)
+{
+	uint64_t keep = RIGHTS_NONE;
+
+	for (const struct opt *o = table; o && o->type != OPT_TYPE_END; o++) {
+		const char *at = (const char *)opts + o->off;
+		const char *path;
+
+		if (o->type == OPT_TYPE_GROUP)
+			keep |= of_options(o->group, at);
+		if (o->type != OPT_STRING || !o->metavar || strcmp(o->metavar, "FILE") != 0)
+			continue;
+		path = *(const char *const *)at;
+		keep |= path ? file_rights_of_path(path) : RIGHTS_NONE;
+	}
+	return keep;
+}
+
+uint64_t file_rights_of_outputs(const struct cmd *cmd, const void *opts)
+{
+	/* where signatures and debug files are kept, when it is said to be elsewhere than root's */
+	static const char *const places[] = {"XDG_STATE_HOME", "XDG_CACHE_HOME",
+					     "DEBUGINFOD_CACHE_PATH", "HOME"};
+	uint64_t keep = of_options(cmd->opts, opts);
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *dir = getenv(places[i]);
+		CLEANUP_FREE char *path = dir ? xasprintf("%s/heldup", dir) : NULL;
+
+		if (path && (debuginfod_wanted() || strcmp(places[i], "XDG_STATE_HOME") == 0))
+			keep |= file_rights_of_path(path);
+	}
+	return keep;
+}
+
+static void filtered(int rc)
+{
+	if (rc < 0)
+		log_debug("system calls are not filtered: %s", strerror(-rc));
+}
+
+int file_rights_drop(char *const *args, char *const *plain, struct err *err)
+{
+	uint64_t keep = is_root() ? kept_of_root(args, plain) : RIGHTS_NONE;
 	int rc = rights_keep(keep);
 
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
-	rc = rights_filter(RIGHTS_READS_FILES);
-	if (rc < 0)
-		log_debug("system calls are not filtered: %s", strerror(-rc));
+	filtered(rights_filter(RIGHTS_READS_FILES));
 	return 0;
 }

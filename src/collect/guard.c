@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/rights.h"
 
 #define NICE_RAISED (-20)
 #define RAM_SHARE 16
@@ -74,6 +75,16 @@ void guard_raise(void)
 		log_debug("memory is not locked: no right, or it is too large");
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_debug("memory is not locked: %s", strerror(errno));
+}
+
+uint64_t guard_rights(void)
+{
+	struct rlimit lock, none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none) == 0 ||
+	    (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur == RLIM_INFINITY))
+		return RIGHTS_NONE;
+	return rights_of_locking(); /* without it the next allocation could fail at the limit */
 }
 
 void guard_check(void)

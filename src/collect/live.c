@@ -396,17 +396,27 @@ static void files_raise(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* All that was to be loaded, attached and started (the command to be watched) is. */
+/*
+ * All that was to be loaded, attached and started (the command to be watched) is:
+ * what others made is read from now on, with the rights that are left.
+ */
 static int rights_drop(const struct watch_opts *opts, struct err *err)
 {
+	uint64_t keep = rights_of_watch() | guard_rights() | opts->keep;
 	uint32_t let = opts->loads_again ? RIGHTS_LET_LOAD : 0;
-	int rc = rights_keep(rights_of_watch());
+	int rc;
 
+	if (opts->unfiltered) /* it is done already, or another watch is to do it */
+		return 0;
+	if (opts->loads_again)
+		keep |= rights_of_priority();
+	rc = rights_keep(keep);
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
+	reads_apart();
 	if (debuginfod_wanted())
 		let |= RIGHTS_LET_NET;
-	rc = opts->unfiltered ? 0 : rights_filter_watch(let);
+	rc = rights_filter_watch(let);
 	if (rc < 0)
 		log_debug("system calls are not filtered: %s", strerror(-rc));
 	return 0;
@@ -434,8 +444,10 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
 	live_stacks_open(l);
 	live_stacks_clocks(l);
-	live_stacks_watch(l, l->target.tgids, l->target.cnt);
-	return rights_drop(opts, err);
+	rc = rights_drop(opts, err);
+	if (rc == 0) /* which reads their code */
+		live_stacks_watch(l, l->target.tgids, l->target.cnt);
+	return rc;
 }
 
 static int source_make(const struct watch_opts *opts, const struct flight_opts *flight,

@@ -7,7 +7,7 @@
  * (timed_call.h).  The rest is done here while this process has rights of its
  * own, and by the reader once they are given away:
  *
- *	reads_start (early) ...
+ *	reads_start (early) ... reads_apart (when the rights are given away)
  *
  * tid: a thread or process; where both are wanted tgid is the process that hangs
  * when no answer comes.  All but the first two fail with -ESRCH, -ENOENT (gone),
@@ -20,6 +20,7 @@
 struct buf;
 
 void reads_start(void);
+void reads_apart(void);
 
 /* Lines of /proc/TID/maps, appended: those of what may be executed, or all. */
 long reads_maps(uint32_t tgid, uint32_t tid, bool all, struct buf *out);
