@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "cli/cmd.h"
+#include "reads/reads.h"
 #include "symbols/debuginfod.h"
 
 bool file_rights_reads_file(const struct opt *table, const void *opts)
@@ -164,5 +165,17 @@ int file_rights_drop(char *const *args, char *const *plain, struct err *err)
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
 	filtered(rights_filter(RIGHTS_READS_FILES));
+	return 0;
+}
+
+int file_rights_look(const struct cmd *cmd, const void *opts, struct err *err)
+{
+	int rc = rights_keep(file_rights_of_outputs(cmd, opts));
+
+	if (rc < 0)
+		return err_errno(err, rc, "give rights away");
+	reads_apart();
+	filtered(debuginfod_wanted() ? rights_filter_watch(RIGHTS_LET_NET)
+				     : rights_filter(RIGHTS_READS_FILES));
 	return 0;
 }

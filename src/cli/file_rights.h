@@ -24,6 +24,9 @@ _Bool file_rights_reads_file(const struct opt *table, const void *opts);
 uint64_t file_rights_of_outputs(const struct cmd *cmd, const void *opts);
 uint64_t file_rights_of_path(const char *path);
 
+/* For a command that only looks at processes, by what reads_start started (reads.h). */
+int file_rights_look(const struct cmd *cmd, const void *opts, struct err *err);
+
 /*
  * args: the command line after the command's name; plain: those of them that are
  * no options and so are only read.  Both end with NULL.
