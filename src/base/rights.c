@@ -159,6 +159,9 @@ static int allow_looking(scmp_filter_ctx ctx)
 		rc = seccomp_rule_add(ctx, yes, CALL(setns), 1,
 				      SCMP_A1(SCMP_CMP_EQ, CLONE_NEWNET, 0));
 	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(bpf), 1,
+				      SCMP_A0(SCMP_CMP_EQ, BPF_ENABLE_STATS, 0));
+	if (rc == 0)
 		rc = seccomp_rule_add(ctx, yes, CALL(socket), 2,
 				      SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0),
 				      SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG, 0));

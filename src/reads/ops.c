@@ -24,6 +24,7 @@ static const struct timed_op list[READ_OP_CNT] = {
 	[OPEN_IN_ROOT] = {op_in_root, TEXT(open_in_root, path)},
 	[OPEN_MAPPED] = {op_mapped, TEXT(open_mapped, path)},
 	[OPEN_DIAG] = {op_diag, FIXED(read_tid)},
+	[OPEN_STATS] = {op_stats, 0, 0},
 };
 
 const struct timed_ops read_ops = {.list = list, .cnt = READ_OP_CNT, .confine = confine};

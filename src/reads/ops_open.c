@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
 #include <linux/magic.h>
 #include <linux/netlink.h>
 #include <linux/openat2.h>
@@ -192,4 +193,17 @@ long op_diag(const void *args, size_t args_len, char *out, size_t cap, int *ret_
 		_exit(1); /* another reader is where it should be */
 	*ret_fd = fd < 0 ? -1 : fd;
 	return fd < 0 ? fd : 0;
+}
+
+long op_stats(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
+{
+	union bpf_attr attr = {.enable_stats.type = BPF_STATS_RUN_TIME};
+	int fd = (int)syscall(SYS_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr));
+
+	(void)args;
+	(void)args_len;
+	(void)out;
+	(void)cap;
+	*ret_fd = fd < 0 ? -1 : fd;
+	return fd < 0 ? -errno : 0;
 }

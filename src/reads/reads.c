@@ -268,3 +268,10 @@ int reads_open_diag(uint32_t tgid)
 
 	return open_ask(&a);
 }
+
+int reads_open_stats(void)
+{
+	struct ask a = {.op = OPEN_STATS};
+
+	return open_ask(&a);
+}

@@ -74,4 +74,7 @@ int reads_open_mapped(uint32_t tgid, uint32_t tid, const struct reads_mapped *m)
 /* A socket that asks about the sockets of the network namespace of tgid. */
 int reads_open_diag(uint32_t tgid);
 
+/* While it is open the kernel times BPF programs. */
+int reads_open_stats(void);
+
 #endif /* READS_H */
