@@ -14,6 +14,7 @@
 
 #define LINE_LEN 4400	 /* PATH_MAX, doubled where bytes are escaped, and the numbers */
 #define LINES_MAX 262144 /* lines read of one file: twice what a kernel allows */
+#define DIGITS_MAX 10	 /* of a descriptor's number */
 #define OPENED_MAX 512	 /* descriptors looked at for a file that came without one */
 
 /* That process is gone. */
@@ -103,11 +104,11 @@ static const char *const names[] = {
 static bool is_name(const char *text, const char *name)
 {
 	for (; *name; name++) {
-		size_t digits = *name == '#' ? strspn(text, "0123456789") : 0;
+		size_t len = *name == '#' ? strspn(text, "0123456789") : *text == *name;
 
-		if (digits ? digits > 10 : *text != *name)
+		if (!len || len > DIGITS_MAX)
 			return false;
-		text += digits ? digits : 1;
+		text += len;
 	}
 	return !*text;
 }
