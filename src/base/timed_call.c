@@ -127,15 +127,14 @@ static int reader_take(void)
 	if (!p.revents || timed_receive(timed.ctl, &r, sizeof(r), fds) != sizeof(r))
 		return -EPIPE;
 	timed.is_ordered = false;
-	if (r.pid <= 0)
+	if (r.pid <= 0 || fds[0] < 0 || fds[1] < 0) /* with both, or with none */
 		return -EAGAIN;
 	timed.out = mmap(NULL, TIMED_CALL_OUT_MAX, PROT_READ, MAP_SHARED, fds[1], 0);
-	if (fds[1] >= 0)
-		close(fds[1]);
+	close(fds[1]);
 	timed.sock = fds[0];
 	timed.pid = r.pid;
 	timed.is_open = timed.out != MAP_FAILED;
-	if (!timed.is_open && timed.sock >= 0)
+	if (!timed.is_open)
 		close(timed.sock);
 	return timed.is_open ? 0 : -EAGAIN;
 }

@@ -230,13 +230,14 @@ static int path_put(char *to, const char *path, size_t head, size_t *ret_len)
 	return 0;
 }
 
-static int open_ask(struct ask *a)
+static int open_ask(const struct ask *question)
 {
 	int fd = -1;
+	struct ask a = *question;
 	long rc;
 
-	a->ret_fd = &fd;
-	rc = ask_reader(a, NULL);
+	a.ret_fd = &fd;
+	rc = ask_reader(&a, NULL);
 	return rc < 0 ? (int)rc : fd < 0 ? -EIO : fd;
 }
 
