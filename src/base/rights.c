@@ -27,13 +27,18 @@
 
 uint64_t rights_of_watch(void)
 {
-	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON) | /* hooks that come and go, tables */
-	       RIGHTS_CAP(CAP_SYS_PTRACE) |	  /* /proc of other users' processes */
-	       RIGHTS_CAP(CAP_SYS_ADMIN) |	  /* mapped files; sockets of other namespaces */
-	       RIGHTS_CAP(CAP_SYSLOG) |		  /* addresses of kernel functions */
-	       RIGHTS_CAP(CAP_SYS_RESOURCE) |	  /* memory of maps, on kernels before 5.11 */
-	       RIGHTS_CAP(CAP_IPC_LOCK) | RIGHTS_CAP(CAP_SYS_NICE) | /* guard.h */
-	       rights_of_users() | rights_of_paths() | rights_of_owners();
+	/* hooks that come and go, tables of code */
+	return RIGHTS_CAP(CAP_BPF) | RIGHTS_CAP(CAP_PERFMON);
+}
+
+uint64_t rights_of_priority(void)
+{
+	return RIGHTS_CAP(CAP_SYS_NICE);
+}
+
+uint64_t rights_of_locking(void)
+{
+	return RIGHTS_CAP(CAP_IPC_LOCK);
 }
 
 uint64_t rights_of_users(void)
@@ -128,7 +133,7 @@ static int allow_descriptors(scmp_filter_ctx ctx)
 		CALL(fstat), CALL(recvmsg), CALL(recvfrom), CALL(sendto), CALL(sendmsg),
 		CALL(fcntl), CALL(mmap), CALL(munmap), CALL(mremap), CALL(brk), CALL(madvise),
 		CALL(futex), CALL(clock_gettime), CALL(getrandom), CALL(getpid), CALL(gettid),
-		CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(tgkill),
+		CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
 		CALL(sched_getaffinity), CALL(sched_yield), CALL(restart_syscall), CALL(exit),
 		CALL(exit_group), CALL(newfstatat),
 	};
@@ -137,6 +142,61 @@ static int allow_descriptors(scmp_filter_ctx ctx)
 				  SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
 
 	return rc < 0 ? rc : add_all(ctx, SCMP_ACT_ALLOW, calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+/* Files for reading, and those sockets that ask the kernel about sockets, in any network. */
+static int allow_looking(scmp_filter_ctx ctx)
+{
+	const uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+	const uint32_t yes = SCMP_ACT_ALLOW;
+	int rc = seccomp_rule_add(ctx, yes, CALL(openat), 1,
+				  SCMP_A2(SCMP_CMP_MASKED_EQ, writing, 0));
+
+	if (rc == 0 && CALL(open) >= 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(open), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, writing, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(setns), 1,
+				      SCMP_A1(SCMP_CMP_EQ, CLONE_NEWNET, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(bpf), 1,
+				      SCMP_A0(SCMP_CMP_EQ, BPF_ENABLE_STATS, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(socket), 2,
+				      SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0),
+				      SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG, 0));
+	return rc < 0 ? rc : seccomp_rule_add(ctx, yes, CALL(setsockopt), 1,
+					      SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET, 0));
+}
+
+/* The keeper and the readers that it starts: no program, nothing written. */
+static int allow_reads(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(read), CALL(pread64), CALL(lseek), CALL(close), CALL(getdents64),
+		CALL(readlink), CALL(readlinkat), CALL(openat2), CALL(fstat), CALL(newfstatat),
+		CALL(stat), CALL(lstat), CALL(statx), CALL(fstatfs), CALL(fcntl),
+		CALL(recvmsg), CALL(recvfrom), CALL(sendmsg), CALL(socketpair), CALL(dup2),
+		CALL(dup3), CALL(close_range), CALL(memfd_create), CALL(ftruncate),
+		CALL(munmap), CALL(mremap), CALL(brk), CALL(madvise), CALL(futex),
+		CALL(fork), CALL(clone), CALL(clone3), CALL(wait4), CALL(kill), CALL(tgkill),
+		CALL(set_robust_list), CALL(rseq), CALL(getpid), CALL(getppid), CALL(gettid),
+		CALL(clock_gettime), CALL(getrandom), CALL(rt_sigaction), CALL(rt_sigprocmask),
+		CALL(rt_sigreturn), CALL(restart_syscall), CALL(exit), CALL(exit_group),
+	};
+	const uint32_t yes = SCMP_ACT_ALLOW;
+	int rc = add_all(ctx, yes, calls, sizeof(calls) / sizeof(calls[0]));
+
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(prctl), 1,
+				      SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(mmap), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, yes, CALL(mprotect), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, 4, 0));
+	return rc < 0 ? rc : allow_looking(ctx);
 }
 
 /* What no part needs that reads foreign files, watches included. */
@@ -260,9 +320,8 @@ int rights_filter_watch(uint32_t let)
 	if (!ctx)
 		return -ENOMEM;
 	rc = deny_kernel(ctx);
-	if (rc == 0) /* sockets of other namespaces are asked about from within them */
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 1,
-				      SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 0);
 	if (rc == 0 && !(let & RIGHTS_LET_LOAD))
 		rc = deny_loading(ctx);
 	if (rc == 0 && !(let & RIGHTS_LET_NET))
@@ -272,13 +331,16 @@ int rights_filter_watch(uint32_t let)
 
 int rights_filter(enum rights_filter which)
 {
-	bool few = which == RIGHTS_READS_DESCRIPTORS;
+	bool few = which == RIGHTS_READS_DESCRIPTORS || which == RIGHTS_SERVES_READS;
 	scmp_filter_ctx ctx = seccomp_init(few ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
 	int rc;
 
 	if (!ctx)
 		return -ENOMEM;
-	rc = few ? allow_descriptors(ctx) : deny_reach(ctx);
+	if (which == RIGHTS_SERVES_READS)
+		rc = allow_reads(ctx);
+	else
+		rc = few ? allow_descriptors(ctx) : deny_reach(ctx);
 	if (rc == 0 && which == RIGHTS_ONLY_READS_FILES)
 		rc = deny_writing(ctx);
 	return filter_load(ctx, rc);

@@ -16,6 +16,9 @@
 
 /* What a watch goes on to need once its programs are loaded: reasons in rights.c. */
 uint64_t rights_of_watch(void);
+/* To have one's own priority raised, and to lock memory beyond a limit: guard.h. */
+uint64_t rights_of_priority(void);
+uint64_t rights_of_locking(void);
 /* To read and write as root does whatever a user names, and no more. */
 uint64_t rights_of_paths(void);
 /* To put a file in the place of another user's, as that user's. */
@@ -44,6 +47,8 @@ enum rights_filter {
 	RIGHTS_READS_FILES,
 	/* the same, and what it opens it opens for reading, and no process is started */
 	RIGHTS_ONLY_READS_FILES,
+	/* what the operations of reads/ops.h need, and those processes that serve them */
+	RIGHTS_SERVES_READS,
 };
 
 /*
@@ -59,8 +64,8 @@ enum rights_let {
 
 /*
  * The same for a watch whose programs are loaded: no other program, mount or key,
- * no tracing, no other namespace than of a network, no BPF program more, and only
- * those sockets that ask the kernel about sockets; but for what let has.
+ * no tracing, no other namespace, no BPF program more, and only those sockets that
+ * ask the kernel about sockets; but for what let has.
  */
 int rights_filter_watch(uint32_t let);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parent and child share a socket and a piece of memory.  A question is the
- * address of the function and its arguments: the child is a fork, so addresses
- * of code are the same in both.  The answer is the return value, with a
- * descriptor where there is one; the bytes lie in the shared memory.  Memory of
- * a child that was left behind is never used again: the kernel may still write
- * to it.
+ * This process, its keeper and the reader of now.  A question is the number of
+ * an operation and its arguments; the answer is the return value, with a
+ * descriptor where there is one; the bytes lie in memory that the reader shares.
+ * Memory of a reader that was left behind is never used again: the kernel may
+ * still write to it.
  *
  * One for the whole program, as the signal flag is: whoever reads /proc would
  * have to hand it down else, and each further child would cost a fork.
@@ -20,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -31,102 +29,30 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/timed_keeper.h"
 
 #define REAP_NS (20 * NS_PER_MS) /* a killed child that can end does so within */
 #define HUNG_MAX 64
-#define STARVED_TIMES 4 /* a child that waits for a CPU and not for the kernel gets so much more */
-
-struct question {
-	timed_fn *fn;
-	size_t args_len; /* they follow */
-};
-
-struct reply {
-	long rc;
-};
-
-union fd_control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
+#define STARVED_TIMES 4 /* a reader that waits for a CPU and not for the kernel gets so much more */
 
 static struct {
 	pthread_mutex_t lock;
-	bool is_open;
+	bool is_kept;	/* there is a keeper */
+	int ctl;
+	pid_t keeper, owner;
+	uint32_t order_cnt;
+	bool is_ordered; /* a reader that has not come yet */
+	bool is_open;	 /* there is a reader */
 	int sock;
 	pid_t pid;
 	char *out; /* shared, TIMED_CALL_OUT_MAX bytes */
 	uint64_t waited_ns; /* on what was given up */
-	uint32_t left_cnt;  /* children left behind */
+	uint32_t left_cnt;  /* readers left behind */
+	struct timed_losses losses;
+	enum timed_apart apart;
 	uint32_t hung[HUNG_MAX];
 	size_t hung_cnt;
 } timed = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- the child */
-
-static bool reply_send(int sock, long rc, int fd)
-{
-	union fd_control control = {0};
-	struct reply r = {.rc = rc};
-	struct iovec iov = {&r, sizeof(r)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		struct cmsghdr *c = &control.align;
-
-		msg.msg_control = control.bytes;
-		msg.msg_controllen = sizeof(control.bytes);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == sizeof(r);
-}
-
-static void child_serve(int sock, char *out)
-{
-	_Alignas(16) char args[TIMED_CALL_ARGS_MAX];
-	struct question q;
-	struct iovec iov[] = {{&q, sizeof(q)}, {args, sizeof(args)}};
-	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
-	ssize_t got;
-
-	while ((got = recvmsg(sock, &msg, 0)) >= (ssize_t)sizeof(q) &&
-	       (size_t)got == sizeof(q) + q.args_len) {
-		int fd = -1;
-		long rc = q.fn(args, out, TIMED_CALL_OUT_MAX, &fd);
-		bool sent = reply_send(sock, rc, fd);
-
-		if (fd >= 0)
-			close(fd);
-		if (!sent)
-			return;
-	}
-}
-
-/* Of the parent's descriptors only the socket is left; what ends the parent ends the child. */
-static void child_main(int sock, char *out, pid_t parent, int nice)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGUSR1, SIG_IGN);
-	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(sock, 3) != 3 ||
-	    close_range(4, ~0u, 0) < 0)
-		_exit(1);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	prctl(PR_SET_NAME, "heldup-reads");
-	setpriority(PRIO_PROCESS, 0, nice); /* without the right: at our own */
-	child_serve(3, out);
-	_exit(0);
-}
-
-/* ---- the parent */
 
 void timed_call_end_child(int pid)
 {
@@ -137,75 +63,136 @@ void timed_call_end_child(int pid)
 		usleep(200);
 }
 
-static void child_drop(void)
+/* ---- the keeper */
+
+static void keeper_drop(void)
+{
+	if (!timed.is_kept)
+		return;
+	close(timed.ctl);
+	timed_call_end_child(timed.keeper);
+	timed.is_kept = timed.is_ordered = false;
+}
+
+static int keeper_start(const struct timed_ops *ops)
+{
+	int pair[2], nice;
+
+	if (timed.is_kept)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -EAGAIN;
+	nice = getpriority(PRIO_PROCESS, 0);
+	timed.keeper = fork();
+	if (timed.keeper == 0)
+		timed_keeper_run(pair[1], ops, nice);
+	close(pair[1]);
+	if (timed.keeper < 0) {
+		log_debug("no child that reads /proc: %s", strerror(errno));
+		close(pair[0]);
+		return -EAGAIN;
+	}
+	timed.ctl = pair[0];
+	timed.owner = getpid();
+	timed.is_kept = true;
+	return 0;
+}
+
+static void keeper_lost(void)
+{
+	log_debug("the child that starts those that read /proc has ended");
+	timed.losses.keeper_cnt++;
+	keeper_drop();
+}
+
+/* The reader that there is ends, if it can, and another one starts. */
+static bool reader_order(void)
+{
+	struct timed_order order = {.nr = ++timed.order_cnt};
+
+	if (!timed.is_ordered)
+		timed.is_ordered = timed_send(timed.ctl, &order, sizeof(order), NULL, 0);
+	return timed.is_ordered;
+}
+
+/* The one that was ordered: -EAGAIN there is none, -EPIPE nor a keeper. */
+static int reader_take(void)
+{
+	struct pollfd p = {.fd = timed.ctl, .events = POLLIN};
+	struct timed_reader r = {0};
+	int fds[TIMED_FDS_MAX], limit_ms = (int)(STARVED_TIMES * TIMED_CALL_NS / NS_PER_MS);
+
+	while (poll(&p, 1, limit_ms) < 0 && errno == EINTR)
+		;
+	if (!p.revents || timed_receive(timed.ctl, &r, sizeof(r), fds) != sizeof(r))
+		return -EPIPE;
+	timed.is_ordered = false;
+	if (r.pid <= 0 || fds[0] < 0 || fds[1] < 0) /* with both, or with none */
+		return -EAGAIN;
+	timed.out = mmap(NULL, TIMED_CALL_OUT_MAX, PROT_READ, MAP_SHARED, fds[1], 0);
+	close(fds[1]);
+	timed.sock = fds[0];
+	timed.pid = r.pid;
+	timed.is_open = timed.out != MAP_FAILED;
+	if (!timed.is_open)
+		close(timed.sock);
+	return timed.is_open ? 0 : -EAGAIN;
+}
+
+/* ---- the reader */
+
+/* Its keeper ends it when another is ordered. */
+static void reader_drop(void)
 {
 	if (!timed.is_open)
 		return;
 	close(timed.sock);
-	timed_call_end_child(timed.pid);
 	munmap(timed.out, TIMED_CALL_OUT_MAX);
 	timed.is_open = false;
 }
 
-static int child_open(void)
+static int reader_open(const struct timed_ops *ops)
 {
-	int pair[2], nice;
-	pid_t self = getpid();
+	int rc = -EPIPE;
 
 	if (timed.is_open)
 		return 0;
-	if (timed.left_cnt >= TIMED_CALL_LEFT_MAX ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (timed.left_cnt >= TIMED_CALL_LEFT_MAX)
 		return -EAGAIN;
-	timed.out = mmap(NULL, TIMED_CALL_OUT_MAX, PROT_READ | PROT_WRITE,
-			 /* cppcheck-suppress invalidFunctionArg */
-			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	nice = getpriority(PRIO_PROCESS, 0);
-	timed.pid = timed.out == MAP_FAILED ? -1 : fork();
-	if (timed.pid == 0)
-		child_main(pair[1], timed.out, self, nice);
-	close(pair[1]);
-	if (timed.pid < 0) {
-		log_debug("no child that reads /proc: %s", strerror(errno));
-		if (timed.out != MAP_FAILED)
-			munmap(timed.out, TIMED_CALL_OUT_MAX);
-		close(pair[0]);
-		return -EAGAIN;
+	for (int tries = 0; tries < 2 && rc == -EPIPE; tries++) {
+		if (keeper_start(ops) < 0)
+			return -EAGAIN;
+		rc = reader_order() ? reader_take() : -EPIPE;
+		if (rc == -EPIPE)
+			keeper_lost();
 	}
-	timed.sock = pair[0];
-	timed.is_open = true;
-	return 0;
+	return rc;
 }
 
 static bool question_send(const struct timed_call *c)
 {
-	struct question q = {.fn = c->fn, .args_len = c->args_len};
+	struct timed_question q = {.op = c->op, .args_len = (uint32_t)c->args_len};
 	struct iovec iov[] = {{&q, sizeof(q)}, {(void *)(uintptr_t)c->args, c->args_len}};
 	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 
 	return sendmsg(timed.sock, &msg, MSG_NOSIGNAL) == (ssize_t)(sizeof(q) + c->args_len);
 }
 
-static bool reply_take(long *ret_rc, int *ret_fd)
+static bool answer_take(long *ret_rc, int *ret_fd)
 {
-	union fd_control control = {0};
-	struct reply r;
-	struct iovec iov = {&r, sizeof(r)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
-			     .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *c;
+	struct timed_answer a;
+	int fds[TIMED_FDS_MAX];
+	ssize_t got = timed_receive(timed.sock, &a, sizeof(a), fds);
 
-	if (recvmsg(timed.sock, &msg, MSG_CMSG_CLOEXEC) != sizeof(r))
+	if (got != sizeof(a) || a.rc > TIMED_CALL_OUT_MAX)
 		return false;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
-	*ret_rc = r.rc;
+	*ret_rc = (long)a.rc;
+	*ret_fd = fds[0];
 	return true;
 }
 
 /* Ready to run, on a machine where nobody is soon: it does not wait in the kernel. */
-static bool child_is_starved(void)
+static bool reader_is_starved(void)
 {
 	char path[32], text[512], *at;
 	CLEANUP_CLOSE int fd = -1;
@@ -226,7 +213,7 @@ static uint64_t limit_ns(void)
 }
 
 /* A stop that is asked for meanwhile shortens the wait.  false: not back in time. */
-static bool reply_wait(void)
+static bool answer_wait(void)
 {
 	uint64_t begin = clock_mono_ns(), used;
 	int times = 1;
@@ -245,7 +232,7 @@ static bool reply_wait(void)
 		used = clock_mono_ns() - begin;
 		if (used < limit)
 			continue;
-		if (times >= STARVED_TIMES || !child_is_starved())
+		if (times >= STARVED_TIMES || !reader_is_starved())
 			break;
 		times = STARVED_TIMES;
 	}
@@ -267,25 +254,37 @@ static void give_up(const struct timed_call *c)
 	timed.left_cnt++;
 	if (c->pid && timed.hung_cnt < HUNG_MAX)
 		timed.hung[timed.hung_cnt++] = c->pid;
-	child_drop();
+	reader_drop();
+	reader_order(); /* which ends it */
+}
+
+/* In a fork of heldup: they answer its parent. */
+static void forked_forget(void)
+{
+	if (!timed.is_kept || timed.owner == getpid())
+		return;
+	reader_drop();
+	close(timed.ctl);
+	timed.is_kept = timed.is_ordered = false;
 }
 
 static long ask(const struct timed_call *c, int *ret_fd)
 {
 	long rc;
 
-	for (int tries = 0; tries < 2; tries++) { /* a child ends with the thread that started it */
-		if (child_open() < 0)
+	for (int tries = 0; tries < 2; tries++) {
+		if (reader_open(c->ops) < 0)
 			return -EAGAIN;
 		if (question_send(c)) {
-			if (!reply_wait()) {
+			if (!answer_wait()) {
 				give_up(c);
 				return -ETIMEDOUT;
 			}
-			if (reply_take(&rc, ret_fd))
+			if (answer_take(&rc, ret_fd))
 				break;
 		}
-		child_drop();
+		timed.losses.died_cnt++;
+		reader_drop();
 		rc = -EAGAIN;
 	}
 	if (rc > 0 && c->out)
@@ -303,6 +302,7 @@ long timed_call(const struct timed_call *c)
 	if (c->args_len > TIMED_CALL_ARGS_MAX)
 		return -E2BIG;
 	pthread_mutex_lock(&timed.lock);
+	forked_forget();
 	rc = is_hung(c->pid) ? -ETIMEDOUT : ask(c, &fd);
 	pthread_mutex_unlock(&timed.lock);
 	if (c->ret_fd)
@@ -312,11 +312,33 @@ long timed_call(const struct timed_call *c)
 	return rc;
 }
 
-void timed_call_start(void)
+void timed_call_start(const struct timed_ops *ops)
 {
 	pthread_mutex_lock(&timed.lock);
-	child_open();
+	forked_forget();
+	if (!timed.is_open && keeper_start(ops) == 0)
+		reader_order(); /* it comes while this process does something else */
 	pthread_mutex_unlock(&timed.lock);
+}
+
+void timed_call_set_apart(enum timed_apart apart)
+{
+	timed.apart = apart;
+}
+
+enum timed_apart timed_call_apart(void)
+{
+	return timed.apart;
+}
+
+struct timed_losses timed_call_losses(void)
+{
+	struct timed_losses l;
+
+	pthread_mutex_lock(&timed.lock);
+	l = timed.losses;
+	pthread_mutex_unlock(&timed.lock);
+	return l;
 }
 
 uint32_t timed_call_hung(size_t idx)

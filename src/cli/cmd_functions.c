@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/file_kind.h"
+#include "cli/file_rights.h"
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/select.h"
@@ -80,6 +81,8 @@ static int model_read(const char *path, struct model **ret_model, struct err *er
 	return code < 0 ? err_prefix(err, "read '%s'", path) : 0;
 }
 
+extern const struct cmd cmd_functions; /* below */
+
 /* Records for a while beside the watch of waits, whose samples tell of time between calls. */
 static int model_live(const struct functions_cmd_opts *o, struct model **ret_model,
 		      struct err *err)
@@ -88,7 +91,8 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	struct watching w = {.verb = "recording calls", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
 	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				   .stacks = 1};
+				   .stacks = 1,
+				   .keep = file_rights_of_outputs(&cmd_functions, o)};
 	struct flight_report report = {0};
 	struct flight_opts flight = {.window_ns = o->window.duration_ns, .with_waits = true,
 				     .then_ns = FLIGHT_NO_THEN, .report = &report};

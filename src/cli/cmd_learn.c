@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cli/cmd.h"
 #include "cli/file_kind.h"
+#include "cli/file_rights.h"
 #include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/select.h"
@@ -43,13 +44,16 @@ struct learn_cmd_opts {
 
 /* ---- learning */
 
+extern const struct cmd cmd_learn; /* below */
+
 static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 		       struct source **ret_src, struct err *err)
 {
 	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	const struct watch_opts watch = {.select = &o->select, .cmdline = cmdline,
 					 .duration_ns = o->window.duration_ns, .stacks = 1,
-					 .sample_hz = FLIGHT_LEARN_HZ, .symbols = &symbols};
+					 .sample_hz = FLIGHT_LEARN_HZ, .symbols = &symbols,
+					 .keep = file_rights_of_outputs(&cmd_learn, o)};
 	/* a little longer than the watch: a call may begin before it */
 	const struct flight_opts flight = {.window_ns = o->window.duration_ns + NS_PER_SEC,
 					   .stacks = FLIGHT_STACKS_ALL, .then_ns = 1,

@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/file_kind.h"
+#include "cli/file_rights.h"
 #include "cli/options.h"
 #include "cli/select.h"
 #include "cli/watching.h"
@@ -107,6 +108,8 @@ static int pump(struct run *r, struct source *src, struct err *err)
 	return more;
 }
 
+extern const struct cmd cmd_metrics; /* below */
+
 static int open_source(const struct metrics_opts *o, struct source **ret_src, struct err *err)
 {
 	struct watch_opts watch = {
@@ -114,6 +117,7 @@ static int open_source(const struct metrics_opts *o, struct source **ret_src, st
 		.select = &o->select,
 		.duration_ns = o->duration_ns,
 		.only_target = o->no_peers,
+		.keep = file_rights_of_outputs(&cmd_metrics, o),
 	};
 
 	return o->input.path ? file_kind_source(o->input.path, ret_src, err)

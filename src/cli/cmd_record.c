@@ -17,6 +17,7 @@
 #include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/file_kind.h"
+#include "cli/file_rights.h"
 #include "cli/options.h"
 #include "cli/record_calls.h"
 #include "cli/select.h"
@@ -71,6 +72,8 @@ static uint64_t duration_ns(const struct record_opts *o)
 	return o->duration_ns ? o->duration_ns : DURATION_NS;
 }
 
+extern const struct cmd cmd_record; /* below */
+
 static int open_source(const struct record_opts *o, struct record_calls *calls,
 		       const char *cmdline, struct source **ret_src, struct err *err)
 {
@@ -80,6 +83,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 		.cmdline = cmdline,
 		.stacks = !o->no_stacks,
 		.blocking = 1,
+		.keep = file_rights_of_outputs(&cmd_record, o),
 	};
 	struct flight_opts flight;
 

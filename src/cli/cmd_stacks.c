@@ -4,6 +4,7 @@
  * tables, as JSON, as a page with a flame graph, and in others' formats.
  */
 #include "cli/cmd.h"
+#include "cli/file_rights.h"
 
 #include <errno.h>
 #include <string.h>
@@ -101,7 +102,8 @@ static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, stru
 			     .duration_ns = o->window.duration_ns};
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = 1, .symbols = &symbols,
-				  .max_cost_ppm = o->cost.max_ppm};
+				  .max_cost_ppm = o->cost.max_ppm,
+				  .keep = file_rights_of_outputs(cli->cmd, o)};
 	struct capture *cap;
 	int code = watching_capture(o->capture_path, &cap, err);
 

@@ -17,21 +17,23 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/cmd.h"
+#include "cli/file_rights.h"
+#include "cli/names_opts.h"
 #include "cli/options.h"
 #include "cli/per_process.h"
 #include "cli/select.h"
-#include "collect/jvm.h"
 #include "collect/process_code.h"
 #include "collect/procfs.h"
 #include "collect/target.h"
 #include "report/pen.h"
+#include "reads/reads.h"
 #include "report/table.h"
 #include "symbols/debuginfod.h"
 #include "symbols/packages.h"
 #include "symbols/runtime.h"
 #include "symbols/symbols.h"
 
-enum { ADDRS_MAX = 256, LINES_MS = 5000, JIT_MS = 5000 };
+enum { ADDRS_MAX = 256, LINES_MS = 5000 };
 
 extern const char embed_symbols_schema_json[];
 
@@ -145,12 +147,6 @@ static int view_make(struct view *v, uint32_t tgid, struct err *err)
 		row->file = f;
 		if (f->module)
 			symbols_module_info(v->symbols, f->module, &row->info);
-	}
-	if (v->o->jit && v->runtime && v->runtime->can_ask) {
-		struct err why = {0};
-
-		if (jvm_perfmap(tgid, JIT_MS, &why) < 0)
-			log_warn("%s", why.msg);
 	}
 	symbols_jit_info(v->symbols, tgid, &v->jit);
 	v->took_ns = clock_mono_ns() - start_ns;
@@ -483,7 +479,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	const struct symbols_cmd_opts *o = cli->opts;
 	struct symbols_opts how = {
 		.debuginfod_ms = (uint32_t)(o->debuginfod_ns / NS_PER_MS),
-		.lines_ms = LINES_MS,
+		.lines_ms = argc ? LINES_MS : 0,
 		.no_debug_files = o->no_debug_files,
 		.max_bytes = UINT64_C(1) << 30, /* one look at all, then it ends */
 	};
@@ -492,14 +488,18 @@ static int run(struct cli *cli, int argc, char **argv)
 	struct err err = {0};
 	int ret = select_check(&o->select, &err);
 
+	reads_start();
 	if (ret == 0)
 		ret = addrs_parse(&all, argc, argv, &err);
 	if (ret == 0)
 		ret = target_resolve(&o->select, &t, &err);
 	if (ret < 0)
 		return cli_fail(cli, &err);
+	names_opts_ask(&(struct names_opts){.jit = o->jit}, &o->select);
 	all.symbols = symbols_new(&how);
-	ret = print_all(&all, &t, &err);
+	ret = file_rights_look(cli->cmd, o, &err);
+	if (ret == 0)
+		ret = print_all(&all, &t, &err);
 	symbols_free(all.symbols);
 	return ret < 0 ? cli_fail(cli, &err) : CLI_OK;
 }

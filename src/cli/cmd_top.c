@@ -22,6 +22,7 @@
 #include "base/stop.h"
 #include "cli/cmd.h"
 #include "cli/file_kind.h"
+#include "cli/file_rights.h"
 #include "cli/options.h"
 #include "cli/select.h"
 #include "collect/source.h"
@@ -341,11 +342,15 @@ static int set_up(struct top *t, struct err *err)
 	return o->filter ? ui_filter(t->ui, o->filter, err) : 0;
 }
 
+extern const struct cmd cmd_top; /* below */
+
 static int open_feed(struct top *t, struct err *err)
 {
 	const struct top_opts *o = t->opts;
 	struct watch_opts watch = {.select = &o->select, .cmdline = "heldup top",
-				   .tick_ns = o->interval_ns};
+				   .tick_ns = o->interval_ns,
+				   .keep = file_rights_of_outputs(&cmd_top, o) |
+					   file_rights_of_path(UI_WRITE_PATH)};
 	struct source *src;
 	int rc;
 

@@ -14,12 +14,14 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "cli/cmd.h"
+#include "cli/file_rights.h"
 #include "cli/options.h"
 #include "cli/per_process.h"
 #include "cli/select.h"
 #include "collect/process_code.h"
 #include "collect/procfs.h"
 #include "collect/target.h"
+#include "reads/reads.h"
 #include "report/pen.h"
 #include "symbols/demangle.h"
 #include "symbols/image.h"
@@ -300,11 +302,14 @@ static int run(struct cli *cli, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	reads_start();
 	if (ret == 0 && o->match && regcomp(&match, o->match, REG_EXTENDED | REG_NOSUB) != 0)
 		ret = err_usage(&err, "--match '%s' is not a regular expression", o->match);
 	if (ret < 0)
 		return cli_fail(cli, &err);
 	ret = target_resolve(&o->select, &t, &err);
+	if (ret == 0)
+		ret = file_rights_look(cli->cmd, o, &err);
 	if (ret == 0 && o->output.json)
 		ret = per_process_json(&each, "heldup/tracepoints/1", &err);
 	else if (ret == 0)

@@ -6,6 +6,7 @@
  * still answered, and the end is told.
  */
 #include "cli/cmd.h"
+#include "cli/file_rights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 			     .duration_ns = o->window.duration_ns};
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm,
-				  .blocking = 1};
+				  .blocking = 1, .keep = file_rights_of_outputs(cli->cmd, o)};
 	struct capture *cap;
 	struct model *m;
 	int code = watching_capture(o->capture_path, &cap, err);

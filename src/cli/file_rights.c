@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +16,10 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/timed_fork.h"
+#include "cli/cmd.h"
 #include "cli/opt.h"
+#include "reads/reads.h"
+#include "symbols/debuginfod.h"
 
 bool file_rights_reads_file(const struct opt *table, const void *opts)
 {
@@ -110,21 +114,121 @@ static uint64_t rights_of(int keep)
 	       (keep & KEEP_PATHS ? rights_of_paths() : RIGHTS_NONE);
 }
 
+static bool is_root(void)
+{
+	/* who has them from the file (setcap) may read what the user may, and no more */
+	return getuid() == 0 && geteuid() == 0;
+}
+
+static int kept_of_path(const char *path)
+{
+	struct stat st;
+	int keep = 0;
+
+	if (!*path || strcmp(path, "-") == 0)
+		return 0;
+	if (stat(path, &st) == 0 && st.st_uid != 0)
+		keep |= KEEP_OWNERS;
+	rights_effective(false);
+	if (!is_reached(path))
+		keep |= KEEP_PATHS;
+	rights_effective(true);
+	return keep;
+}
+
+static int of_options(const struct opt *table, const void *opts)
+{
+	int keep = 0;
+
+	for (const struct opt *o = table; o && o->type != OPT_TYPE_END; o++) {
+		const char *at = (const char *)opts + o->off;
+		const char *path;
+
+		if (o->type == OPT_TYPE_GROUP)
+			keep |= of_options(o->group, at);
+		if (o->type != OPT_STRING || !o->metavar || strcmp(o->metavar, "FILE") != 0)
+			continue;
+		path = *(const char *const *)at;
+		keep |= path ? kept_of_path(path) : 0;
+	}
+	return keep;
+}
+
+struct outputs {
+	const struct cmd *cmd;
+	const void *opts;
+	const char *path;
+};
+
+/* In a child, as kept_of_root. */
+static int kept_of_outputs(const void *ctx, int talk, struct err *err)
+{
+	/* where signatures and debug files are kept, when it is said to be elsewhere than root's */
+	static const char *const places[] = {"XDG_STATE_HOME", "XDG_CACHE_HOME",
+					     "DEBUGINFOD_CACHE_PATH", "HOME"};
+	const struct outputs *out = ctx;
+	int keep = out->path ? kept_of_path(out->path) : of_options(out->cmd->opts, out->opts);
+
+	(void)talk;
+	(void)err;
+	for (size_t i = 0; !out->path && i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *dir = getenv(places[i]);
+		CLEANUP_FREE char *path = dir ? xasprintf("%s/heldup", dir) : NULL;
+
+		if (path && (debuginfod_wanted() || strcmp(places[i], "XDG_STATE_HOME") == 0))
+			keep |= kept_of_path(path);
+	}
+	return keep;
+}
+
+/* What lies on a file system that does not answer is not written to: nothing is kept for it. */
+static uint64_t look_at_outputs(const struct outputs *out)
+{
+	int keep = is_root() ? timed_fork(kept_of_outputs, out, TIMED_FORK_LOOK_NS, NULL) : 0;
+
+	return keep > 0 ? rights_of(keep) : RIGHTS_NONE;
+}
+
+uint64_t file_rights_of_outputs(const struct cmd *cmd, const void *opts)
+{
+	return look_at_outputs(&(struct outputs){.cmd = cmd, .opts = opts});
+}
+
+uint64_t file_rights_of_path(const char *path)
+{
+	return look_at_outputs(&(struct outputs){.path = path});
+}
+
+static void filtered(int rc)
+{
+	if (rc < 0)
+		log_debug("system calls are not filtered: %s", strerror(-rc));
+}
+
 int file_rights_drop(char *const *args, char *const *plain, struct err *err)
 {
 	const struct named named = {args, plain};
 	int keep = 0, rc;
 
-	/* who has them from the file (setcap) may read what the user may, and no more */
-	if (getuid() == 0 && geteuid() == 0)
+	if (is_root())
 		keep = timed_fork(kept_of_root, &named, TIMED_FORK_LOOK_NS, err);
 	if (keep < 0)
 		return err_prefix(err, "look at the files that are named");
 	rc = rights_keep(rights_of(keep));
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
-	rc = rights_filter(RIGHTS_READS_FILES);
+	filtered(rights_filter(RIGHTS_READS_FILES));
+	return 0;
+}
+
+int file_rights_look(const struct cmd *cmd, const void *opts, struct err *err)
+{
+	int rc = rights_keep(file_rights_of_outputs(cmd, opts));
+
 	if (rc < 0)
-		log_debug("system calls are not filtered: %s", strerror(-rc));
+		return err_errno(err, rc, "give rights away");
+	reads_apart();
+	filtered(debuginfod_wanted() ? rights_filter_watch(RIGHTS_LET_NET)
+				     : rights_filter(RIGHTS_READS_FILES));
 	return 0;
 }

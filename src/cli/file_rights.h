@@ -7,11 +7,25 @@
  * give files to others where a path of its command line needs it, and that to become a
  * directory's owner where one of them is a directory (LTTng's traces).
  */
+#include <stdint.h>
+
+struct cmd;
 struct err;
 struct opt;
 
 /* Does a command with this table and these parsed options read a file and no process? */
 _Bool file_rights_reads_file(const struct opt *table, const void *opts);
+
+/*
+ * What a watch of root keeps to write the files that its options name, and those
+ * that it keeps for later runs, once it gives its rights away.  Nothing where root
+ * may write there without.
+ */
+uint64_t file_rights_of_outputs(const struct cmd *cmd, const void *opts);
+uint64_t file_rights_of_path(const char *path);
+
+/* For a command that only looks at processes, by what reads_start started (reads.h). */
+int file_rights_look(const struct cmd *cmd, const void *opts, struct err *err);
 
 /*
  * args: the command line after the command's name; plain: those of them that are

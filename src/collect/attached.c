@@ -144,7 +144,7 @@ int attached_read(struct attached *ret)
 	read_maps(ret);
 	if (ret->prog_cnt) {
 		read_links(ret);
-		procfs_each_id("/proc", find_held, ret);
+		procfs_each_id(0, find_held, ret);
 	}
 	return 0;
 }

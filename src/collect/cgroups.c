@@ -29,6 +29,7 @@
 #include "collect/cgroups_int.h"
 #include "collect/emit.h"
 #include "collect/procfs.h"
+#include "reads/reads.h"
 
 #define RESCAN_NS (5 * NS_PER_SEC)
 #define RESCAN_MANY_NS (30 * NS_PER_SEC) /* with more than THREAD_SCAN_PROCS */
@@ -173,11 +174,11 @@ static void add_path(struct cgroups *c, const struct cgroup_line *line, uint32_t
 	}
 }
 
-static void scan_file(struct cgroups *c, const char *path, uint32_t tgid)
+static void scan_file(struct cgroups *c, uint32_t tid, uint32_t tgid)
 {
 	CLEANUP(buf_release) struct buf b = {0};
 
-	if (file_read(path, PROCFS_FILE_MAX, &b, NULL) < 0)
+	if (reads_text(tid, "cgroup", PROCFS_FILE_MAX, &b) < 0)
 		return; /* gone */
 	for (const char *line = buf_str(&b); line && *line;) {
 		struct cgroup_line parsed;
@@ -198,12 +199,9 @@ struct thread_scan {
 static int scan_thread(void *ctx, uint32_t tid)
 {
 	struct thread_scan *scan = ctx;
-	char path[64];
 
-	if (tid != scan->tgid) {
-		snprintf(path, sizeof(path), "/proc/%u/task/%u/cgroup", scan->tgid, tid);
-		scan_file(scan->c, path, scan->tgid);
-	}
+	if (tid != scan->tgid)
+		scan_file(scan->c, tid, scan->tgid);
 	return ++scan->cnt >= CGROUPS_THREAD_MAX;
 }
 
@@ -216,7 +214,6 @@ static void scan(struct cgroups *c, const uint32_t *tgids, size_t cnt)
 {
 	uint64_t now = clock_mono_ns(), hash = set_hash(tgids, cnt);
 	bool changed = hash != c->scanned_set;
-	char path[64];
 
 	uint64_t pause = cnt > THREAD_SCAN_PROCS ? RESCAN_MANY_NS : RESCAN_NS;
 	if (!changed && now - c->scanned_ns < pause)
@@ -225,13 +222,11 @@ static void scan(struct cgroups *c, const uint32_t *tgids, size_t cnt)
 	c->scanned_set = hash;
 	groups_clear(c);
 	for (size_t i = 0; i < cnt; i++) {
-		snprintf(path, sizeof(path), "/proc/%u/cgroup", tgids[i]);
-		scan_file(c, path, tgids[i]);
+		scan_file(c, tgids[i], tgids[i]);
 		if (cnt > THREAD_SCAN_PROCS)
 			continue;
 		struct thread_scan threads = {.c = c, .tgid = tgids[i]};
-		snprintf(path, sizeof(path), "/proc/%u/task", tgids[i]);
-		procfs_each_id(path, scan_thread, &threads);
+		procfs_each_id(tgids[i], scan_thread, &threads);
 	}
 }
 
@@ -296,13 +291,11 @@ static size_t path_depth(const char *path, size_t len)
 const char *cgroups_path_of(struct cgroups *c, uint32_t tgid)
 {
 	CLEANUP(buf_release) struct buf b = {0};
-	char file[64];
 	struct cgroup_line best = {0};
 	size_t best_depth = 0;
 
 	buf_clear(&c->path);
-	snprintf(file, sizeof(file), "/proc/%u/cgroup", tgid);
-	if (file_read(file, PROCFS_FILE_MAX, &b, NULL) < 0)
+	if (reads_text(tgid, "cgroup", PROCFS_FILE_MAX, &b) < 0)
 		return "";
 	for (const char *line = buf_str(&b); line && *line;) {
 		struct cgroup_line parsed;

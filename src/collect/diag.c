@@ -3,75 +3,29 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <linux/unix_diag.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "collect/procfs.h"
+#include "reads/ops.h"
+#include "reads/reads.h"
 
 #define RECV_BUF_BYTES (32 * 1024) /* the kernel makes no larger piece of a dump */
-#define THREAD_STACK_BYTES (128 * 1024)
-
-static int open_here(void)
-{
-	struct timeval limit = {.tv_sec = 1};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	return fd;
-}
-
-struct open_job {
-	uint32_t tgid;
-	int result;
-};
-
-/* A thread of its own: a namespace belongs to a thread and this one ends at once. */
-static void *open_there(void *arg)
-{
-	struct open_job *job = arg;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/ns/net", job->tgid);
-	CLEANUP_CLOSE int ns = open(path, O_RDONLY | O_CLOEXEC);
-	if (ns < 0 || setns(ns, CLONE_NEWNET) < 0)
-		job->result = -errno;
-	else
-		job->result = open_here();
-	return NULL;
-}
 
 int diag_open(uint32_t tgid)
 {
-	struct open_job job = {.tgid = tgid};
-	pthread_attr_t attr;
-	pthread_t thread;
-
 	if (!tgid || procfs_ns(tgid, "net") == procfs_ns((uint32_t)getpid(), "net"))
-		return open_here();
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
-	int err = pthread_create(&thread, &attr, open_there, &job);
-	pthread_attr_destroy(&attr);
-	if (err)
-		return -err;
-	pthread_join(thread, NULL);
-	return job.result;
+		return open_diag_here();
+	return reads_open_diag(tgid);
 }
 
 /*

@@ -25,7 +25,4 @@ typedef int (*fdscan_fn)(void *ctx, const struct fdscan_item *item);
  */
 long fdscan(uint32_t tgid, size_t max, fdscan_fn fn, void *ctx, bool *ret_more);
 
-/* "socket:[123]" or "pipe:[123]"; 0 or -EINVAL.  Only is_pipe and ino are set. */
-int fdscan_parse_link(const char *link, struct fdscan_item *ret_item);
-
 #endif /* FDSCAN_H */

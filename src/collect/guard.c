@@ -16,17 +16,18 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/rights.h"
 
 #define NICE_RAISED (-20)
 #define RAM_SHARE 16
 
-static int nice_set(int nice)
+static int nice_raise(void)
 {
 	struct sched_attr a = {
 		.size = sizeof(a),
 		.sched_policy = SCHED_NORMAL,
-		.sched_flags = nice < 0 ? SCHED_FLAG_RESET_ON_FORK : 0,
-		.sched_nice = nice,
+		.sched_flags = SCHED_FLAG_RESET_ON_FORK,
+		.sched_nice = NICE_RAISED,
 	};
 
 	return syscall(SYS_sched_setattr, 0, &a, 0) < 0 ? -errno : 0;
@@ -67,13 +68,23 @@ void guard_raise(void)
 	int rc;
 
 	errno = 0;
-	rc = getpriority(PRIO_PROCESS, 0) == 0 && !errno ? nice_set(NICE_RAISED) : -EALREADY;
+	rc = getpriority(PRIO_PROCESS, 0) == 0 && !errno ? nice_raise() : -EALREADY;
 	if (rc < 0)
 		log_debug("priority is left as it is: %s", strerror(-rc));
 	if (!may_lock() || resident_bytes() > lock_max())
 		log_debug("memory is not locked: no right, or it is too large");
 	else if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
 		log_debug("memory is not locked: %s", strerror(errno));
+}
+
+uint64_t guard_rights(void)
+{
+	struct rlimit lock, none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none) == 0 ||
+	    (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur == RLIM_INFINITY))
+		return RIGHTS_NONE;
+	return rights_of_locking(); /* without it the next allocation could fail at the limit */
 }
 
 void guard_check(void)
@@ -84,7 +95,8 @@ void guard_check(void)
 
 void guard_drop(void)
 {
+	/* not as it was raised: without the right its flag stays, which is for children of then */
 	if (getpriority(PRIO_PROCESS, 0) == NICE_RAISED)
-		nice_set(0);
+		setpriority(PRIO_PROCESS, 0, 0);
 	munlockall();
 }

@@ -15,10 +15,13 @@
  *
  * The OOM killer goes by size, and a watch is small: its score is left alone.
  */
+#include <stdint.h>
 
 #define GUARD_LOCK_MAX (128ull << 20)
 
 void guard_raise(void);
+/* What is needed for the memory to stay there once other rights are given away: rights.h. */
+uint64_t guard_rights(void);
 /* Lets the memory go where it has become too large. */
 void guard_check(void);
 void guard_drop(void);

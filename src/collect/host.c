@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "collect/procfs.h"
+#include "reads/reads.h"
 #include "store/event.h"
 
 #define HOST_FILE_MAX (1024 * 1024) /* /proc/stat lists every interrupt */
@@ -102,15 +103,16 @@ static uint64_t column_u64(const char *text, const char *group, const char *name
 
 static void read_tcp(uint32_t tgid, struct buf *b, struct ev_host *host)
 {
-	char path[64];
 	const char *text;
 
-	snprintf(path, sizeof(path), "/proc/%u/net/netstat", tgid);
-	text = read_text(b, path);
+	buf_clear(b);
+	reads_text(tgid, "net/netstat", HOST_FILE_MAX, b);
+	text = buf_str(b);
 	host->listen_overflows = column_u64(text, "TcpExt:", "ListenOverflows");
 	host->listen_drops = column_u64(text, "TcpExt:", "ListenDrops");
-	snprintf(path, sizeof(path), "/proc/%u/net/snmp", tgid);
-	text = read_text(b, path);
+	buf_clear(b);
+	reads_text(tgid, "net/snmp", HOST_FILE_MAX, b);
+	text = buf_str(b);
 	host->tcp_retrans = column_u64(text, "Tcp:", "RetransSegs");
 }
 
@@ -147,12 +149,9 @@ void host_read_for(uint32_t tgid, struct ev_host *ret_host)
 int host_proc_mem(uint32_t tgid, uint64_t *ret_rss_bytes, uint64_t *ret_swap_bytes)
 {
 	CLEANUP(buf_release) struct buf b = {0};
-	char path[64];
 	uint64_t rss_kb = 0, swap_kb = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", tgid);
-	int err = file_read(path, PROCFS_FILE_MAX, &b, NULL);
-	if (err < 0 && err != -E2BIG)
+	if (reads_text(tgid, "status", PROCFS_FILE_MAX, &b) < 0)
 		return -ESRCH;
 	/* kernel threads have neither line */
 	procfs_parse_status(buf_str(&b), "VmRSS", &rss_kb);

@@ -34,6 +34,7 @@
 #include "collect/peers.h"
 #include "collect/procfs.h"
 #include "collect/sockdiag.h"
+#include "reads/reads.h"
 #include "symbols/debuginfod.h"
 
 #define DRAIN_MS 80
@@ -188,6 +189,24 @@ static void emit_hung(struct live *l, uint64_t now)
 			  (double)TIMED_CALL_NS / NS_PER_SEC);
 }
 
+/* Children that read for this process and that something else than heldup ended. */
+static void emit_losses(struct live *l, uint64_t now)
+{
+	struct timed_losses lost = timed_call_losses();
+
+	if (lost.died_cnt > l->died_told)
+		emit_note(&l->emit, NOTE_LIMIT, now,
+			  "heldup's child that reads /proc and memory ended %u times before its "
+			  "time and was started again: names or stacks may be missing",
+			  lost.died_cnt - l->died_told);
+	if (lost.keeper_cnt > l->keepers_told)
+		emit_note(&l->emit, NOTE_LIMIT, now,
+			  "heldup's child that keeps the rights to read of other processes ended: "
+			  "from then on names, stacks and locks are missing");
+	l->died_told = lost.died_cnt;
+	l->keepers_told = lost.keeper_cnt;
+}
+
 static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 {
 	struct ev_tick ev = {.begin_ns = begin_ns};
@@ -217,6 +236,7 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 	if (last)
 		flight_keep_end(l, now);
 	emit_hung(l, now);
+	emit_losses(l, now);
 	EMIT(&l->emit, &ev, EV_TICK, 0, now);
 }
 
@@ -376,17 +396,27 @@ static void files_raise(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* All that was to be loaded, attached and started (the command to be watched) is. */
+/*
+ * All that was to be loaded, attached and started (the command to be watched) is:
+ * what others made is read from now on, with the rights that are left.
+ */
 static int rights_drop(const struct watch_opts *opts, struct err *err)
 {
+	uint64_t keep = rights_of_watch() | guard_rights() | opts->keep;
 	uint32_t let = opts->loads_again ? RIGHTS_LET_LOAD : 0;
-	int rc = rights_keep(rights_of_watch());
+	int rc;
 
+	if (opts->unfiltered) /* it is done already, or another watch is to do it */
+		return 0;
+	if (opts->loads_again)
+		keep |= rights_of_priority();
+	rc = rights_keep(keep);
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
+	reads_apart();
 	if (debuginfod_wanted())
 		let |= RIGHTS_LET_NET;
-	rc = opts->unfiltered ? 0 : rights_filter_watch(let);
+	rc = rights_filter_watch(let);
 	if (rc < 0)
 		log_debug("system calls are not filtered: %s", strerror(-rc));
 	return 0;
@@ -398,7 +428,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	int rc = l->flight ? flight_open(l, err) : 0;
 
 	guard_raise();
-	timed_call_start();
+	reads_start();
 	if (rc == 0)
 		rc = target_resolve(opts->select, &l->target, err);
 	files_raise(); /* after a command to be watched was forked: it keeps its own limit */
@@ -414,8 +444,10 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
 	live_stacks_open(l);
 	live_stacks_clocks(l);
-	live_stacks_watch(l, l->target.tgids, l->target.cnt);
-	return rights_drop(opts, err);
+	rc = rights_drop(opts, err);
+	if (rc == 0) /* which reads their code */
+		live_stacks_watch(l, l->target.tgids, l->target.cnt);
+	return rc;
 }
 
 static int source_make(const struct watch_opts *opts, const struct flight_opts *flight,

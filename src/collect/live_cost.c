@@ -26,6 +26,7 @@
 #include "collect/host.h"
 #include "collect/live_int.h"
 #include "heldup.skel.h"
+#include "reads/reads.h"
 
 #define MEASURE_NS (30 * NS_PER_MS)
 /* Waits and requests of 50 ms must mostly fit into a slice. */
@@ -130,7 +131,7 @@ static void measure_begin(struct live *l, uint64_t now)
 	struct live_cost *c = l->cost;
 
 	c->measured = true;
-	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	c->stats_fd = reads_open_stats();
 	if (c->stats_fd < 0)
 		return;
 	if (c->timing_ns < 0)

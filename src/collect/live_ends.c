@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "collect/diag.h"
 #include "collect/live_int.h"
@@ -15,8 +16,10 @@
 #include "collect/peers.h"
 #include "collect/procfs.h"
 #include "heldup.skel.h"
+#include "reads/reads.h"
 
 #define TCP_LISTEN_STATE 0x0a
+#define LISTEN_FILE_MAX (4 << 20)
 #define ENDS_MAX 4096
 #define ENDS_EARLY 256 /* more are summed at ticks only */
 
@@ -58,18 +61,14 @@ static bool listen_diag(const struct listens *at, uint32_t tgid)
 /* Ports in the LISTEN state of one /proc/PID/net/tcp: that lists all connections, too. */
 static void listen_file(const struct listens *at, uint32_t tgid, const char *name)
 {
-	CLEANUP_FCLOSE FILE *file = NULL;
-	char path[64], line[256];
+	CLEANUP(buf_release) struct buf text = {0};
 
-	snprintf(path, sizeof(path), "/proc/%u/net/%s", tgid, name);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
+	reads_text(tgid, name, LISTEN_FILE_MAX, &text);
+	for (const char *line = buf_str(&text); line; line = strchr(line, '\n')) {
 		unsigned port, state;
 
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) ==
-			    2 &&
+		if (sscanf(line + (*line == '\n'),
+			   " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) == 2 &&
 		    state == TCP_LISTEN_STATE)
 			listen_note(at, port);
 	}
@@ -85,8 +84,8 @@ void live_listen(struct live *l, uint32_t tgid)
 	hmap_put(&l->netns_seen, netns, 1);
 	if (listen_diag(&at, tgid))
 		return;
-	listen_file(&at, tgid, "tcp");
-	listen_file(&at, tgid, "tcp6");
+	listen_file(&at, tgid, "net/tcp");
+	listen_file(&at, tgid, "net/tcp6");
 }
 
 uint8_t live_role(struct live *l, const struct wire_res *w)

@@ -126,7 +126,7 @@ struct live {
 	uint64_t tick_begin_ns, next_tick_ns;
 	uint64_t answer_cnt, quick_cnt; /* RUN_ANSWER, RUN_QUICK at the last sum */
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
-	size_t hung_told;	/* of timed_call_hung: a note was made of them */
+	uint32_t hung_told, died_told, keepers_told; /* of timed_call.h: notes were made of them */
 	volatile int stopping;
 	int stage;		/* enum live_stage */
 };

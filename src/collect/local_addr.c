@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "reads/reads.h"
 
 #define NET_FILE_MAX (4 * 1024 * 1024)
 
@@ -70,12 +70,10 @@ bool local_addr_is_local(uint32_t tgid, uint16_t family, const uint8_t *addr)
 {
 	CLEANUP(buf_release) struct buf b = {0};
 	const uint8_t *v4 = as_v4(family, addr);
-	char path[64];
 
 	if (local_addr_is_loopback(family, addr))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%u/net/%s", tgid, v4 ? "fib_trie" : "if_inet6");
-	file_read(path, NET_FILE_MAX, &b, NULL);
+	reads_text(tgid, v4 ? "net/fib_trie" : "net/if_inet6", NET_FILE_MAX, &b);
 	return v4 ? local_addr_in_fib_trie(buf_str(&b), v4)
 		  : local_addr_in_if_inet6(buf_str(&b), addr);
 }

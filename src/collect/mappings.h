@@ -20,7 +20,6 @@
 
 #define MAPPINGS_MAX 16384
 #define MAPPINGS_LINE 4400	/* PATH_MAX, doubled where bytes are escaped, and the numbers */
-#define MAPPINGS_LINES_MAX 262144 /* lines read of one file: twice what a kernel allows */
 
 enum mapping_kind {
 	MAPPING_FILE = 0,

@@ -10,14 +10,16 @@
 #include <sys/select.h>
 #include <sys/syscall.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "collect/emit.h"
 #include "collect/names.h"
 #include "collect/procfs.h"
 #include "collect/resindex.h"
+#include "reads/reads.h"
 #include "wire/wire.h"
 
-#define LINE_LEN 256
+#define FDINFO_MAX (4 << 20) /* a line of 70 bytes for each member */
 #define SETSIZE_MAX 65536 /* descriptors of a select set that are looked at */
 
 static int hex_value(const char *text, const char *key, uint64_t *ret_value)
@@ -115,16 +117,20 @@ void members_epoll(struct emit *e, struct names *n, const struct resindex *x,
 		   const struct wire_res *set, uint64_t ts_ns, struct members_stat *stat)
 {
 	struct member_walk w = {.e = e, .n = n, .x = x, .set = set, .stat = stat, .ts_ns = ts_ns};
-	char path[64], line[LINE_LEN];
+	CLEANUP(buf_release) struct buf text = {0};
+	char name[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", set->tgid, set->fd);
-	CLEANUP_FCLOSE FILE *file = set->fd >= 0 ? fopen(path, "re") : NULL;
-	if (!file) {
+	snprintf(name, sizeof(name), "fdinfo/%d", set->fd);
+	if (set->fd < 0 || reads_text(set->tgid, name, FDINFO_MAX, &text) < 0) {
 		stat->failed_cnt++;
 		return;
 	}
-	while (fgets(line, sizeof(line), file)) {
+	for (char *line = text.data, *end; line && *line; line = end) {
 		struct member_line m;
+
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
 		if (members_parse_tfd(line, &m) == 0)
 			emit_member(&w, &m);
 	}

@@ -24,15 +24,14 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/timed_call.h"
 #include "base/vec.h"
 #include "collect/procfs.h"
+#include "reads/reads.h"
 #include "wire/wire.h"
 
 #define DEV_CACHE_MAX 4096
 #define SERVICE_MAX 8192
 #define SERVICES_FILE_MAX (1024 * 1024)
-#define MAPS_MAX (1024 * 1024)
 #define KERNEL_MAJOR(dev) ((dev) >> 20)
 #define KERNEL_MINOR(dev) ((dev) & 0xfffffu)
 
@@ -112,73 +111,33 @@ static const char *maps_path(const char *line, uint32_t dev, uint64_t ino)
 	return line + used;
 }
 
-struct mapped_args {
-	uint32_t tgid, dev;
-	uint64_t ino;
-};
-
-/* In the child of timed_call. */
-static long mapped_path(const void *args, char *out, size_t cap, int *ret_fd)
+static const char *mapped_file(struct names *n, const struct wire_res *w)
 {
-	struct mapped_args a;
 	CLEANUP(buf_release) struct buf b = {0};
-	char path[64];
 
-	(void)ret_fd;
-	memcpy(&a, args, sizeof(a));
-	snprintf(path, sizeof(path), "/proc/%u/maps", a.tgid);
-	int ret = file_read(path, MAPS_MAX, &b, NULL);
-	if (ret < 0 && ret != -E2BIG)
-		return ret;
+	if (!w->tgid || !w->ino || reads_maps(w->tgid, w->tgid, true, &b) <= 0)
+		return NULL;
 	for (const char *line = buf_str(&b); line && *line;) {
-		const char *found = maps_path(line, a.dev, a.ino);
+		const char *found = maps_path(line, w->dev, w->ino);
 		size_t len = found ? strcspn(found, "\n") : 0;
 
-		if (len && len < cap) {
-			memcpy(out, found, len);
-			return (long)len;
-		}
+		if (len)
+			return answer(n, found, len);
 		line = strchr(line, '\n');
 		if (line)
 			line++;
 	}
-	return 0;
+	return NULL;
 }
-
-static const char *mapped_file(struct names *n, const struct wire_res *w)
-{
-	CLEANUP(buf_release) struct buf path = {0};
-	struct mapped_args args = {.tgid = w->tgid, .dev = w->dev, .ino = w->ino};
-	struct timed_call call = {.fn = mapped_path, .pid = w->tgid, .args = &args,
-				  .args_len = sizeof(args), .out = &path};
-
-	if (!w->tgid || !w->ino || timed_call(&call) <= 0)
-		return NULL;
-	return answer(n, buf_str(&path), path.len);
-}
-
-#define OPEN_FILES_MAX 512 /* descriptors looked at for a file that came without one */
 
 /* The file among the process's descriptors: block I/O knows the inode, not the number. */
 static const char *opened_file(struct names *n, const struct wire_res *w)
 {
-	CLEANUP_CLOSEDIR DIR *dir = NULL;
-	struct wire_res at = *w;
-	char path[64], link[PATH_MAX];
-	struct dirent *e;
+	char link[PATH_MAX];
 
-	if (!w->tgid || !w->ino)
+	if (!w->tgid || !w->ino || reads_opened(w->tgid, w->ino, link, sizeof(link)) < 0)
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%u/fd", w->tgid);
-	dir = opendir(path);
-	for (int i = 0; dir && i < OPEN_FILES_MAX && (e = readdir(dir)); i++) {
-		if (e->d_name[0] == '.')
-			continue;
-		at.fd = (int32_t)strtol(e->d_name, NULL, 10);
-		if (fd_link(&at, link, sizeof(link)) && link[0] == '/')
-			return names_clean(n, link);
-	}
-	return NULL;
+	return names_clean(n, link);
 }
 
 static const char *file_name(struct names *n, const struct wire_res *w)

@@ -27,6 +27,7 @@
 #include "collect/local_addr.h"
 #include "collect/procfs.h"
 #include "collect/resindex.h"
+#include "reads/reads.h"
 #include "wire/wire.h"
 
 #define PASS_COST_FACTOR 400
@@ -271,7 +272,7 @@ static bool run_pass(struct peers *p, struct pass *pass, bool all)
 	}
 	scan_watched(p);
 	if (all)
-		procfs_each_id("/proc", scan_other, p);
+		procfs_each_id(0, scan_other, p);
 	pass->done_ns = clock_mono_ns();
 	pass->cost_ns = pass->done_ns - now;
 	if (all)
@@ -327,13 +328,12 @@ static uint32_t pipe_other(struct peers *p, const struct wire_res *w, bool reads
 
 static int find_pipe(struct peers *p, const struct wire_res *w, struct peer *ret)
 {
-	char path[64];
-	struct stat st;
+	struct reads_fd at;
+	char link[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", w->tgid, w->fd);
-	if (w->fd < 0 || lstat(path, &st) < 0)
+	if (w->fd < 0 || reads_fd(w->tgid, w->fd, link, sizeof(link), &at) < 0)
 		return done(ret, 0, 0, 0);
-	bool reads = st.st_mode & S_IRUSR;
+	bool reads = at.mode & S_IRUSR;
 	uint32_t tgid = pipe_other(p, w, reads);
 	if ((!tgid || tgid == w->tgid) && run_pass(p, &p->full_pass, true))
 		tgid = pipe_other(p, w, reads);

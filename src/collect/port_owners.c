@@ -83,9 +83,9 @@ size_t sockdiag_port_owners(uint16_t port, uint32_t *ret_tgids, size_t max_cnt)
 
 	if (!max_cnt)
 		return 0;
-	procfs_each_id("/proc", look_into_netns, &search);
+	procfs_each_id(0, look_into_netns, &search);
 	if (search.inodes.cnt)
-		procfs_each_id("/proc", look_into_process, &search);
+		procfs_each_id(0, look_into_process, &search);
 	hmap_release(&search.netns);
 	hmap_release(&search.inodes);
 	return search.cnt;

@@ -2,19 +2,15 @@
 #include "collect/procfs.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/timed_call.h"
+#include "reads/reads.h"
 
 #define PF_KTHREAD 0x00200000u
 #define STATUS_MAX 8192	   /* a status file has about 1.5 KiB; group lists make it longer */
@@ -39,30 +35,6 @@ int procfs_parse_u64(const char *text, uint64_t max, uint64_t *ret_value, const 
 	if (ret_end)
 		*ret_end = p;
 	return 0;
-}
-
-/* One read: the files it is used for are made in one piece.  Length or -errno, NUL added. */
-static ssize_t read_file(const char *path, char *out, size_t cap)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	out[0] = '\0';
-	if (fd < 0)
-		return -errno;
-	ssize_t len = read(fd, out, cap - 1);
-	if (len < 0)
-		return -errno;
-	out[len] = '\0';
-	return len;
-}
-
-static ssize_t read_pid_file(uint32_t tid, const char *name, char *out, size_t cap)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", tid, name);
-	ssize_t len = read_file(path, out, cap);
-	return len == -ENOENT ? -ESRCH : len;
 }
 
 static int next_field(const char **text, uint64_t *ret_value)
@@ -128,7 +100,7 @@ int procfs_parse_stat(const char *text, struct procfs_stat *ret_stat)
 int procfs_stat(uint32_t tid, struct procfs_stat *ret_stat)
 {
 	char text[1024];
-	ssize_t len = read_pid_file(tid, "stat", text, sizeof(text));
+	ssize_t len = reads_file(tid, "stat", text, sizeof(text));
 
 	if (len < 0)
 		return (int)len;
@@ -159,12 +131,10 @@ uint32_t procfs_living_tid(uint32_t tgid)
 {
 	uint32_t tid = tgid;
 	struct procfs_stat st;
-	char path[32];
 
 	if (procfs_stat(tgid, &st) < 0 || st.state != 'Z' || st.thread_cnt <= 1)
 		return tgid;
-	snprintf(path, sizeof(path), "/proc/%u/task", tgid);
-	procfs_each_id(path, take_living, &tid);
+	procfs_each_id(tgid, take_living, &tid);
 	return tid;
 }
 
@@ -197,7 +167,7 @@ int procfs_parse_status(const char *text, const char *key, uint64_t *ret_value)
 int procfs_status_u64(uint32_t tid, const char *key, uint64_t *ret_value)
 {
 	char text[STATUS_MAX];
-	ssize_t len = read_pid_file(tid, "status", text, sizeof(text));
+	ssize_t len = reads_file(tid, "status", text, sizeof(text));
 
 	return len < 0 ? (int)len : procfs_parse_status(text, key, ret_value);
 }
@@ -215,7 +185,7 @@ uint32_t procfs_ns_tid(uint32_t tid)
 {
 	char text[STATUS_MAX];
 
-	if (read_pid_file(tid, "status", text, sizeof(text)) < 0)
+	if (reads_file(tid, "status", text, sizeof(text)) < 0)
 		return 0;
 	/* one number per namespace level, ours first, its own last */
 	const char *p = status_value(text, "NSpid");
@@ -245,7 +215,6 @@ static int match_ns_tid(void *ctx, uint32_t tid)
 
 uint32_t procfs_tid_from_ns(uint32_t tgid, uint32_t ns_tid)
 {
-	char dir[64];
 	struct ns_search search = {.ns_tid = ns_tid};
 
 	if (ns_tid == 0)
@@ -253,15 +222,14 @@ uint32_t procfs_tid_from_ns(uint32_t tgid, uint32_t ns_tid)
 	/* same namespace: the number is the answer if it is one of its threads */
 	if (procfs_ns_tid(tgid) == 0)
 		return procfs_tgid(ns_tid) == tgid ? ns_tid : 0;
-	snprintf(dir, sizeof(dir), "/proc/%u/task", tgid);
-	procfs_each_id(dir, match_ns_tid, &search);
+	procfs_each_id(tgid, match_ns_tid, &search);
 	return search.found;
 }
 
 void procfs_comm(uint32_t tid, char out[PROCFS_COMM_LEN])
 {
 	char text[64];
-	ssize_t len = read_pid_file(tid, "comm", text, sizeof(text));
+	ssize_t len = reads_file(tid, "comm", text, sizeof(text));
 
 	out[0] = '\0';
 	if (len <= 0)
@@ -273,14 +241,11 @@ void procfs_comm(uint32_t tid, char out[PROCFS_COMM_LEN])
 
 char *procfs_exe(uint32_t tgid, char *out, size_t out_len)
 {
-	char path[64], link[PATH_MAX];
+	char link[PATH_MAX];
 
 	out[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%u/exe", tgid);
-	ssize_t len = readlink(path, link, sizeof(link) - 1);
-	if (len <= 0)
+	if (reads_exe(tgid, link, sizeof(link)) < 0)
 		return out;
-	link[len] = '\0';
 	char *gone = strstr(link, " (deleted)");
 	if (gone && gone[strlen(" (deleted)")] == '\0')
 		*gone = '\0';
@@ -288,21 +253,21 @@ char *procfs_exe(uint32_t tgid, char *out, size_t out_len)
 	return out;
 }
 
-int procfs_each_id(const char *dir, int (*fn)(void *ctx, uint32_t id), void *ctx)
+int procfs_each_id(uint32_t tgid, int (*fn)(void *ctx, uint32_t id), void *ctx)
 {
-	CLEANUP_CLOSEDIR DIR *d = opendir(dir);
-	if (!d)
-		return -errno;
-	for (struct dirent *ent; (ent = readdir(d));) {
-		uint64_t id;
-		const char *end;
-		if (procfs_parse_u64(ent->d_name, UINT32_MAX, &id, &end) < 0 || *end)
-			continue;
-		int ret = fn(ctx, (uint32_t)id);
+	CLEANUP(buf_release) struct buf ids = {0};
+	long got = reads_ids(tgid, &ids);
+	uint32_t id;
+
+	for (size_t at = 0; at + sizeof(id) <= ids.len; at += sizeof(id)) {
+		memcpy(&id, ids.data + at, sizeof(id));
+
+		int ret = fn(ctx, id);
+
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return got < 0 ? (int)got : 0;
 }
 
 static int parse_hex(const char **text, uint64_t *ret_value)
@@ -351,102 +316,37 @@ int procfs_parse_syscall(const char *text, struct procfs_syscall *ret_call)
 int procfs_syscall(uint32_t tid, struct procfs_syscall *ret_call)
 {
 	char text[512];
-	ssize_t len = read_pid_file(tid, "syscall", text, sizeof(text));
+	ssize_t len = reads_file(tid, "syscall", text, sizeof(text));
 
 	return len < 0 ? (int)len : procfs_parse_syscall(text, ret_call);
 }
 
-struct mem_args {
-	uint32_t tgid;
-	uint64_t addr, len;
-};
-
-static long mem_read(uint32_t tid, const struct mem_args *a, char *out)
+long procfs_read_mem(uint32_t tgid, uint64_t addr, void *out, size_t len)
 {
-	CLEANUP_CLOSE int fd = -1;
-	char path[64];
-	ssize_t got;
-
-	/* unlike process_vm_readv(2), whose wait for the lock SIGKILL does not end */
-	snprintf(path, sizeof(path), "/proc/%u/mem", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	got = pread(fd, out, a->len, (off_t)a->addr);
-	return got < 0 ? -errno : got;
-}
-
-/* In the child of timed_call. */
-static long mem_of(const void *args, char *out, size_t cap, int *ret_fd)
-{
-	struct mem_args a;
-	uint32_t tid;
 	long got;
+	uint32_t tid;
 
-	(void)ret_fd;
-	memcpy(&a, args, sizeof(a));
-	a.len = a.len < cap ? a.len : cap;
-	got = mem_read(a.tgid, &a, out);
+	if (addr > INT64_MAX) /* the kernel's half: no offset of a file */
+		return -EFAULT;
+	got = reads_mem(tgid, tgid, addr, out, len);
 	if (got == 0 || got == -ESRCH) { /* its main thread may have ended before others */
-		tid = procfs_living_tid(a.tgid);
-		got = tid == a.tgid ? -ESRCH : mem_read(tid, &a, out);
+		tid = procfs_living_tid(tgid);
+		got = tid == tgid ? -ESRCH : reads_mem(tgid, tid, addr, out, len);
 	}
 	return got;
 }
 
-long procfs_read_mem(uint32_t tgid, uint64_t addr, void *out, size_t len)
-{
-	CLEANUP(buf_release) struct buf bytes = {0};
-	struct mem_args args = {tgid, addr, len};
-	struct timed_call call = {.fn = mem_of, .pid = tgid, .args = &args,
-				  .args_len = sizeof(args), .out = &bytes};
-	long got;
-
-	if (addr > INT64_MAX) /* the kernel's half: no offset of a file */
-		return -EFAULT;
-	got = timed_call(&call);
-	if (got > 0)
-		memcpy(out, bytes.data, (size_t)got);
-	return got;
-}
-
-static bool fdinfo_ino(uint32_t tgid, int fd, uint64_t *ret_ino)
-{
-	char name[32], text[256];
-	ssize_t len;
-	const char *at;
-
-	snprintf(name, sizeof(name), "fdinfo/%d", fd);
-	len = read_pid_file(tgid, name, text, sizeof(text));
-	at = len > 0 ? strstr(text, "\nino:\t") : NULL;
-	return at && procfs_parse_u64(at + strlen("\nino:\t"), UINT64_MAX, ret_ino, NULL) == 0;
-}
-
 int procfs_fd(uint32_t tgid, int fd, char *out, size_t cap, uint64_t *ret_ino)
 {
-	char path[64];
-	struct statx st;
-	ssize_t len;
+	struct reads_fd got;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", tgid, fd);
-	len = readlink(path, out, cap - 1);
-	out[len > 0 ? len : 0] = '\0';
-	if (len <= 0)
+	if (reads_fd(tgid, fd, out, cap, &got) < 0)
 		return -ENOENT;
-	*ret_ino = 0;
-	/* a file system that is asked may never answer; before 5.14 only stat tells */
-	if (*out == '/' && fdinfo_ino(tgid, fd, ret_ino))
-		return 0;
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &st) == 0)
-		*ret_ino = st.stx_ino;
+	*ret_ino = got.ino;
 	return 0;
 }
 
 uint64_t procfs_ns(uint32_t tid, const char *name)
 {
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%u/ns/%s", tid, name);
-	return stat(path, &st) == 0 ? st.st_ino : 0;
+	return reads_ns(tid, name);
 }

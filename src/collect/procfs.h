@@ -65,8 +65,8 @@ void procfs_comm(uint32_t tid, char out[PROCFS_COMM_LEN]);
 /* Base name of the executable, " (deleted)" removed; "" when none.  Returns out. */
 char *procfs_exe(uint32_t tgid, char *out, size_t out_len);
 
-/* Calls fn for each numeric name in a directory such as /proc; stops at fn's first non-zero. */
-int procfs_each_id(const char *dir, int (*fn)(void *ctx, uint32_t id), void *ctx);
+/* Calls fn for each thread of tgid, 0: each process; stops at fn's first non-zero. */
+int procfs_each_id(uint32_t tgid, int (*fn)(void *ctx, uint32_t id), void *ctx);
 
 /* System call in progress: number and six arguments.  -EAGAIN running, -ENODATA none, -ESRCH. */
 struct procfs_syscall {

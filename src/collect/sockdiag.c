@@ -19,7 +19,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "base/clock.h"
@@ -29,6 +28,7 @@
 #include "collect/peers.h"
 #include "collect/procfs.h"
 #include "collect/resindex.h"
+#include "reads/reads.h"
 #include "wire/wire.h"
 
 #define GROUP_MAX 4096
@@ -247,11 +247,9 @@ static void emit_groups(struct sockdiag *s)
 static uint64_t inuse_cnt(uint32_t tgid, const char *file, const char *key)
 {
 	CLEANUP(buf_release) struct buf b = {0};
-	char path[64];
 	uint64_t cnt = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/net/%s", tgid, file);
-	file_read(path, SOCKSTAT_MAX, &b, NULL);
+	reads_text(tgid, file, SOCKSTAT_MAX, &b);
 	const char *line = strstr(buf_str(&b), key);
 	if (line)
 		procfs_parse_u64(line + strlen(key), UINT64_MAX, &cnt, NULL);
@@ -261,8 +259,8 @@ static uint64_t inuse_cnt(uint32_t tgid, const char *file, const char *key)
 static bool too_many(struct sockdiag *s, uint32_t tgid)
 {
 	char text[160];
-	uint64_t cnt = inuse_cnt(tgid, "sockstat", "TCP: inuse ") +
-		       inuse_cnt(tgid, "sockstat6", "TCP6: inuse ");
+	uint64_t cnt = inuse_cnt(tgid, "net/sockstat", "TCP: inuse ") +
+		       inuse_cnt(tgid, "net/sockstat6", "TCP6: inuse ");
 
 	if (cnt <= SOCKDIAG_DETAIL_MAX)
 		return false;

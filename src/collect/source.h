@@ -41,7 +41,8 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t sample_hz;	/* per CPU, with stacks; default 99 */
 	const struct symbols_opts *symbols; /* with stacks; NULL: its defaults */
 	uint32_t loads_again;	/* 1: this process is to load another watch's programs */
-	uint32_t unfiltered;	/* 1: its system calls stay as they are: rights.h */
+	uint32_t unfiltered;	/* 1: its rights and system calls stay as they are: rights.h */
+	uint64_t keep;		/* capabilities that its output files need: rights.h */
 };
 
 struct source_ops {

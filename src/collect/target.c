@@ -414,7 +414,7 @@ static int resolve(struct resolver *r, struct target *t)
 	    !o->port && !o->all && !o->command)
 		return err_usage(r->err, "whom to watch? -p PID, --comm RE, --port N, -g CGROUP, "
 					 "-u UNIT, --container NAME, -a or -- CMD");
-	if (procfs_each_id("/proc", add_row, r) < 0 || !r->rows.cnt)
+	if (procfs_each_id(0, add_row, r) < 0 || !r->rows.cnt)
 		return err_set(r->err, -ENOENT, "/proc cannot be read: mount -t proc proc /proc");
 	ret = choose(r);
 	if (ret == 0 && o->command)

@@ -10,7 +10,11 @@
  */
 #include <stdint.h>
 
-/* For reading; a descriptor, or -errno (-ELOOP a magic link, -EINVAL no regular file). */
+/*
+ * An ELF file, for reading; a descriptor, or -errno (-ELOOP a magic link, -EINVAL no
+ * regular file, -ENOEXEC no ELF file).  root: "/proc/TGID/root", "/" for our own, or,
+ * in tests, a folder, which is opened in this process.
+ */
 int inroot_open(const char *root, const char *path);
 
 /*
@@ -20,7 +24,7 @@ int inroot_open(const char *root, const char *path);
  */
 int inroot_open_own(uint32_t tgid, const char *path);
 
-/* A directory; what is opened below it with inroot_open_below stays below it. */
+/* The directory of dpkg's lists; what is opened below it with inroot_open_below stays below it. */
 int inroot_open_dir(const char *root, const char *path);
 int inroot_open_below(int dir_fd, const char *path);
 

@@ -41,15 +41,6 @@ struct lines {
 	struct hmap bad;  /* keys of files that a child died of */
 };
 
-struct lines *lines_new(uint32_t budget_ms)
-{
-	struct lines *l = xcalloc(1, sizeof(*l));
-
-	l->sock = -1;
-	l->left_ns = budget_ms * NS_PER_MS;
-	return l;
-}
-
 static void stop_child(struct lines *l)
 {
 	if (l->sock < 0)
@@ -93,10 +84,13 @@ static void drop_all(void)
 		{RLIMIT_NPROC, 0},
 	};
 
+	bool is_nobody = geteuid() != 0;
+
 	rights_bound();
-	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-			       setresuid(NOBODY, NOBODY, NOBODY) < 0))
-		_exit(1);
+	/* one that is started late may not: all that it has left is its filter */
+	if (!is_nobody && setgroups(0, NULL) == 0)
+		is_nobody = setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+			    setresuid(NOBODY, NOBODY, NOBODY) == 0;
 	if (rights_drop_child() < 0)
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the user, whose change clears it */
@@ -105,7 +99,9 @@ static void drop_all(void)
 
 		setrlimit((__rlimit_resource_t)limits[i].what, &r);
 	}
-	rights_filter(RIGHTS_READS_DESCRIPTORS); /* where the kernel has none it must do without */
+	/* where the kernel has none nobody must do without */
+	if (rights_filter(RIGHTS_READS_DESCRIPTORS) < 0 && !is_nobody)
+		_exit(1);
 }
 
 static int start_child(struct lines *l)
@@ -135,6 +131,16 @@ static int start_child(struct lines *l)
 	}
 	l->sock = pair[0];
 	return 0;
+}
+
+struct lines *lines_new(uint32_t budget_ms)
+{
+	struct lines *l = xcalloc(1, sizeof(*l));
+
+	l->sock = -1;
+	l->left_ns = budget_ms * NS_PER_MS;
+	start_child(l); /* else the first question does */
+	return l;
 }
 
 static int send_question(struct lines *l, int fd, uint32_t key, uint64_t vaddr)

@@ -33,7 +33,10 @@ struct lines_answer {
 	struct lines_frame frames[LINES_FRAME_MAX]; /* [0] the function itself, as symbol_name */
 };
 
-/* The child starts at the first question.  budget_ms: of all questions together. */
+/*
+ * The child starts at once, as nobody while there is the right to that; one that takes
+ * its place later may be the caller, without rights.  budget_ms: of all questions.
+ */
 struct lines *lines_new(uint32_t budget_ms);
 void lines_free(struct lines *l);
 

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/cmp.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/search.h"
+#include "reads/reads.h"
 #include "symbols/inroot.h"
 
 #define AGE_SLACK_NS (2 * NS_PER_SEC) /* whole seconds, and two clocks */
@@ -33,11 +33,9 @@ struct ids {
 static int ids_read(uint32_t tgid, struct ids *ret)
 {
 	CLEANUP(buf_release) struct buf text = {0};
-	char path[32];
 	const char *at, *end;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", tgid);
-	if (file_read(path, STATUS_MAX, &text, NULL) < 0)
+	if (reads_text(tgid, "status", STATUS_MAX, &text) < 0)
 		return -ESRCH;
 	at = strstr(buf_str(&text), "\nUid:");
 	if (!at || sscanf(at, "\nUid: %u %u %u %u", &ret->uids[0], &ret->uids[1], &ret->uids[2],
@@ -74,12 +72,10 @@ int perfmap_path(uint32_t tgid, char *out, size_t out_len)
 static uint64_t started_real_ns(uint32_t tgid)
 {
 	CLEANUP(buf_release) struct buf text = {0};
-	char path[32];
 	const char *at;
 	unsigned long long ticks;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
-	if (file_read(path, STATUS_MAX, &text, NULL) < 0)
+	if (reads_text(tgid, "stat", STATUS_MAX, &text) < 0)
 		return 0;
 	at = strrchr(buf_str(&text), ')');
 	for (int field = 2; at && field < 22; field++) /* starttime is the 22nd */

@@ -403,7 +403,7 @@ enum ui_act ui_key(struct ui *ui, const struct view *v, int key)
 		ask(ui, PROMPT_FILTER, ui->filter_text);
 		return UI_NONE;
 	case 'w':
-		ask(ui, PROMPT_WRITE, "heldup-top.capture");
+		ask(ui, PROMPT_WRITE, UI_WRITE_PATH);
 		return UI_NONE;
 	case UK_ESC:
 		esc(ui, v);

@@ -69,6 +69,9 @@ struct ui {
 	row_vec rows;			/* of the page shown, in order */
 };
 
+/* Where a capture is written when nobody says another place. */
+#define UI_WRITE_PATH "heldup-top.capture"
+
 struct ui *ui_new(void);
 void ui_free(struct ui *ui);
 

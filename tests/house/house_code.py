@@ -11,8 +11,9 @@ BELOW = {
     "bpf": {"wire"},
     "store": {"base", "wire"},
     "model": {"base", "wire"} | EVENTS,
-    "symbols": {"base", "wire"},
-    "collect": {"base", "wire", "store", "model", "symbols"},
+    "reads": {"base"},
+    "symbols": {"base", "wire", "reads"},
+    "collect": {"base", "wire", "reads", "store", "model", "symbols"},
     "waits": {"base", "model"} | EVENTS,
     "stacks": {"base", "model"} | EVENTS,
     "functions": {"base", "model", "stacks"} | EVENTS,
@@ -22,7 +23,7 @@ BELOW = {
 BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
-BELOW["cli"] = BELOW["ui"] | {"ui", "symbols", "http", "spans"}
+BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "http", "spans"}
 BELOW["http"] = BELOW["report"] | {"report"}
 BELOW["main"] = {"base", "cli"}
 

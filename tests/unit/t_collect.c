@@ -20,6 +20,7 @@
 #include "collect/peers.h"
 #include "collect/resindex.h"
 #include "collect/sockdiag.h"
+#include "reads/ops.h"
 #include "unit.h"
 #include "wire/wire.h"
 
@@ -49,18 +50,18 @@ TEST(members_tfd_lines)
 
 TEST(fdscan_links)
 {
-	struct fdscan_item item = {0};
+	struct read_fds_item item = {0};
 
-	EQ_I(fdscan_parse_link("socket:[123]", &item), 0);
+	EQ_I(read_fd_link("socket:[123]", &item), 0);
 	EQ_U(item.ino, 123);
-	OK(!item.is_pipe);
-	EQ_I(fdscan_parse_link("pipe:[4]", &item), 0);
-	OK(item.is_pipe);
-	EQ_I(fdscan_parse_link("pipe:[]", &item), -EINVAL);
-	EQ_I(fdscan_parse_link("pipe:[4", &item), -EINVAL);
-	EQ_I(fdscan_parse_link("/tmp/pipe:[4]", &item), -EINVAL);
-	EQ_I(fdscan_parse_link("socket:[99999999999999999999]", &item), -EINVAL);
-	EQ_I(fdscan_parse_link("", &item), -EINVAL);
+	OK(!(item.flags & READ_FD_PIPE));
+	EQ_I(read_fd_link("pipe:[4]", &item), 0);
+	OK(item.flags & READ_FD_PIPE);
+	EQ_I(read_fd_link("pipe:[]", &item), -EINVAL);
+	EQ_I(read_fd_link("pipe:[4", &item), -EINVAL);
+	EQ_I(read_fd_link("/tmp/pipe:[4]", &item), -EINVAL);
+	EQ_I(read_fd_link("socket:[99999999999999999999]", &item), -EINVAL);
+	EQ_I(read_fd_link("", &item), -EINVAL);
 }
 
 TEST(attached_fdinfo)

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
+#include "base/rights.h"
 #include "base/stop.h"
 #include "base/timed_call.h"
 #include "base/timed_fork.h"
 #include "unit.h"
 
-static long twice(const void *args, char *out, size_t cap, int *ret_fd)
+static long twice(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
 {
+	(void)args_len;
 	(void)ret_fd;
 	return snprintf(out, cap, "%s%s", (const char *)args, (const char *)args);
 }
 
-static long never(const void *args, char *out, size_t cap, int *ret_fd)
+static long never(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
 {
+	(void)args_len;
 	(void)args;
 	(void)out;
 	(void)cap;
@@ -30,8 +37,9 @@ static long never(const void *args, char *out, size_t cap, int *ret_fd)
 	return 0;
 }
 
-static long open_null(const void *args, char *out, size_t cap, int *ret_fd)
+static long open_null(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
 {
+	(void)args_len;
 	(void)args;
 	(void)out;
 	(void)cap;
@@ -39,8 +47,9 @@ static long open_null(const void *args, char *out, size_t cap, int *ret_fd)
 	return *ret_fd < 0 ? -errno : 0;
 }
 
-static long fails(const void *args, char *out, size_t cap, int *ret_fd)
+static long fails(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
 {
+	(void)args_len;
 	(void)args;
 	(void)out;
 	(void)cap;
@@ -48,8 +57,9 @@ static long fails(const void *args, char *out, size_t cap, int *ret_fd)
 	return -ESRCH;
 }
 
-static long dies(const void *args, char *out, size_t cap, int *ret_fd)
+static long dies(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
 {
+	(void)args_len;
 	(void)args;
 	(void)out;
 	(void)cap;
@@ -57,8 +67,9 @@ static long dies(const void *args, char *out, size_t cap, int *ret_fd)
 	_exit(1);
 }
 
-static long open_cnt(const void *args, char *out, size_t cap, int *ret_fd)
+static long open_cnt(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
 {
+	(void)args_len;
 	long cnt = 0;
 
 	(void)args;
@@ -70,10 +81,47 @@ static long open_cnt(const void *args, char *out, size_t cap, int *ret_fd)
 	return -cnt;
 }
 
+/* Of the reader, as it is to /proc. */
+static long own_status(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
+{
+	struct buf text = {0};
+
+	(void)args;
+	(void)args_len;
+	(void)ret_fd;
+	file_read("/proc/self/status", cap - 1, &text, NULL);
+	memcpy(out, buf_str(&text), text.len);
+	return (long)text.len;
+}
+
+static long end_keeper(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
+{
+	(void)args;
+	(void)args_len;
+	(void)out;
+	(void)cap;
+	(void)ret_fd;
+	return -kill(getppid(), SIGKILL);
+}
+
+enum { TWICE, NEVER, OPEN_NULL, FAILS, DIES, OPEN_CNT, STATUS, END_KEEPER, OP_CNT };
+
+static const struct timed_op list[OP_CNT] = {
+	[TWICE] = {twice, 1, 16},
+	[NEVER] = {never, 0, 0},
+	[OPEN_NULL] = {open_null, 0, 0},
+	[FAILS] = {fails, 0, 0},
+	[DIES] = {dies, 0, 0},
+	[OPEN_CNT] = {open_cnt, 0, 0},
+	[STATUS] = {own_status, 0, 0},
+	[END_KEEPER] = {end_keeper, 0, 0},
+};
+static const struct timed_ops ops = {.list = list, .cnt = OP_CNT};
+
 TEST(timed_call_answers)
 {
 	struct buf out = {0};
-	struct timed_call c = {.fn = twice, .args = "ab", .args_len = 3, .out = &out};
+	struct timed_call c = {.ops = &ops, .op = TWICE, .args = "ab", .args_len = 3, .out = &out};
 	char byte = 1;
 	int fd;
 
@@ -81,12 +129,12 @@ TEST(timed_call_answers)
 	EQ_I(timed_call(&c), 4);
 	EQ_S(buf_str(&out), "abababab");
 	buf_release(&out);
-	c = (struct timed_call){.fn = open_null, .ret_fd = &fd};
+	c = (struct timed_call){.ops = &ops, .op = OPEN_NULL, .ret_fd = &fd};
 	EQ_I(timed_call(&c), 0);
 	EQ_I(read(fd, &byte, 1), 1);
 	EQ_I(byte, 0);
 	close(fd);
-	c = (struct timed_call){.fn = fails, .ret_fd = &fd};
+	c = (struct timed_call){.ops = &ops, .op = FAILS, .ret_fd = &fd};
 	EQ_I(timed_call(&c), -ESRCH);
 	EQ_I(fd, -1);
 }
@@ -94,7 +142,7 @@ TEST(timed_call_answers)
 TEST(timed_call_child_has_no_descriptors_of_ours)
 {
 	int fd = open("/dev/null", O_RDONLY);
-	struct timed_call c = {.fn = open_cnt};
+	struct timed_call c = {.ops = &ops, .op = OPEN_CNT};
 
 	EQ_I(timed_call(&c), -1); /* its socket */
 	close(fd);
@@ -102,13 +150,14 @@ TEST(timed_call_child_has_no_descriptors_of_ours)
 
 TEST(timed_call_gives_up_and_asks_no_more)
 {
-	struct timed_call hangs = {.fn = never, .pid = 77}, same = {.fn = fails, .pid = 77};
-	struct timed_call other = {.fn = fails, .pid = 78};
+	struct timed_call hangs = {.ops = &ops, .op = NEVER, .pid = 77};
+	struct timed_call same = {.ops = &ops, .op = FAILS, .pid = 77};
+	struct timed_call other = {.ops = &ops, .op = FAILS, .pid = 78};
 	uint64_t begin = clock_mono_ns();
 
 	EQ_I(timed_call(&hangs), -ETIMEDOUT);
 	OK(clock_mono_ns() - begin < 5 * TIMED_CALL_NS);
-	EQ_I(waitpid(-1, NULL, WNOHANG), -1); /* it could end, so it is reaped */
+	EQ_I(waitpid(-1, NULL, WNOHANG), 0); /* the keeper, which goes on */
 	EQ_I(timed_call(&other), -ESRCH);
 	begin = clock_mono_ns();
 	EQ_I(timed_call(&same), -ETIMEDOUT);
@@ -122,7 +171,7 @@ TEST(timed_call_is_bounded_in_all)
 	uint64_t begin = clock_mono_ns();
 
 	for (uint32_t pid = 1; pid <= 2 * TIMED_CALL_LEFT_MAX; pid++) {
-		struct timed_call c = {.fn = never, .pid = pid};
+		struct timed_call c = {.ops = &ops, .op = NEVER, .pid = pid};
 		long rc = timed_call(&c);
 
 		ROW(pid);
@@ -133,10 +182,77 @@ TEST(timed_call_is_bounded_in_all)
 
 TEST(timed_call_starts_a_new_child_for_a_dead_one)
 {
-	struct timed_call c = {.fn = dies}, next = {.fn = fails};
+	struct timed_call c = {.ops = &ops, .op = DIES}, next = {.ops = &ops, .op = FAILS};
 
 	EQ_I(timed_call(&c), -EAGAIN);
 	EQ_I(timed_call(&next), -ESRCH);
+	EQ_U(timed_call_losses().died_cnt, 2); /* it was asked twice */
+	EQ_U(timed_call_losses().keeper_cnt, 0);
+}
+
+TEST(timed_call_starts_a_new_keeper_for_a_dead_one)
+{
+	struct timed_call end = {.ops = &ops, .op = END_KEEPER};
+	struct timed_call next = {.ops = &ops, .op = FAILS};
+
+	timed_call(&end); /* the reader ends with it, before or after its answer */
+	while (timed_call(&next) != -ESRCH || !timed_call_losses().keeper_cnt)
+		usleep(1000);
+	EQ_U(timed_call_losses().keeper_cnt, 1);
+}
+
+TEST(timed_call_asks_for_what_is_in_the_table)
+{
+	struct timed_call unknown = {.ops = &ops, .op = OP_CNT};
+	struct timed_call shorter = {.ops = &ops, .op = TWICE, .args = ""};
+	struct timed_call longer = {.ops = &ops, .op = TWICE, .args = "12345678901234567",
+				    .args_len = 17};
+
+	EQ_I(timed_call(&unknown), -EINVAL);
+	EQ_I(timed_call(&shorter), -EINVAL);
+	EQ_I(timed_call(&longer), -EINVAL);
+	EQ_U(timed_call_losses().died_cnt, 0);
+}
+
+static uint64_t caps_of(const char *status)
+{
+	const char *at = strstr(status, "CapEff:");
+
+	OK(at);
+	return strtoull(at + strlen("CapEff:"), NULL, 16);
+}
+
+TEST(timed_call_readers_keep_the_rights_of_the_start)
+{
+	struct timed_call dies_too = {.ops = &ops, .op = DIES};
+	struct buf before = {0}, after = {0};
+	struct timed_call c = {.ops = &ops, .op = STATUS, .out = &before};
+
+	timed_call_start(&ops);
+	OK(timed_call(&c) > 0);
+	EQ_I(rights_keep(RIGHTS_NONE), 0);
+	EQ_I(timed_call(&dies_too), -EAGAIN);
+	c.out = &after;
+	OK(timed_call(&c) > 0); /* one that is started only now */
+	EQ_U(caps_of(buf_str(&after)), caps_of(buf_str(&before)));
+	buf_release(&before);
+	buf_release(&after);
+}
+
+TEST(timed_call_of_a_fork_has_a_reader_of_its_own)
+{
+	struct timed_call c = {.ops = &ops, .op = FAILS};
+	int status;
+	pid_t pid;
+
+	EQ_I(timed_call(&c), -ESRCH);
+	pid = fork();
+	if (pid == 0)
+		_exit(timed_call(&c) == -ESRCH ? 7 : 1);
+	EQ_I(waitpid(pid, &status, 0), pid);
+	EQ_I(WEXITSTATUS(status), 7);
+	EQ_I(timed_call(&c), -ESRCH);
+	EQ_U(timed_call_losses().died_cnt, 0);
 }
 
 static int says_why(const void *ctx, int talk, struct err *err)
