@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "waits/claims.h"
 #include "waits/engine.h"
 
 struct demand {
@@ -360,8 +362,28 @@ static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
 	causes_free(d.work);
 }
 
-/* No conversations: each thread's own time, but for idleness, is what is wanted. */
-static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
+/* Its time that nobody claims, NULL: all of it; what is walked is claimed in walked. */
+static void life_walk(struct demand *d, uint32_t t, struct claims *claims, struct claims *walked)
+{
+	const struct thread *th = &d->e->m->threads[t];
+	uint64_t a = max_u64(th->view_begin_ns, d->e->from_ns), b = th->view_end_ns;
+	VEC(uint64_t) ends = { 0 };
+
+	if (!claims)
+		thread_walk(d, t, d->all, false);
+	for (; claims && claims_rest(claims, t, &a, &b); a = b, b = th->view_end_ns) {
+		vec_push(&ends, a);
+		vec_push(&ends, b);
+	}
+	for (size_t i = 0; i < ends.cnt; i += 2) {
+		stretch_walk(d, t, d->all, false, ends.items[i], ends.items[i + 1]);
+		claims_add(walked, t, ends.items[i], ends.items[i + 1]);
+	}
+	vec_release(&ends);
+}
+
+static void lives_walk(struct engine *e, uint32_t proc, struct causes *into,
+		       struct claims *claims, struct claims *walked)
 {
 	const struct model *m = e->m;
 	const struct proc *p = &m->procs[proc];
@@ -371,8 +393,48 @@ static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
 		uint32_t t = m->proc_threads[p->first_thread + i];
 
 		if (m->threads[t].tracked)
-			thread_walk(&d, t, into, false);
+			life_walk(&d, t, claims, walked);
 	}
+}
+
+static void targets_walk(struct engine *e, struct causes *into, struct claims *claims,
+			 struct claims *walked)
+{
+	for (uint32_t p = 0; p < e->m->proc_cnt; p++) {
+		if (e->m->procs[p].target)
+			lives_walk(e, p, into, claims, walked);
+	}
+}
+
+/*
+ * No conversations: each thread's own time, but for idleness, is what is wanted.  Where
+ * one works for another that waits for it meanwhile, its time is that one's: laid first
+ * is the time of those that nobody waits for, then what is left of circles.
+ */
+static void lives_lay(struct engine *e, struct causes *into)
+{
+	struct claims *claims = claims_new(e->m->thread_cnt);
+	struct claims *walked = claims_new(e->m->thread_cnt);
+	struct causes *unused = causes_new(e);
+	uint64_t visits = e->r->visits, cut_cnt = e->r->cut_cnt;
+	uint64_t *ns = xcalloc(e->m->thread_cnt + 1, sizeof(*ns));
+
+	e->claims = claims;
+	targets_walk(e, unused, NULL, NULL);
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
+		ns[t] = e->r->threads[t].demand_ns;
+	e->r->visits = visits;
+	e->r->cut_cnt = cut_cnt;
+	e->claims = walked;
+	targets_walk(e, into, claims, walked);
+	targets_walk(e, into, walked, walked);
+	e->claims = NULL;
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
+		e->r->threads[t].demand_ns = ns[t];
+	free(ns);
+	causes_free(unused);
+	claims_free(claims);
+	claims_free(walked);
 }
 
 static bool has_requests(const struct engine *e, uint32_t proc)
@@ -402,9 +464,11 @@ void demand_lay(struct engine *e)
 			continue;
 		if (has_requests(e, p))
 			proc_lay(e, p, all);
-		else if (!requests || m->procs[p].peer)
-			lives_lay(e, p, all);
+		else if (!m->procs[p].target)
+			lives_walk(e, p, all, NULL, NULL);
 	}
+	if (!requests)
+		lives_lay(e, all);
 	/* what it was while waits are known stands for the whole window */
 	causes_stretch(all, 1 / e->r->part);
 	causes_finish(all, e);
