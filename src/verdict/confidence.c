@@ -531,6 +531,11 @@ static void lacks_holder(struct court *k, struct finding *f, const struct cand *
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
 
+	if (c->by_run) {
+		lack(k, f, 1, "no lock was seen: its holder is told by what runs in the stalls "
+		     "only");
+		return;
+	}
 	/* few waits make no lock, but say who ended them */
 	if (!l && c->top && c->top->depth && c->top->thread != NO_IDX)
 		return;

@@ -242,6 +242,7 @@ static void group_judge(struct court *k, const struct appfns *a, const struct wa
 			const struct stall_group *g, struct stall_finding *s)
 {
 	struct waits_result w = *k->w;
+	struct self_run self;
 	const struct cand *c;
 	struct court own;
 
@@ -259,12 +260,19 @@ static void group_judge(struct court *k, const struct appfns *a, const struct wa
 	weigh_blocked(&own, g);
 	weigh_holders(&own);
 	weigh_neighbour(&own);
+	self = tail_self(&own, a, g);
 	c = heaviest(&own);
 	explain(&own, &s->f, c);
 	figures_take(k, t, g, s);
 	if (is_worth_naming(s)) {
 		tail_function(&own, a, g, s);
+		if (c->by_run && *self.function)
+			s->function = self.function;
 		tail_words(&own, a, t, c, s);
+		if (c->by_run)
+			say(&own, &s->f, "of what it runs %.0f %% is in %s in the stalls, "
+			    "%.0f %% at other times", 100 * self.in, s->function,
+			    100 * self.out);
 	}
 }
 

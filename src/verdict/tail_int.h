@@ -21,4 +21,11 @@ void tail_function(struct court *k, const struct appfns *a, const struct stall_g
 /* The function in which thread was when it ran, all its life; "" not known. */
 const char *tail_runs_in(const struct court *k, const struct appfns *a, uint32_t thread);
 
+/*
+ * tail_self.c: moves what waits for an answer of its own process to what that one does
+ * in the stalls and hardly outside: a lock is presumed.  function "" where none is.
+ */
+struct self_run { const char *function; double in, out; }; /* parts of its run time */
+struct self_run tail_self(struct court *k, const struct appfns *a, const struct stall_group *g);
+
 #endif /* TAIL_INT_H */

@@ -31,6 +31,7 @@ struct cand {
 	uint32_t loop;		/* thread idx, NO_IDX */
 	bool steal;		/* the neighbour is outside this virtual machine */
 	uint8_t kept_by;	/* of a pool: the finding that fills it, 0 none */
+	bool by_run;		/* of a lock: told by what runs in the stalls only */
 	bool hangs;		/* of requests that hang through the whole window */
 };
 

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "waits/claims.h"
 #include "waits/engine.h"
 
 static void charge(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
@@ -62,6 +63,8 @@ static bool pass_on(struct engine *e, struct causes *c, const struct wait *w, ui
 		charge(c, CAUSE_LOCK, k, w->res, &next, a, b, weight);
 		return true;
 	}
+	if (e->claims && next.lock == NO_IDX && e->m->procs[at->entry_proc].target)
+		claims_add(e->claims, k, a, b);
 	cascade_explain(e, c, k, a, b, weight, &next);
 	return true;
 }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "waits/claims.h"
 #include "waits/engine.h"
 
 struct demand {
@@ -33,6 +35,11 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Requests open in its thread; what another thread answered is still in the reader's count. */
 static double open_of(const struct engine *e, const struct wait *w)
 {
@@ -46,6 +53,7 @@ struct walk {			/* of one thread through the window */
 	struct causes *to;
 	const struct place *at;
 	uint32_t t;
+	uint64_t from_ns, to_ns;
 	bool asked;		/* it takes requests */
 };
 
@@ -61,12 +69,13 @@ static void walk_run(struct walk *k, uint64_t a, uint64_t b, double weight)
 static void walk_ready(struct walk *k, uint32_t i, double weight)
 {
 	const struct wait *w = &k->d->e->m->waits[i];
-	uint64_t from = w->wake_ns ? w->wake_ns : w->end_ns;
+	uint64_t from = max_u64(w->wake_ns ? w->wake_ns : w->end_ns, k->from_ns);
+	uint64_t to = min_u64(w->end_ns, k->to_ns);
 
-	if (w->end_ns <= from)
+	if (to <= from)
 		return;
-	cascade_wait(k->d->e, k->to, i, from, w->end_ns, weight, k->at);
-	k->d->e->r->threads[k->t].demand_ns += w->end_ns - from;
+	cascade_wait(k->d->e, k->to, i, from, to, weight, k->at);
+	k->d->e->r->threads[k->t].demand_ns += to - from;
 }
 
 static void note_out(struct demand *d, const struct wait *w, uint64_t ns)
@@ -111,55 +120,66 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 {
 	struct engine *e = k->d->e;
 	const struct wait *w = &e->m->waits[i];
-	uint64_t from = max_u64(w->off_ns, e->from_ns);
+	uint64_t from = max_u64(w->off_ns, k->from_ns), to = min_u64(w->end_ns, k->to_ns);
 	uint64_t woken = w->wake_ns ? w->wake_ns : w->end_ns;
 	double n = open_of(e, w);
 	bool home = wait_is_home(e, w);
 
 	/* one open: what ends the wait is what it waits for, unless a new client came */
-	if (loop && home && n == 1 && w->end_ns > from &&
+	if (loop && home && n == 1 && to > from &&
 	    (w->waker_ctx == WAKER_TIMER || w->waker_ctx == WAKER_TASK)) {
-		cascade_wait(e, k->to, i, from, w->end_ns, 1, k->at);
+		cascade_wait(e, k->to, i, from, to, 1, k->at);
 	} else if (loop && home && n > 0) {
 		if (woken > from)
 			k->d->home_ns += n * (woken - from);
 		walk_ready(k, i, n);
 	} else if (wait_is_idle(e, w)) {
 		walk_ready(k, i, 1);
-	} else if (w->end_ns > from) {
+	} else if (to > from) {
 		struct place at = *k->at;
 		double part = is_handed_on(e, w) ? k->d->handed_part : 1;
 
 		/* threads that take turns at accepting queue for a lock to be idle under */
 		at.unasked = k->asked && n < 1;
-		cascade_wait(e, k->to, i, from, w->end_ns, loop && n > 1 ? n : part, &at);
-		e->r->threads[k->t].demand_ns += (uint64_t)(part * (w->end_ns - from));
+		cascade_wait(e, k->to, i, from, to, loop && n > 1 ? n : part, &at);
+		e->r->threads[k->t].demand_ns += (uint64_t)(part * (to - from));
 		if (!loop)
-			note_out(k->d, w, w->end_ns - from);
+			note_out(k->d, w, to - from);
 	}
 }
 
-static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool loop)
+/* What it did in [a, b). */
+static void stretch_walk(struct demand *d, uint32_t t, struct causes *to, bool loop, uint64_t a,
+			 uint64_t b)
 {
 	struct engine *e = d->e;
 	const struct thread *th = &e->m->threads[t];
 	struct place at = { .entry_proc = d->proc, .entry = t, .via = NO_IDX,
 			    .via_res = NO_IDX, .lock = NO_IDX, .end = NO_IDX };
-	struct walk k = { .d = d, .to = to, .at = &at, .t = t,
+	struct walk k = { .d = d, .to = to, .at = &at, .t = t, .from_ns = a, .to_ns = b,
 			  .asked = loop || e->r->threads[t].role == ROLE_T_ENTRY };
-	uint64_t pos = max_u64(th->view_begin_ns, e->from_ns);
 	double before = 1, n;
+	uint64_t pos = a;
 
-	for (uint32_t i = wait_after(e->m, t, pos); i < th->first_wait + th->wait_len; i++) {
+	for (uint32_t i = wait_after(e->m, t, a); i < th->first_wait + th->wait_len; i++) {
 		const struct wait *w = &e->m->waits[i];
 
+		if (w->off_ns >= b)
+			break;
 		n = loop ? open_of(e, w) : 1;
 		walk_run(&k, pos, w->off_ns, n > before ? n : before);
 		walk_wait(&k, i, loop);
 		before = n > 1 ? n : 1;
 		pos = w->end_ns;
 	}
-	walk_run(&k, pos, th->view_end_ns, before);
+	walk_run(&k, pos, b, before);
+}
+
+static void thread_walk(struct demand *d, uint32_t t, struct causes *to, bool loop)
+{
+	const struct thread *th = &d->e->m->threads[t];
+
+	stretch_walk(d, t, to, loop, max_u64(th->view_begin_ns, d->e->from_ns), th->view_end_ns);
 }
 
 static void threads_walk(struct demand *d)
@@ -384,8 +404,28 @@ static void proc_lay(struct engine *e, uint32_t proc, struct causes *into)
 	causes_free(d.work);
 }
 
-/* No conversations: each thread's own time, but for idleness, is what is wanted. */
-static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
+/* Its time that nobody claims, NULL: all of it; what is walked is claimed in walked. */
+static void life_walk(struct demand *d, uint32_t t, struct claims *claims, struct claims *walked)
+{
+	const struct thread *th = &d->e->m->threads[t];
+	uint64_t a = max_u64(th->view_begin_ns, d->e->from_ns), b = th->view_end_ns;
+	VEC(uint64_t) ends = { 0 };
+
+	if (!claims)
+		thread_walk(d, t, d->all, false);
+	for (; claims && claims_rest(claims, t, &a, &b); a = b, b = th->view_end_ns) {
+		vec_push(&ends, a);
+		vec_push(&ends, b);
+	}
+	for (size_t i = 0; i < ends.cnt; i += 2) {
+		stretch_walk(d, t, d->all, false, ends.items[i], ends.items[i + 1]);
+		claims_add(walked, t, ends.items[i], ends.items[i + 1]);
+	}
+	vec_release(&ends);
+}
+
+static void lives_walk(struct engine *e, uint32_t proc, struct causes *into,
+		       struct claims *claims, struct claims *walked)
 {
 	const struct model *m = e->m;
 	const struct proc *p = &m->procs[proc];
@@ -395,8 +435,48 @@ static void lives_lay(struct engine *e, uint32_t proc, struct causes *into)
 		uint32_t t = m->proc_threads[p->first_thread + i];
 
 		if (m->threads[t].tracked)
-			thread_walk(&d, t, into, false);
+			life_walk(&d, t, claims, walked);
 	}
+}
+
+static void targets_walk(struct engine *e, struct causes *into, struct claims *claims,
+			 struct claims *walked)
+{
+	for (uint32_t p = 0; p < e->m->proc_cnt; p++) {
+		if (e->m->procs[p].target)
+			lives_walk(e, p, into, claims, walked);
+	}
+}
+
+/*
+ * No conversations: each thread's own time, but for idleness, is what is wanted.  Where
+ * one works for another that waits for it meanwhile, its time is that one's: laid first
+ * is the time of those that nobody waits for, then what is left of circles.
+ */
+static void lives_lay(struct engine *e, struct causes *into)
+{
+	struct claims *claims = claims_new(e->m->thread_cnt);
+	struct claims *walked = claims_new(e->m->thread_cnt);
+	struct causes *unused = causes_new(e);
+	uint64_t visits = e->r->visits, cut_cnt = e->r->cut_cnt;
+	uint64_t *ns = xcalloc(e->m->thread_cnt + 1, sizeof(*ns));
+
+	e->claims = claims;
+	targets_walk(e, unused, NULL, NULL);
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
+		ns[t] = e->r->threads[t].demand_ns;
+	e->r->visits = visits;
+	e->r->cut_cnt = cut_cnt;
+	e->claims = walked;
+	targets_walk(e, into, claims, walked);
+	targets_walk(e, into, walked, walked);
+	e->claims = NULL;
+	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
+		e->r->threads[t].demand_ns = ns[t];
+	free(ns);
+	causes_free(unused);
+	claims_free(claims);
+	claims_free(walked);
 }
 
 static bool has_requests(const struct engine *e, uint32_t proc)
@@ -426,9 +506,11 @@ void demand_lay(struct engine *e)
 			continue;
 		if (has_requests(e, p))
 			proc_lay(e, p, all);
-		else if (!requests || m->procs[p].peer)
-			lives_lay(e, p, all);
+		else if (!m->procs[p].target)
+			lives_walk(e, p, all, NULL, NULL);
 	}
+	if (!requests)
+		lives_lay(e, all);
 	/* what it was while waits are known stands for the whole window */
 	causes_stretch(all, 1 / e->r->part);
 	causes_finish(all, e);

@@ -5,8 +5,7 @@
  * What the steps of the waits engine share.  Private to waits/.
  *
  *	runq_shares, places_find, looks_find, locks_find, parks_find, roles_assign, looks_find,
- *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find,
- *	tail_find: in this order, each reads what those before wrote
+ *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find, tail_find
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +18,7 @@
 #include "waits/waits.h"
 
 struct causes;
+struct claims;
 
 /* A thread that looks whether it may go on is away from its wait for less than this. */
 #define LOOK_AGAIN_NS 5000000
@@ -53,6 +53,7 @@ struct engine {
 	uint32_t *family;	/* by proc idx: the first process of the same name */
 	uint32_t *place; /* by res idx: the first res that is the same place for work */
 	uint64_t from_ns;	/* waits begin here; all times are on their clock, model/kept.h */
+	struct claims *claims;	/* NULL: nobody asks for them; claims.h */
 	uint64_t max_visits;
 	uint32_t max_depth;	/* of hops, but in a line for one lock */
 	bool by_wait;
@@ -96,7 +97,6 @@ void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a,
 /* The same for one of its waits, clipped to [a, b). */
 void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a, uint64_t b,
 		  double weight, const struct place *at);
-
 struct stack;
 /* sites.c: the begin of the function that user frame i is in, else the frame. */
 uint64_t frame_place(const struct model *m, const struct stack *s, uint32_t i);
