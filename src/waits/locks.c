@@ -451,18 +451,61 @@ static bool has_gap(const struct model *m, uint64_t begin_ns, uint64_t end_ns)
 	return model_real_ns(m, end_ns) - model_real_ns(m, begin_ns) > end_ns - begin_ns;
 }
 
+struct busy { uint64_t from_ns, to_ns, before_ns; }; /* before_ns: of those before it */
+
+/* When anybody waited, by time; lw is by off_ns.  Returns how many. */
+static size_t busy_times(const struct lock_wait *lw, size_t cnt, struct busy *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct busy *last = n ? &ret[n - 1] : NULL;
+
+		if (last && lw[i].off_ns <= last->to_ns) {
+			last->to_ns = last->to_ns > lw[i].end_ns ? last->to_ns : lw[i].end_ns;
+			continue;
+		}
+		ret[n] = (struct busy){ lw[i].off_ns, lw[i].end_ns, 0 };
+		if (last)
+			ret[n].before_ns = last->before_ns + last->to_ns - last->from_ns;
+		n++;
+	}
+	return n;
+}
+
+/* For how long anybody waited before this time. */
+static uint64_t busy_until(const struct busy *b, size_t n, uint64_t at_ns)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (b[mid].from_ns < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return 0;
+	b += lo - 1;
+	return b->before_ns + (at_ns < b->to_ns ? at_ns : b->to_ns) - b->from_ns;
+}
+
 /*
- * How many have it at one time: from the end of a thread's wait to the next
- * time it wakes a waiter.
+ * How many have it at one time: from the end of a thread's wait to the next time it
+ * wakes a waiter, as far as anybody waits meanwhile.  Who lets go while nobody does is
+ * not seen to, and may have had it for a moment only.
  */
 static void holders_count(struct engine *e, struct lock *l, const struct lock_wait *lw, size_t cnt)
 {
 	struct grab *g = xmalloc(3 * cnt * sizeof(*g));
+	struct busy *busy = xmalloc(cnt * sizeof(*busy));
+	size_t n = 0, busy_cnt = busy_times(lw, cnt, busy);
 	struct hmap vain = { 0 };
-	size_t n = 0;
 	double held = 0;
 
-	BUG_ON(!g);
+	BUG_ON(!g || !busy);
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t at = lw[i].wait;
 		const struct wait *w = &e->m->waits[at];
@@ -482,11 +525,14 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 
 		if (g[i].kind == GRAB_ENTER)
 			out = way_out(l, g, n, i, &vain);
-		if (out && !has_gap(e->m, g[i].at_ns, out->at_ns))
-			held += passed_ns(e, l, &g[i], out);
+		if (out && out->at_ns > g[i].at_ns && !has_gap(e->m, g[i].at_ns, out->at_ns))
+			held += passed_ns(e, l, &g[i], out) / (out->at_ns - g[i].at_ns) *
+				(busy_until(busy, busy_cnt, out->at_ns) -
+				 busy_until(busy, busy_cnt, g[i].at_ns));
 	}
 	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;
 	hmap_release(&vain);
+	free(busy);
 	free(g);
 }
 
