@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/cmp.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "waits/engine.h"
 
@@ -151,12 +152,59 @@ static bool wait_may_be_virtual(const struct engine *e, size_t i)
 	       w->cls == WAIT_SIGNAL || w->cls == WAIT_SYSV;
 }
 
+/* What its waker slept in till a moment before it woke w; NULL where it did not. */
+static const struct wait *waker_slept(const struct model *m, const struct wait *w)
+{
+	const struct thread *k;
+	uint32_t i;
+
+	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK)
+		return NULL;
+	k = &m->threads[w->waker];
+	for (i = wait_after(m, w->waker, w->wake_ns); i > k->first_wait; i--) {
+		const struct wait *x = &m->waits[i - 1];
+
+		if (x->flags & WAITF_PREEMPTED)
+			continue;
+		return w->wake_ns - x->end_ns < LOOK_AGAIN_NS ? x : NULL;
+	}
+	return NULL;
+}
+
+/* Threads that hand on to each other what one was given. */
+enum { HANDED_ON_MAX = 8 };
+/* Of a wait: who lay where work is given out for most of it held nothing. */
+#define HANDED_ON_SHARE 0.5
+
+/*
+ * Time let it go on: a thread that takes no requests had slept as long as it meant to,
+ * and gave work to one that lay waiting for some.  That one held nothing either.
+ */
+static bool delayed_by_timer(const struct engine *e, const struct wait *w)
+{
+	const struct model *m = e->m;
+	const struct wait *x = waker_slept(m, w);
+	uint64_t from = x && x->off_ns > w->off_ns ? x->off_ns : w->off_ns;
+
+	if (!x || x->end_ns < from || x->end_ns - from < HANDED_ON_SHARE * (w->end_ns - w->off_ns))
+		return false;
+	for (unsigned n = 0; n < HANDED_ON_MAX && x && e->parked[x - m->waits]; n++) {
+		if (m->threads[x->thread].proc != m->threads[w->thread].proc)
+			return false;
+		if (x->waker_ctx == WAKER_TIMER)
+			return n && x->flags & WAITF_TIMEOUT_ARG && !e->tinfo[x->thread].reads;
+		x = waker_slept(m, x);
+	}
+	return false;
+}
+
 static bool woken_by_sibling(const struct engine *e, const struct wait *w)
 {
 	const struct model *m = e->m;
 	const struct thread *t = &m->threads[w->thread], *k;
 
-	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK)
+	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK ||
+	    delayed_by_timer(e, w))
 		return false;
 	k = &m->threads[w->waker];
 	/* one that never has a request of its own brings results, whatever it reads */
@@ -476,19 +524,11 @@ static size_t busy_times(const struct lock_wait *lw, size_t cnt, struct busy *re
 /* For how long anybody waited before this time. */
 static uint64_t busy_until(const struct busy *b, size_t n, uint64_t at_ns)
 {
-	size_t lo = 0, hi = n;
+	size_t begun = SORTED_PREFIX(b, n, it, it->from_ns < at_ns);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (b[mid].from_ns < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!begun)
 		return 0;
-	b += lo - 1;
+	b += begun - 1;
 	return b->before_ns + (at_ns < b->to_ns ? at_ns : b->to_ns) - b->from_ns;
 }
 
