@@ -402,6 +402,27 @@ static bool taken_soon(const struct court *k, double queue)
 	return k->turns > 0 && queue < UNREAD_MIN_NS * k->turns && 2 * late < queue;
 }
 
+/*
+ * Requests wait for a limit, and hardly any of them at the lock that would be it: which
+ * limit that is was not seen.
+ */
+static void name_line(struct court *k, double queue)
+{
+	struct cand *limit = &k->cand[FIND_CONN_LIMIT];
+	double at_lock = 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->lock != NO_IDX && c->lock == limit->lock && c->entry_proc != NO_IDX &&
+		    k->m->procs[c->entry_proc].target &&
+		    finding_of_cause(k, c) == FIND_CONN_LIMIT)
+			at_lock += (double)c->ns;
+	}
+	if (at_lock < CARRIER_MIN * queue)
+		limit->lock = NO_IDX;
+}
+
 void weigh_queue(struct court *k)
 {
 	struct cand *limit = &k->cand[FIND_CONN_LIMIT], *workers = &k->cand[FIND_WORKERS];
@@ -419,8 +440,12 @@ void weigh_queue(struct court *k)
 		return;
 	}
 	if (p.group == NO_IDX) {
-		if (!give_cpu(k, NO_IDX, queue) && backlog <= 0 && taken_soon(k, queue))
+		if (give_cpu(k, NO_IDX, queue))
+			return;
+		if (backlog <= 0 && taken_soon(k, queue))
 			give(k, FIND_HEALTHY, queue);
+		else
+			name_line(k, queue);
 		return;
 	}
 	kept = pool_kept_by(k, p.group, &own);

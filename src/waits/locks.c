@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/cmp.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "waits/engine.h"
 
@@ -151,12 +152,59 @@ static bool wait_may_be_virtual(const struct engine *e, size_t i)
 	       w->cls == WAIT_SIGNAL || w->cls == WAIT_SYSV;
 }
 
+/* What its waker slept in till a moment before it woke w; NULL where it did not. */
+static const struct wait *waker_slept(const struct model *m, const struct wait *w)
+{
+	const struct thread *k;
+	uint32_t i;
+
+	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK)
+		return NULL;
+	k = &m->threads[w->waker];
+	for (i = wait_after(m, w->waker, w->wake_ns); i > k->first_wait; i--) {
+		const struct wait *x = &m->waits[i - 1];
+
+		if (x->flags & WAITF_PREEMPTED)
+			continue;
+		return w->wake_ns - x->end_ns < LOOK_AGAIN_NS ? x : NULL;
+	}
+	return NULL;
+}
+
+/* Threads that hand on to each other what one was given. */
+enum { HANDED_ON_MAX = 8 };
+/* Of a wait: who lay where work is given out for most of it held nothing. */
+#define HANDED_ON_SHARE 0.5
+
+/*
+ * Time let it go on: a thread that takes no requests had slept as long as it meant to,
+ * and gave work to one that lay waiting for some.  That one held nothing either.
+ */
+static bool delayed_by_timer(const struct engine *e, const struct wait *w)
+{
+	const struct model *m = e->m;
+	const struct wait *x = waker_slept(m, w);
+	uint64_t from = x && x->off_ns > w->off_ns ? x->off_ns : w->off_ns;
+
+	if (!x || x->end_ns < from || x->end_ns - from < HANDED_ON_SHARE * (w->end_ns - w->off_ns))
+		return false;
+	for (unsigned n = 0; n < HANDED_ON_MAX && x && e->parked[x - m->waits]; n++) {
+		if (m->threads[x->thread].proc != m->threads[w->thread].proc)
+			return false;
+		if (x->waker_ctx == WAKER_TIMER)
+			return n && x->flags & WAITF_TIMEOUT_ARG && !e->tinfo[x->thread].reads;
+		x = waker_slept(m, x);
+	}
+	return false;
+}
+
 static bool woken_by_sibling(const struct engine *e, const struct wait *w)
 {
 	const struct model *m = e->m;
 	const struct thread *t = &m->threads[w->thread], *k;
 
-	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK)
+	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK ||
+	    delayed_by_timer(e, w))
 		return false;
 	k = &m->threads[w->waker];
 	/* one that never has a request of its own brings results, whatever it reads */
@@ -451,18 +499,53 @@ static bool has_gap(const struct model *m, uint64_t begin_ns, uint64_t end_ns)
 	return model_real_ns(m, end_ns) - model_real_ns(m, begin_ns) > end_ns - begin_ns;
 }
 
+struct busy { uint64_t from_ns, to_ns, before_ns; }; /* before_ns: of those before it */
+
+/* When anybody waited, by time; lw is by off_ns.  Returns how many. */
+static size_t busy_times(const struct lock_wait *lw, size_t cnt, struct busy *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct busy *last = n ? &ret[n - 1] : NULL;
+
+		if (last && lw[i].off_ns <= last->to_ns) {
+			last->to_ns = last->to_ns > lw[i].end_ns ? last->to_ns : lw[i].end_ns;
+			continue;
+		}
+		ret[n] = (struct busy){ lw[i].off_ns, lw[i].end_ns, 0 };
+		if (last)
+			ret[n].before_ns = last->before_ns + last->to_ns - last->from_ns;
+		n++;
+	}
+	return n;
+}
+
+/* For how long anybody waited before this time. */
+static uint64_t busy_until(const struct busy *b, size_t n, uint64_t at_ns)
+{
+	size_t begun = SORTED_PREFIX(b, n, it, it->from_ns < at_ns);
+
+	if (!begun)
+		return 0;
+	b += begun - 1;
+	return b->before_ns + (at_ns < b->to_ns ? at_ns : b->to_ns) - b->from_ns;
+}
+
 /*
- * How many have it at one time: from the end of a thread's wait to the next
- * time it wakes a waiter.
+ * How many have it at one time: from the end of a thread's wait to the next time it
+ * wakes a waiter, as far as anybody waits meanwhile.  Who lets go while nobody does is
+ * not seen to, and may have had it for a moment only.
  */
 static void holders_count(struct engine *e, struct lock *l, const struct lock_wait *lw, size_t cnt)
 {
 	struct grab *g = xmalloc(3 * cnt * sizeof(*g));
+	struct busy *busy = xmalloc(cnt * sizeof(*busy));
+	size_t n = 0, busy_cnt = busy_times(lw, cnt, busy);
 	struct hmap vain = { 0 };
-	size_t n = 0;
 	double held = 0;
 
-	BUG_ON(!g);
+	BUG_ON(!g || !busy);
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t at = lw[i].wait;
 		const struct wait *w = &e->m->waits[at];
@@ -482,11 +565,14 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 
 		if (g[i].kind == GRAB_ENTER)
 			out = way_out(l, g, n, i, &vain);
-		if (out && !has_gap(e->m, g[i].at_ns, out->at_ns))
-			held += passed_ns(e, l, &g[i], out);
+		if (out && out->at_ns > g[i].at_ns && !has_gap(e->m, g[i].at_ns, out->at_ns))
+			held += passed_ns(e, l, &g[i], out) / (out->at_ns - g[i].at_ns) *
+				(busy_until(busy, busy_cnt, out->at_ns) -
+				 busy_until(busy, busy_cnt, g[i].at_ns));
 	}
 	l->holders_avg = l->busy_ns ? held / l->busy_ns : 0;
 	hmap_release(&vain);
+	free(busy);
 	free(g);
 }
 

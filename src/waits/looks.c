@@ -12,8 +12,44 @@
  * So does a thread with one request that sleeps in epoll or poll until it is
  * told that it may go on, and looks after a while whether that can still come:
  * a database's session that looks for a deadlock, say.
+ *
+ * Who wakes another between two waits did not look: it had slept till it was time to.
  */
+#include "base/cmp.h"
+#include "base/search.h"
+#include "base/vec.h"
 #include "waits/engine.h"
+
+struct wake { uint32_t waker; uint64_t at_ns; };
+typedef VEC(struct wake) wakes;
+
+static int by_waker_at(const void *pa, const void *pb)
+{
+	const struct wake *a = pa, *b = pb;
+
+	CMP(a->waker, b->waker);
+	CMP(a->at_ns, b->at_ns);
+	return 0;
+}
+
+static void wakes_collect(const struct model *m, wakes *all)
+{
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+
+		if (w->waker_ctx == WAKER_TASK && w->waker != NO_IDX && w->waker != w->thread)
+			vec_push(all, ((struct wake){ w->waker, w->wake_ns }));
+	}
+	vec_sort(all, by_waker_at);
+}
+
+static bool woke_between(const wakes *all, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+	struct wake from = { thread, from_ns };
+	size_t i = SORTED_PREFIX(all->items, all->cnt, it, by_waker_at(it, &from) < 0);
+
+	return i < all->cnt && all->items[i].waker == thread && all->items[i].at_ns <= to_ns;
+}
 
 /* With its only request open: known once roles are told. */
 static bool in_its_request(const struct engine *e, const struct wait *w)
@@ -38,7 +74,7 @@ static bool is_piece(const struct engine *e, const struct wait *w, const struct 
 }
 
 /* Backwards, so that each piece takes over what is known of the next. */
-static void thread_looks(struct engine *e, const struct thread *th)
+static void thread_looks(struct engine *e, const struct thread *th, const wakes *all)
 {
 	const struct wait *waits = e->m->waits;
 	uint32_t next = NO_IDX;
@@ -52,7 +88,8 @@ static void thread_looks(struct engine *e, const struct thread *th)
 			continue;
 		if (next != NO_IDX && is_piece(e, w, &waits[next]) && waits[next].res == w->res &&
 		    waits[next].cls == w->cls &&
-		    waits[next].real_off_ns - w->real_end_ns < LOOK_AGAIN_NS)
+		    waits[next].real_off_ns - w->real_end_ns < LOOK_AGAIN_NS &&
+		    !woke_between(all, w->thread, w->end_ns, waits[next].off_ns))
 			e->look_end[i] = e->look_end[next];
 		next = i;
 	}
@@ -66,6 +103,10 @@ static void thread_looks(struct engine *e, const struct thread *th)
 
 void looks_find(struct engine *e)
 {
+	wakes all = { 0 };
+
+	wakes_collect(e->m, &all);
 	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
-		thread_looks(e, &e->m->threads[t]);
+		thread_looks(e, &e->m->threads[t], &all);
+	vec_release(&all);
 }
