@@ -195,7 +195,6 @@ void tail_judge(struct court *k, struct verdict *v);
 /* compare.c */
 void compare(struct court *k, const struct model *base, const struct waits_result *bw,
 	     struct verdict *v);
-
 /* Nobody listens there: connections are refused, and none is answered. */
 bool is_refused(const struct end *n);
 #endif /* WEIGH_H */

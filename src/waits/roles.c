@@ -240,6 +240,13 @@ static bool waits_for_room(const struct wait *w)
 	return (w->cls == WAIT_SOCKET || w->cls == WAIT_PIPE) && w->op == WAIT_OP_WRITE;
 }
 
+/* By reading, or by a look with a limit of time before that. */
+static bool awaits_peer(const struct model *m, const struct wait *w)
+{
+	return (w->cls == WAIT_SOCKET || w->cls == WAIT_POLL) && w->res != NO_IDX &&
+	       m->res[w->res].kind == RES_SOCKET && m->res[w->res].role == ROLE_CLIENT;
+}
+
 bool wait_is_idle(const struct engine *e, const struct wait *w)
 {
 	const struct thread *t = &e->m->threads[w->thread];
@@ -258,7 +265,7 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 		return true;
 	if (w->cls == WAIT_TIMER)
 		return !ti->answers;
-	if (w->cls != ti->home_cls)
+	if (w->cls != ti->home_cls || awaits_peer(e->m, w))
 		return false;
 	/* threads with a condition variable each go from one to the next */
 	return w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
@@ -455,8 +462,7 @@ static void homes_collect(struct engine *e, homes *h)
 		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
-		if (keeps_callers(e, w) || (w->cls == WAIT_SOCKET && !accept && w->res != NO_IDX &&
-					    m->res[w->res].role == ROLE_CLIENT))
+		if (keeps_callers(e, w) || (!accept && awaits_peer(m, w)))
 			continue;
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;

@@ -8,15 +8,21 @@
  *
  * --select: it waits by select with a limit of 30 ms, as often as it takes, and says
  * that there are 64 descriptors, as Perl does.
+ *
+ * --pool: a loop hands requests to four workers, which look at their socket, with a
+ * limit of five seconds, before they read.
  */
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/select.h>
 
 #include "load_net.h"
 #include "load_netns.h"
 
+#define WORKERS 4
+
 static struct load_addr upstream_addr;
-static bool by_select;
+static bool by_select, by_pool;
 
 static void await(int fd)
 {
@@ -55,6 +61,8 @@ static void handle(struct load_msg *m)
 		load_fail("upstream");
 	if (by_select)
 		await(up);
+	if (by_pool)
+		poll(&(struct pollfd){ .fd = up, .events = POLLIN }, 1, 5000);
 	if (recv(up, &q, sizeof(q), MSG_WAITALL) != sizeof(q))
 		load_fail("upstream");
 	load_burn_us(200);
@@ -63,7 +71,12 @@ static void handle(struct load_msg *m)
 
 static void serve(void *arg)
 {
-	load_serve_threads(load_listen(arg, 128, &load.page->port), handle);
+	int lfd = load_listen(arg, 128, &load.page->port);
+
+	if (by_pool)
+		load_serve_pool(lfd, WORKERS, handle, NULL);
+	else
+		load_serve_threads(lfd, handle);
 }
 
 int main(int argc, char **argv)
@@ -71,8 +84,11 @@ int main(int argc, char **argv)
 	struct load_clients c = { .conn_cnt = 16, .think_us = 5000 };
 	pid_t pid;
 
-	load_init(argc, argv, "[--select]");
+	load_init(argc, argv, "[--select] [--pool]");
 	by_select = load_flag("--select");
+	by_pool = load_flag("--pool");
+	if (by_pool)
+		c.conn_cnt = WORKERS;
 	upstream_addr.ip = load_netns();
 	load_fork("upstream", upstream, &upstream_addr);
 	upstream_addr.port = load_await(&load.page->upstream_port);
