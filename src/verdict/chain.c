@@ -281,10 +281,30 @@ static void hops_add(struct court *k, struct finding *f, uint32_t from, uint32_t
 	}
 }
 
+/* The peer's socket that the holder waits at for most of the time that it holds, NO_IDX none. */
+static uint32_t asked_meanwhile(const struct model *m, const struct lock *l)
+{
+	const struct pair *best = NULL;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < m->pair_cnt; i++) {
+		const struct pair *p = &m->pairs[i];
+
+		if (p->thread != l->holder || p->res == NO_IDX ||
+		    (p->cls != WAIT_SOCKET && p->cls != WAIT_POLL) ||
+		    m->res[p->res].kind != RES_SOCKET || m->res[p->res].role != ROLE_CLIENT)
+			continue;
+		ns += p->ns; /* each time it may be another socket */
+		best = !best || p->ns > best->ns ? p : best;
+	}
+	return best && 2 * ns >= l->holder_ns ? best->res : NO_IDX;
+}
+
 /* Where the chain ends at a lock itself: who has it, and what it does there. */
 static void holder_step(struct court *k, struct finding *f, const struct cand *c)
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
+	uint32_t asked;
 	const char *did;
 	struct step *s;
 
@@ -297,6 +317,13 @@ static void holder_step(struct court *k, struct finding *f, const struct cand *c
 	if (!did)
 		return;
 	s = step_thread(k, f, l->holder, f->share);
+	asked = asked_meanwhile(k->m, l);
+	if (asked != NO_IDX) {
+		s->doing = "has the lock, and waits for an answer from";
+		s->does = STEP_WAITS;
+		step_res(k, s, asked);
+		return;
+	}
 	s->doing = arena_printf(k->arena, "has the lock: %s", did);
 	s->does = STEP_RUNS;
 	for (unsigned i = 0; i < ST_CNT; i++) {
