@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/rights.h"
-#include "base/timed_fork.h"
+#include "base/timed/timed_fork.h"
 #include "cli/cmd.h"
 #include "cli/opt.h"
 #include "reads/reads.h"

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/timed_fork.h"
+#include "base/timed/timed_fork.h"
 
 /* Of the file or folder that path is in; "." for one without. */
 static char *folder_of(const char *path)

@@ -8,7 +8,7 @@
  * written in place.  Links are followed by the kernel's rules; one that another
  * user laid in a folder where everybody may write, or a file there, is refused
  * (-EACCES).  A file system that does not answer is given up on (-ETIMEDOUT,
- * base/timed_fork.h).
+ * base/timed/timed_fork.h).
  */
 struct buf;
 struct err;

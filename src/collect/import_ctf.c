@@ -23,7 +23,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/rights.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 #include "collect/import.h"
 #include "collect/import_ctf.h"
 #include "collect/import_int.h"

@@ -31,7 +31,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/rights.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 #include "collect/procfs.h"
 
 enum {

@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/stop.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 #include "collect/cgroups.h"
 #include "collect/flight_int.h"
 #include "collect/guard.h"

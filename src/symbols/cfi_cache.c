@@ -17,7 +17,7 @@
 #include "base/cmp.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/timed_fork.h"
+#include "base/timed/timed_fork.h"
 #include "base/vec.h"
 #include "symbols/cfi.h"
 #include "symbols/cfi_int.h"

@@ -28,7 +28,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/rights.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 #include "symbols/lines_child.h"
 
 enum { NOBODY = 65534, CPU_SECONDS = 60, FILES_MAX = 256 };

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 
 struct timed_order {	/* to the keeper: end the reader that there is, start another */
 	uint32_t nr;	/* of those asked for, from 1 */

@@ -9,7 +9,7 @@
  * One for the whole program, as the signal flag is: whoever reads /proc would
  * have to hand it down else, and each further child would cost a fork.
  */
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "base/timed_keeper.h"
+#include "base/timed/timed_keeper.h"
 
 #define REAP_NS (20 * NS_PER_MS) /* a killed child that can end does so within */
 #define HUNG_MAX 64

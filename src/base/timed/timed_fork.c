@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/timed_fork.h"
+#include "base/timed/timed_fork.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "base/rights.h"
 #include "base/stop.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 
 struct word {
 	bool is_unlimited; /* no answer yet */
