@@ -31,9 +31,9 @@
 #include "requests/requests.h"
 #include "requests/tree.h"
 #include "spans/assemble.h"
-#include "spans/in.h"
-#include "spans/jsontok.h"
-#include "spans/protobuf.h"
+#include "spans/spans_input.h"
+#include "spans/parse/jsontok.h"
+#include "spans/parse/protobuf.h"
 #include "spans/spans.h"
 
 struct result {

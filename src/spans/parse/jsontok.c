@@ -7,7 +7,7 @@
  * not fit.  A string is handed out where it stands, unescaped in place, with
  * its closing quote turned into NUL.
  */
-#include "spans/jsontok.h"
+#include "spans/parse/jsontok.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/err.h"
-#include "spans/in.h"
-#include "spans/jsontext.h"
+#include "spans/spans_input.h"
+#include "spans/parse/jsontext.h"
 
 enum {
 	WINDOW_BYTES = 128 << 10, /* large enough that moving the rest costs nothing */

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "spans/json_docs.h"
+#include "spans/parse/json_docs.h"
 #include "spans/pending.h"
 
 enum {

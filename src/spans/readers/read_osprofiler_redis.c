@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "spans/osprofiler.h"
+#include "spans/readers/osprofiler.h"
 
 enum {
 	NESTING_MAX = 2,

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "spans/jsontok.h"
+#include "spans/parse/jsontok.h"
 #include "spans/reading.h"
 
 struct json_docs {

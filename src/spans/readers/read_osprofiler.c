@@ -5,7 +5,7 @@
  * they were sent, under keys that begin with meta.raw_payload.  A node without
  * these keeps the milliseconds.
  */
-#include "spans/osprofiler.h"
+#include "spans/readers/osprofiler.h"
 
 #include <string.h>
 

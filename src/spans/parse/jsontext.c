@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spans/jsontext.h"
+#include "spans/parse/jsontext.h"
 
 #include <math.h>
 #include <stdlib.h>

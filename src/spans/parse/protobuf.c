@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spans/protobuf.h"
+#include "spans/parse/protobuf.h"
 
 #include <endian.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "spans/json_docs.h"
+#include "spans/parse/json_docs.h"
 
 enum { NESTING_MAX = 3 };	/* lists in lists */
 

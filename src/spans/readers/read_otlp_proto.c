@@ -17,9 +17,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "spans/in.h"
-#include "spans/otlp.h"
-#include "spans/protobuf.h"
+#include "spans/spans_input.h"
+#include "spans/readers/otlp.h"
+#include "spans/parse/protobuf.h"
 #include "spans/reading.h"
 
 enum { TRACE_ID_LEN = 16, SPAN_ID_LEN = 8, MSG_MIN = 64 };

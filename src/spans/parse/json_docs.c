@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spans/json_docs.h"
+#include "spans/parse/json_docs.h"
 
 #include <stdio.h>
 
-#include "spans/in.h"
+#include "spans/spans_input.h"
 
 uint64_t json_off(const struct json_docs *docs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef IN_H
-#define IN_H
+#ifndef SPANS_INPUT_H
+#define SPANS_INPUT_H
 /*
  * The bytes of a file of spans: a window that slides over them, unpacked on
  * the way (gzip of any number of members, zstd; told by the first bytes).
@@ -81,4 +81,4 @@ bool in_stopped(const struct spans_in *in);	/* by progress */
 /* Why the input ended before its end, where in_off is then at or before; NULL: it did not. */
 const char *in_trouble(const struct spans_in *in);
 
-#endif /* IN_H */
+#endif /* SPANS_INPUT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spans/in.h"
+#include "spans/spans_input.h"
 
 #include <errno.h>
 #include <fcntl.h>

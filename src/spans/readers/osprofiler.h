@@ -19,7 +19,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "spans/json_docs.h"
+#include "spans/parse/json_docs.h"
 #include "spans/reading.h"
 
 enum {

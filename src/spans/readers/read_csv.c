@@ -23,7 +23,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "spans/in.h"
+#include "spans/spans_input.h"
 
 enum {
 	RECORD_MAX = 1 << 20,	/* bytes */

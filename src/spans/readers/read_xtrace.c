@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "spans/json_docs.h"
+#include "spans/parse/json_docs.h"
 #include "spans/pending.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spans/otlp.h"
+#include "spans/readers/otlp.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spans/osprofiler.h"
+#include "spans/readers/osprofiler.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "spans/in.h"
-#include "spans/jsontok.h"
-#include "spans/otlp.h"
+#include "spans/spans_input.h"
+#include "spans/parse/jsontok.h"
+#include "spans/readers/otlp.h"
 #include "spans/reading.h"
 
 struct json {
