@@ -24,7 +24,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
 #include "requests/quick.h"

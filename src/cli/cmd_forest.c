@@ -18,7 +18,7 @@
 #include "cli/packed_file.h"
 #include "cli/page_file.h"
 #include "cli/trace_files.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
 #include "requests/critical.h"

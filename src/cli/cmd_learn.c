@@ -25,7 +25,7 @@
 #include "collect/source.h"
 #include "functions/learn.h"
 #include "functions/sig.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "report/pen.h"
 #include "report/sig_out.h"

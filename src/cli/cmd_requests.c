@@ -19,7 +19,7 @@
 #include "cli/options.h"
 #include "cli/page_file.h"
 #include "cli/trace_files.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/pen.h"
 #include "report/forest_out.h"
 #include "report/requests_out.h"

@@ -30,7 +30,7 @@
 #include "collect/host.h"
 #include "collect/source.h"
 #include "functions/functions.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/answer_brief.h"

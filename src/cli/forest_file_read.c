@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "cli/file_kind.h"
 #include "cli/packed_file.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "requests/critical.h"
 #include "requests/forest_file.h"

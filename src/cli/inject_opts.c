@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 
 #define QUEUE_KEY "queue.length"
 

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/file_kind.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/detach.h"
 #include "requests/skew.h"
 #include "requests/stand_in.h"

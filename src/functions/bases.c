@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "functions/profile.h"
 #include "functions/sig_build.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 /* No calls, but measured like them: the time between calls, and a unit's whole time. */

@@ -9,7 +9,7 @@
 #include "base/cmp.h"
 #include "base/search.h"
 #include "functions/appfn.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/stack.h"
 
 struct sample_at { uint32_t idx, thread; uint64_t ts_ns; };

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/cmp.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 enum call_class call_class_of(const char *name)

@@ -20,7 +20,7 @@
 #include "functions/outside.h"
 #include "functions/rank.h"
 #include "functions/sig.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/stack.h"
 
 enum {

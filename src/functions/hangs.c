@@ -10,7 +10,7 @@
 #include "base/cmp.h"
 #include "functions/appfn.h"
 #include "functions/homes.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/stack.h"
 
 /*

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "functions/norm.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 struct level {

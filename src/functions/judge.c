@@ -10,7 +10,7 @@
 #include "functions/bases.h"
 #include "functions/held.h"
 #include "functions/sig.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /* A whole kind of work is long from so many times the usual kind's time, */
 #define LONG_TIMES 4.0

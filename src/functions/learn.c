@@ -13,7 +13,7 @@
 #include "functions/places.h"
 #include "functions/profile.h"
 #include "functions/sig_build.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "model/stack.h"
 

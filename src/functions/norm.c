@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 bool norm_is_noise(const char *call_name)
 {

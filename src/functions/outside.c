@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "functions/hangs.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /* Most of the harm, most of the threads: two thirds. */
 #define MOST (2.0 / 3)

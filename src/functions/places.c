@@ -10,7 +10,7 @@
 #include "functions/appfn.h"
 #include "functions/profile.h"
 #include "functions/rank.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "model/stack.h"
 

@@ -18,7 +18,7 @@
 #include "base/vec.h"
 #include "functions/appfn.h"
 #include "functions/functions.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /* Times under a microsecond are the clock's and the tracer's. */
 #define NS_FLOOR 1000.0

@@ -14,7 +14,7 @@
 #include "functions/held.h"
 #include "functions/norm.h"
 #include "functions/vote.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /* Less of the requests' time than this in a function is no reason to show. */
 #define HELD_MIN 0.01

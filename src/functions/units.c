@@ -23,7 +23,7 @@
 #include "functions/homes.h"
 #include "functions/norm.h"
 #include "functions/vectors.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /*
  * Where switches are not recorded, a call that took so long slept; and ten

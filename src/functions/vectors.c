@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 struct vectors *vectors_new(const struct model *m, const struct dims *d)

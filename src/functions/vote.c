@@ -15,7 +15,7 @@
 #include "functions/norm.h"
 #include "functions/place_vote.h"
 #include "functions/places.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /* An episode that all functions have still tells which functions there are. */
 #define SPECIFICITY_MIN 0.01

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/json_points.h"
 #include "report/waterfall.h"

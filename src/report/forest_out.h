@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/forest.h"
 
 struct buf;

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fmt.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/waterfall.h"
 #include "report/pen.h"

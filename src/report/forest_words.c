@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "requests/graph.h"
 #include "requests/sides.h"

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/graph.h"
 #include "requests/sides.h"
 

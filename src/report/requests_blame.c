@@ -10,7 +10,7 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
 #include "requests/call_splits.h"

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/fmt.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/pen.h"
 #include "report/requests_out.h"
 #include "requests/critical.h"

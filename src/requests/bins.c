@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 
 static const char *label_of_number(const struct key_spec *spec, const char *name, double num,
 				   struct arena *arena)

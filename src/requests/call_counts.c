@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/result.h"
 #include "requests/tree.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/bins.h"
 #include "requests/forest.h"
 #include "requests/sides.h"

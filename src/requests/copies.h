@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 
 enum {
 	COPIES_BITS = 2,		/* 2^bits to a doubling: 19 to 25 % wide */

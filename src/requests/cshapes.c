@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/keysort.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/graph.h"
 
 struct call {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/cmp.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 
 #define NO_SPAN UINT32_MAX
 

@@ -18,7 +18,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
 #include "requests/stretches.h"

@@ -17,8 +17,8 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
-#include "model/trace.h"
+#include "trace/points.h"
+#include "trace/trace.h"
 #include "requests/bins.h"
 #include "requests/critical.h"
 #include "requests/forest.h"

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/keys.h"
 #include "requests/requests_int.h"
 

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct arena;
 struct path_bin;

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "base/vec.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/forest_file.h"
 
 /* ---- numbers: each with how many requests it is of */

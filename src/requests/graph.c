@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/keysort.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/graph_int.h"
 #include "requests/skew.h"
 

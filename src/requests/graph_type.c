@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/graph_int.h"
 
 /* What OpenTelemetry and OpenTracing call the pattern of a request; bounded in number by design. */

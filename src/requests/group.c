@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/requests_int.h"
 
 /* Robust and tail-aware figures: told apart from the rest by these parts of the members. */

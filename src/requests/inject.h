@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct arena;
 

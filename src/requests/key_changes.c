@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/changes.h"
 #include "requests/keys.h"
 #include "requests/keys_int.h"

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/keys_int.h"
 #include "requests/requests_int.h"
 #include "requests/stats.h"

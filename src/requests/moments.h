@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 /*
  * With durations under 2^50 ns and 2^27 members no sum of products reaches

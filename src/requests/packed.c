@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/points.h"
+#include "trace/points.h"
 
 enum {
 	SUM_BYTES = 8,

@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/points.h"
-#include "model/trace.h"
+#include "trace/points.h"
+#include "trace/trace.h"
 #include "requests/control.h"
 #include "requests/inject.h"
 

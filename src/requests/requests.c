@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/bins.h"
 #include "requests/cshapes.h"
 #include "requests/quick.h"

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/bins.h"
 #include "requests/call_splits.h"
 #include "requests/edge_rank.h"

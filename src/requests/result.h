@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/bins.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/path.h"
 
 void key_vars_release(struct key_vars *v)

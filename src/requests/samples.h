@@ -18,7 +18,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct points;
 struct path;

@@ -7,7 +7,7 @@
  */
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/graph.h"
 
 enum sides {

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/clock_fit.h"
 #include "requests/offsets.h"
 #include "requests/skew.h"

@@ -10,7 +10,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/graph.h"
 #include "requests/offsets.h"
 #include "requests/skew.h"

@@ -20,8 +20,8 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
-#include "model/trace.h"
+#include "trace/points.h"
+#include "trace/trace.h"
 
 enum {
 	SPACE_TYPES_MAX = 4096,

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/keysort.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/requests_int.h"
 #include "requests/stats.h"
 

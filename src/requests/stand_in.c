@@ -8,7 +8,7 @@
 #include "base/bug.h"
 #include "base/cmp.h"
 #include "base/hash.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 
 /* Ordered by references to other spans, as events of X-Trace are. */
 static bool is_referring(const struct trace *trace, const struct span *span)

@@ -15,7 +15,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/critical.h"
 
 enum { SLOT_STEPS = 64, KIND_BITS = 2 };

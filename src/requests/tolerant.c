@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/requests_int.h"
 #include "requests/split.h"
 

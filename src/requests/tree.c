@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/graph.h"
 
 struct making {

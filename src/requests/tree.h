@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct arena;
 struct graph_stats;

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct err;
 struct strtab;

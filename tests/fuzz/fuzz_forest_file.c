@@ -13,7 +13,7 @@
 #include "base/bug.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
 #include "requests/forest_file.h"

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "base/vec.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/critical.h"
 #include "requests/detach.h"
 #include "requests/graph.h"

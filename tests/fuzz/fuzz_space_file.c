@@ -13,7 +13,7 @@
 #include "base/bug.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/control.h"
 #include "requests/packed.h"
 #include "requests/space.h"

@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
-#include "model/trace.h"
+#include "trace/points.h"
+#include "trace/trace.h"
 #include "requests/critical.h"
 #include "requests/edge_rank.h"
 #include "requests/graph.h"

@@ -12,7 +12,7 @@
 #include "functions/automaton.h"
 #include "functions/episodes.h"
 #include "functions/norm.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 /* A generator of our own: the same numbers everywhere. */
 static uint32_t rnd(uint64_t *state, uint32_t below)

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
 #include "requests/bins.h"

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
 #include "requests/stand_in.h"

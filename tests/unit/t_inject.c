@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
 #include "unit.h"

@@ -13,7 +13,7 @@
 #include "functions/learn.h"
 #include "functions/norm.h"
 #include "functions/sig.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/stack.h"
 #include "store/event_calls.h"
 #include "synth.h"

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/edge_rank.h"
 #include "requests/graph.h"
 #include "unit.h"

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
 #include "requests/stretches.h"

@@ -12,8 +12,8 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
-#include "model/trace.h"
+#include "trace/points.h"
+#include "trace/trace.h"
 #include "requests/critical.h"
 #include "requests/graph.h"
 

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "spans/reading.h"
 
 enum { OTLP_LATE_MAX = 1 << 16 }; /* spans of one resource that wait for it */

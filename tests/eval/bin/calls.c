@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "collect/source.h"
 #include "functions/appfn.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 static struct model *read_model(const char *path, struct err *err)

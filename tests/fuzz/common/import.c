@@ -3,7 +3,7 @@
 
 #include "base/bug.h"
 #include "collect/import_lines.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 /* All that an importer makes must pass the border of a capture. */

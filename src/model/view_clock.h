@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KEPT_H
-#define KEPT_H
+#ifndef VIEW_CLOCK_H
+#define VIEW_CLOCK_H
 /*
  * Which waits the model keeps whole, and the clock of those it gives.
  *
@@ -28,4 +28,4 @@ struct kept {
 uint64_t model_view_ns(const struct model *m, uint64_t real_ns);
 uint64_t model_real_ns(const struct model *m, uint64_t view_ns);
 
-#endif /* KEPT_H */
+#endif /* VIEW_CLOCK_H */

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 /* A tick that has only just begun is not worth a slice of its own. */
 enum { OPEN_TICK_MIN_PERCENT = 2 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef EVEN_H
-#define EVEN_H
+#ifndef PAUSE_SPREAD_H
+#define PAUSE_SPREAD_H
 /*
  * Makes up for a source that leaves out more at one time than at another, as
  * it does when there is more to do: each second shall weigh about the same,
@@ -11,7 +11,7 @@
  * No second weighs more than twice what another does, unless less than one
  * part in sixteen of that one is known.
  */
-#include "model/pieces.h"
+#include "model/keep/pieces.h"
 
 struct even {
 	const struct pieces *pieces;
@@ -27,4 +27,4 @@ void even_release(struct even *e);
 /* As pieces_next, without coarse time. */
 bool even_next(const struct even *e, uint64_t begin_ns, uint64_t end_ns, struct stretch *ret);
 
-#endif /* EVEN_H */
+#endif /* PAUSE_SPREAD_H */

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 enum { SAMPLE_CNT = 1024 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/even.h"
+#include "model/keep/pause_spread.h"
 
 #include <stdlib.h>
 

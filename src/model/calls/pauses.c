@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/away.h"
+#include "model/calls/pauses.h"
 
 #include "base/cmp.h"
 #include "base/search.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 bool away_add(struct aways *a, uint64_t begin_ns, uint64_t end_ns)
 {

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "model/priv.h"
+#include "model/model_int.h"
 
 static bool is_part_of_work(const struct model *m, const struct wait *w)
 {

@@ -15,10 +15,10 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "model/away.h"
-#include "model/calls.h"
-#include "model/calls_waits.h"
-#include "model/priv.h"
+#include "model/calls/pauses.h"
+#include "model/calls/calls.h"
+#include "model/calls/calls_waits.h"
+#include "model/model_int.h"
 
 #define UNSEEN_NAME "call" /* of a number without a call */
 

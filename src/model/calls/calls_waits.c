@@ -7,10 +7,10 @@
  * after it ran again; one that slept twice is two.  How it ended is not known,
  * but for a timeout.
  */
-#include "model/calls_waits.h"
+#include "model/calls/calls_waits.h"
 
-#include "model/calls.h"
-#include "model/priv.h"
+#include "model/calls/calls.h"
+#include "model/model_int.h"
 
 /* What the call's first argument is, as a recorder of all calls says it. */
 static uint8_t kind_of(const struct model *m, const struct ev_wait *e)

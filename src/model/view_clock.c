@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The view clock: real time without what is not kept.  See kept.h. */
-#include "model/even.h"
-#include "model/priv.h"
+/* The view clock: real time without what is not kept.  See view_clock.h. */
+#include "model/keep/pause_spread.h"
+#include "model/model_int.h"
 
 /* The last that begins at or before ns; the first if none does. */
 #define KEPT_AT(m, field, ns)                                                \

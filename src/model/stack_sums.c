@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/cmp.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 /* ---- modules */
 

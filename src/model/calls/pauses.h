@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MODEL_AWAY_H
-#define MODEL_AWAY_H
+#ifndef MODEL_PAUSES_H
+#define MODEL_PAUSES_H
 /*
  * Inside the model: times, as when the recorder of calls was away.  Bounded by
  * AWAYS_MAX; away_add says false to more, and to what is no time.
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 #define AWAYS_MAX 65536
 
@@ -21,4 +21,4 @@ void away_sort(struct aways *a);
 /* What both have, both sorted. */
 void away_cross(const struct aways *a, const struct aways *b, struct aways *ret);
 
-#endif /* MODEL_AWAY_H */
+#endif /* MODEL_PAUSES_H */

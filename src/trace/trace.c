@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

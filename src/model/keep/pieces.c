@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/pieces.h"
+#include "model/keep/pieces.h"
 
 #include "base/hash.h"
 #include "base/search.h"

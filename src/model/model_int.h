@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef MODEL_PRIV_H
-#define MODEL_PRIV_H
+#ifndef MODEL_MODEL_INT_H
+#define MODEL_MODEL_INT_H
 /*
  * The inside of the model, shared by the files of src/model only.
  *
@@ -8,13 +8,13 @@
  * ordered by thread and time (batch.c), each thread's time is laid into
  * exclusive states (account.c), and the waits go to the bounded store and
  * the sums (sums.c).  Other records go to tables of first and last value
- * (tables.c).  model_finish (finish.c) publishes all of it.
+ * (tables.c).  model_finish (model_finish.c) publishes all of it.
  */
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/model.h"
-#include "model/pieces.h"
+#include "model/keep/pieces.h"
 #include "model/slices.h"
 #include "model/stack.h"
 
@@ -218,7 +218,7 @@ struct wait sums_kept(struct model *m, const struct track *t, const struct raw_w
 void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
-/* whole.c, longs.c, kept.c, rests.c: after waits, turns and resources */
+/* whole_waits.c, long_waits.c, view_clock.c, continued_answers.c: after waits, turns and resources */
 void whole_add(struct model *m, struct track *t, const struct wait *w);
 void whole_coarse(struct model *m, uint64_t begin_ns, uint64_t end_ns);
 void longs_add(struct model *m, struct track *t, const struct wait *w);
@@ -233,7 +233,7 @@ uint64_t tables_listen_key(const struct ev_listen *e);
 void tables_release(struct model_priv *p);
 size_t tables_bytes(const struct model_priv *p);
 
-/* code.c */
+/* stack_sums.c */
 bool code_add(struct model *m, const struct event_hdr *ev);
 uint32_t code_stack_get(struct model *m, uint32_t id);
 void code_stacks_of(struct model *m, const struct ev_wait *e, struct wait *w);
@@ -267,4 +267,4 @@ static inline uint64_t since(uint64_t last, uint64_t first)
 	return last >= first ? last - first : last;
 }
 
-#endif /* MODEL_PRIV_H */
+#endif /* MODEL_MODEL_INT_H */
