@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef STACKS_TREE_H
-#define STACKS_TREE_H
+#ifndef STACKS_STACK_TREE_H
+#define STACKS_STACK_TREE_H
 /*
  * The rows of one mode as a call tree, which a flame graph draws; with a
  * second result, of both in one: each node has the time of either.
@@ -32,4 +32,4 @@ struct stack_tree {
 struct stack_tree *tree_make(const struct stacks_result *r, const struct stacks_result *other,
 			     unsigned mode, struct arena *arena);
 
-#endif /* STACKS_TREE_H */
+#endif /* STACKS_STACK_TREE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stacks/tree.h"
+#include "stacks/stack_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
