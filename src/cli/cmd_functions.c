@@ -30,7 +30,7 @@
 #include "model/stack.h"
 #include "report/functions_out.h"
 #include "report/pen.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 #include "verdict/held.h"
 #include "verdict/outside.h"
 #include "verdict/verdict.h"

@@ -28,10 +28,10 @@
 #include "report/pen.h"
 #include "reads/reads.h"
 #include "report/table.h"
-#include "symbols/debuginfod.h"
-#include "symbols/packages.h"
-#include "symbols/runtime.h"
-#include "symbols/symbols.h"
+#include "symbols/names/debuginfod.h"
+#include "symbols/names/packages.h"
+#include "symbols/names/runtime.h"
+#include "symbols/names/symbols.h"
 
 enum { ADDRS_MAX = 256, LINES_MS = 5000 };
 

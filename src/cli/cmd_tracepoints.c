@@ -23,10 +23,10 @@
 #include "collect/target.h"
 #include "reads/reads.h"
 #include "report/pen.h"
-#include "symbols/demangle.h"
-#include "symbols/image.h"
-#include "symbols/symbols.h"
-#include "symbols/usdt.h"
+#include "symbols/names/demangle.h"
+#include "symbols/files/image.h"
+#include "symbols/names/symbols.h"
+#include "symbols/names/usdt.h"
 
 extern const char embed_tracepoints_schema_json[];
 

@@ -19,7 +19,7 @@
 #include "cli/cmd.h"
 #include "cli/opt.h"
 #include "reads/reads.h"
-#include "symbols/debuginfod.h"
+#include "symbols/names/debuginfod.h"
 
 bool file_rights_reads_file(const struct opt *table, const void *opts)
 {

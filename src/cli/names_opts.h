@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "cli/opt.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 
 struct select_opts;
 

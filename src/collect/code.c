@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/emit.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 
 #define IDLE_MAX 6 /* the pause between two scans is doubled so many times */
 #define PROCS_MAX 65536

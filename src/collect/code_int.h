@@ -12,8 +12,8 @@
 #include "collect/code.h"
 #include "collect/mappings.h"
 #include "store/event.h"
-#include "symbols/cfi.h"
-#include "symbols/cfi_cache.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/unwind/cfi_cache.h"
 #include "wire/wire.h"
 #include "wire/stacks.h"
 

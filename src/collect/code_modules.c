@@ -16,10 +16,10 @@
 #include "collect/procfs.h"
 #include "collect/emit.h"
 #include "collect/unw_layout.h"
-#include "symbols/cfi.h"
-#include "symbols/image.h"
-#include "symbols/module.h"
-#include "symbols/symbols.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/files/image.h"
+#include "symbols/names/module.h"
+#include "symbols/names/symbols.h"
 
 /*
  * On opening, reading and tables of all files: those of a large server take 0.2 s

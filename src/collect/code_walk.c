@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "collect/code_int.h"
 #include "collect/procfs.h"
-#include "symbols/unwind.h"
+#include "symbols/unwind/unwind.h"
 
 #define STACK_AHEAD 4096 /* read at once: most stacks of sleepers are shorter */
 

@@ -12,7 +12,7 @@
 #include "collect/emit.h"
 #include "collect/ksyms.h"
 #include "store/event.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 
 struct waiting {
 	uint64_t frame;

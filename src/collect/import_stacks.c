@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "collect/import_int.h"
-#include "symbols/demangle.h"
+#include "symbols/names/demangle.h"
 
 #define OFF_MASK FRAME_OFF(UINT64_MAX)
 

@@ -35,7 +35,7 @@
 #include "collect/procfs.h"
 #include "collect/sockdiag.h"
 #include "reads/reads.h"
-#include "symbols/debuginfod.h"
+#include "symbols/names/debuginfod.h"
 
 #define DRAIN_MS 80
 #define DEFAULT_PEERS 16

@@ -25,7 +25,7 @@
 #include "collect/live_stacks.h"
 #include "collect/procfs.h"
 #include "heldup.skel.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 #include "wire/stacks.h"
 
 #define SCANS_PER_COMMIT 64 /* until then each holds a descriptor open */

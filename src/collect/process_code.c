@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "collect/procfs.h"
-#include "symbols/packages.h"
-#include "symbols/symbols.h"
+#include "symbols/names/packages.h"
+#include "symbols/names/symbols.h"
 
 /* The file in the list that this mapping belongs to, or a new one. */
 static struct code_file *file_of(struct process_code *c, const struct mapping *m, uint32_t module)

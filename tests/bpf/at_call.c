@@ -25,7 +25,7 @@
 #include "collect/code.h"
 #include "collect/emit.h"
 #include "store/event.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 #include "wire/wire.h"
 #include "wire/conf.h"
 #include "wire/stacks.h"

@@ -14,7 +14,7 @@
 #include "collect/emit.h"
 #include "collect/mappings.h"
 #include "collect/unw_layout.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 #include "unit.h"
 
 TEST(mappings_lines)
