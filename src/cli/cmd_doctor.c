@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
-#include "collect/attached.h"
-#include "collect/doctor.h"
+#include "collect/live/bpf_links.h"
+#include "collect/doctor/doctor.h"
 
 extern const char embed_doctor_schema_json[];
 

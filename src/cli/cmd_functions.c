@@ -22,7 +22,7 @@
 #include "cli/select.h"
 #include "cli/sig_store.h"
 #include "cli/watching.h"
-#include "collect/flight.h"
+#include "collect/flight/flight.h"
 #include "collect/source.h"
 #include "functions/functions.h"
 #include "functions/sig.h"

@@ -21,7 +21,7 @@
 #include "cli/sig_file.h"
 #include "cli/sig_store.h"
 #include "cli/watching.h"
-#include "collect/flight.h"
+#include "collect/flight/flight.h"
 #include "collect/source.h"
 #include "functions/learn.h"
 #include "functions/sig.h"

@@ -27,7 +27,7 @@
 #include "cli/select.h"
 #include "cli/sig_store.h"
 #include "cli/watching.h"
-#include "collect/host.h"
+#include "collect/proc/host.h"
 #include "collect/source.h"
 #include "functions/functions.h"
 #include "model/calls/calls.h"

@@ -6,10 +6,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "collect/jvm.h"
-#include "collect/mappings.h"
+#include "collect/code/jvm.h"
+#include "collect/proc/mappings.h"
 #include "collect/select.h"
-#include "collect/target.h"
+#include "collect/target/target.h"
 
 enum {
 	DEBUGINFOD_MS = 300, /* enough to find what is in its cache */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "collect/target.h"
+#include "collect/target/target.h"
 
 static int each(const struct per_process *p, struct json *j, struct err *err)
 {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "cli/opt.h"
-#include "collect/flight.h"
+#include "collect/flight/flight.h"
 
 struct err;
 struct select_opts;

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "collect/procfs.h"
+#include "collect/proc/procfs.h"
 #include "report/pen.h"
 
 static int pid_parse(const char *text, size_t len, int32_t *ret_pid)

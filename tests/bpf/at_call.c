@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/stop.h"
-#include "collect/code.h"
+#include "collect/code/code.h"
 #include "collect/emit.h"
 #include "store/event.h"
 #include "symbols/names/symbols.h"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/code_int.h"
+#include "collect/code/code_int.h"
 #include "collect/emit.h"
-#include "collect/mappings.h"
-#include "collect/unw_layout.h"
+#include "collect/proc/mappings.h"
+#include "collect/code/unw_layout.h"
 #include "symbols/names/symbols.h"
 #include "unit.h"
 

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "cfi_make.h"
-#include "collect/unw_layout.h"
+#include "collect/code/unw_layout.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/files/image.h"
 #include "symbols/names/symbols.h"

@@ -4,7 +4,7 @@
 /*
  * Addresses to function names, for programs stripped or not, for code made at
  * run time, for processes in namespaces of their own.  Not for unwinding (cfi.h)
- * and not for the kernel's addresses (collect/ksyms.h).
+ * and not for the kernel's addresses (collect/code/ksyms.h).
  *
  *	symbols_new
  *	symbols_module (one call for each mapped file) ... symbols_name

@@ -2,7 +2,7 @@
 #include "../import.h"
 
 #include "base/bug.h"
-#include "collect/import_lines.h"
+#include "collect/import/import_lines.h"
 #include "model/calls/calls.h"
 #include "model/model.h"
 
