@@ -21,7 +21,7 @@
 #include "model/model.h"
 #include "report/metrics_out.h"
 #include "report/pen.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 enum { KEEP_WAITS = 1024, KEEP_TICKS = 8 };
 

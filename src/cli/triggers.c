@@ -17,7 +17,7 @@
 #include "cli/select.h"
 #include "collect/source.h"
 #include "model/model.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 enum { KEEP_WAITS = 1024, KEEP_TICKS = 8 };
 

@@ -3,7 +3,7 @@
 
 #include "cli/triggers.h"
 #include "unit.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 TEST(triggers_parse)
 {

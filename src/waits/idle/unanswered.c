@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Asked for a request that came before: the two clocks are TCP's, of a tick each. */
 #define ASKED_SLACK_NS 100000000

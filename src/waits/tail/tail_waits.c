@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Slow: this many times what half of the requests take, and twice what nine in ten take. */
 #define SLOW_P50 8

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Part of its periods in which a cgroup must be throttled to be called held back. */
 #define THROTTLED_MIN 0.05

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/bug.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 static const struct wait *pending_wait(const struct model *m, uint32_t t)
 {

@@ -7,7 +7,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /*
  * Thousands of threads that hand one lock round can be each other's cause in

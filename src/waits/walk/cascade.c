@@ -10,8 +10,8 @@
  */
 #include <string.h>
 
-#include "waits/claims.h"
-#include "waits/engine.h"
+#include "waits/locks/claims.h"
+#include "waits/waits_int.h"
 
 static void charge(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		   const struct place *at, uint64_t a, uint64_t b, double weight)

@@ -7,7 +7,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Lower edge of a bucket: two to a power of two, from 1 us up. */
 static uint64_t bucket_ns(unsigned i)

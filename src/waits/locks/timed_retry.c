@@ -18,7 +18,7 @@
 #include "base/cmp.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 struct wake { uint32_t waker; uint64_t at_ns; };
 typedef VEC(struct wake) wakes;

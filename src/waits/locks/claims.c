@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "waits/claims.h"
+#include "waits/locks/claims.h"
 
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Of the waits at a place: most of them, since what one waits for is one thing. */
 #define PARK_SHARE 0.5

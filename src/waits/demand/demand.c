@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "waits/claims.h"
-#include "waits/engine.h"
+#include "waits/locks/claims.h"
+#include "waits/waits_int.h"
 
 struct demand {
 	struct engine *e;

@@ -5,7 +5,7 @@
  * server, a service of identities), and the others wait with that one.  Such a wait
  * is no rest, though no request is open.
  */
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 static bool callers_wait(const struct model *m, uint32_t t)
 {

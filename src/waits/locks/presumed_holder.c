@@ -15,7 +15,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* The holder's own stop and the crowd's first are told apart by less than a scheduler period. */
 #define ORDER_SLACK_NS 50000000

@@ -20,7 +20,7 @@
 #include "base/hash.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 struct lock_wait {
 	uint32_t lock, wait;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ENGINE_H
-#define ENGINE_H
+#ifndef WAITS_INT_H
+#define WAITS_INT_H
 /*
  * What the steps of the waits engine share.  Private to waits/.
  *
@@ -44,7 +44,7 @@ struct engine {
 	struct arena *arena;
 	struct tinfo *tinfo;
 	uint32_t *wait_lock;	/* by wait idx: index in r->locks, NO_IDX */
-	uint32_t *look_begin, *look_end; /* by wait idx: first and last piece, see looks.c */
+	uint32_t *look_begin, *look_end; /* by wait idx: first and last piece, see timed_retry.c */
 	struct runq_share *runq;/* by proc idx */
 	uint8_t *sets;		/* by res idx: what is in a set of files, see asleep.c */
 	bool *at_work;		/* by proc idx: a thread of it is asleep with a request */
@@ -197,4 +197,4 @@ void stalls_make(struct tail_work *k, struct arena *arena);
 bool is_one_run(struct tail_work *k, uint32_t t, uint64_t a, uint64_t b);
 void samples_index(struct tail_work *k, struct arena *tmp);
 
-#endif /* ENGINE_H */
+#endif /* WAITS_INT_H */

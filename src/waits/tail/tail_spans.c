@@ -12,7 +12,7 @@
 
 #include "base/cmp.h"
 #include "base/hash.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Less than this is a run whatever the samples say: there are too few. */
 #define RUN_SURE_NS 10000000

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/search.h"
 #include "model/stack.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Running for this part of a stretch makes it a run: the rest may be preemption. */
 #define RUN_MIN 0.4

@@ -17,7 +17,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 static bool class_hands_work(unsigned cls)
 {

@@ -4,7 +4,7 @@
  * states of a thread, its waits by resource), differences of the model's
  * sums between two ticks (faults, sectors, throttling), and levels (swap).
  */
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>

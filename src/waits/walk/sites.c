@@ -13,7 +13,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "model/stack.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* What a program waits by, what wraps that, and who uses it. */
 enum { INNER_FNS = 3 };

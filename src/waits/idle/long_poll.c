@@ -9,7 +9,7 @@
  * that wait.  Or from the application itself, for all at once: a line before a limit
  * gets shorter by those that are let in.
  */
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Of the time of those whose end was seen; some may come just when another client does. */
 #define NEWS_SHARE 0.9

@@ -10,7 +10,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* A stall ends for all at about the same time: within this, or this part of a request. */
 #define END_SLACK_NS 20000000

@@ -18,7 +18,7 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "model/stack.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* Connections come and go between the snapshot and the last wait: so many may differ. */
 #define CONNS_SLACK 0.1
