@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "functions/functions.h"
-#include "functions/learn.h"
+#include "functions/sig/learn.h"
 #include "model/calls/calls.h"
 #include "model/model.h"
 

@@ -25,7 +25,7 @@
 #include "collect/flight/flight.h"
 #include "collect/source.h"
 #include "functions/functions.h"
-#include "functions/sig.h"
+#include "functions/sig/sig.h"
 #include "model/model.h"
 #include "model/stack.h"
 #include "report/functions_out.h"

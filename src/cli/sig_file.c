@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/file_kind.h"
-#include "functions/sig.h"
+#include "functions/sig/sig.h"
 
 int sig_file_read(const char *path, struct arena *arena, struct sigs **ret_sigs,
 		  struct err *err)

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/sig_file.h"
-#include "functions/sig.h"
+#include "functions/sig/sig.h"
 #include "model/model.h"
 
 #define STORE_MAX_BYTES (256ull << 20)

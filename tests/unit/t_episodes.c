@@ -9,9 +9,9 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/automaton.h"
-#include "functions/episodes.h"
-#include "functions/norm.h"
+#include "functions/sig/automaton.h"
+#include "functions/sig/episodes.h"
+#include "functions/units/normalize.h"
 #include "model/calls/calls.h"
 
 /* A generator of our own: the same numbers everywhere. */

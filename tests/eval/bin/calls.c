@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "collect/source.h"
-#include "functions/appfn.h"
+#include "functions/units/app_frames.h"
 #include "model/calls/calls.h"
 #include "model/model.h"
 
