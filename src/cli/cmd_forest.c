@@ -21,9 +21,9 @@
 #include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
-#include "requests/critical.h"
-#include "requests/forest_file.h"
-#include "requests/graph.h"
+#include "requests/graph/critical.h"
+#include "requests/forest/forest_file.h"
+#include "requests/graph/graph.h"
 #include "spans/reading.h"
 
 enum { COLUMNS = 130, FILES_MAX = 256 };

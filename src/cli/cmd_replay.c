@@ -25,10 +25,10 @@
 #include "cli/trace_files.h"
 #include "report/pen.h"
 #include "report/replay_out.h"
-#include "requests/forest_file.h"
-#include "requests/replay.h"
-#include "requests/space.h"
-#include "requests/space_file.h"
+#include "requests/forest/forest_file.h"
+#include "requests/replay/replay.h"
+#include "requests/forest/space.h"
+#include "requests/forest/space_file.h"
 
 enum {
 	COLUMNS = 120,

@@ -11,10 +11,10 @@
 #include "cli/packed_file.h"
 #include "trace/points.h"
 #include "report/forest_out.h"
-#include "requests/critical.h"
-#include "requests/forest_file.h"
-#include "requests/graph.h"
-#include "requests/sides.h"
+#include "requests/graph/critical.h"
+#include "requests/forest/forest_file.h"
+#include "requests/graph/graph.h"
+#include "requests/graph/span_ends.h"
 
 int forest_file_read(const char *path, struct points *points, struct strtab *strings,
 		     struct arena *arena, struct forest *ret, struct err *err)

@@ -17,7 +17,7 @@
  */
 #include <stddef.h>
 
-#include "requests/inject.h"
+#include "requests/replay/inject.h"
 
 struct err;
 struct points;

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/replaced_file.h"
-#include "requests/packed.h"
+#include "requests/forest/packed.h"
 
 enum { HEAD_MAX = 64 };
 

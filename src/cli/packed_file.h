@@ -2,7 +2,7 @@
 #ifndef PACKED_FILE_H
 #define PACKED_FILE_H
 /*
- * Files of the request engine (requests/packed.h) on disk.  One that is
+ * Files of the request engine (requests/forest/packed.h) on disk.  One that is
  * written takes the place of the old one when all of it is on the disk, so
  * that a crash leaves the old or the new.
  */

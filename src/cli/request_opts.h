@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "cli/opt.h"
-#include "requests/bins.h"
+#include "requests/stats/attr_bins.h"
 #include "spans/fold.h"
 
 struct arena;

@@ -8,7 +8,7 @@
 #include "report/forest_out.h"
 #include "report/json_points.h"
 #include "report/waterfall.h"
-#include "requests/bins.h"
+#include "requests/stats/attr_bins.h"
 
 static void json_point(struct json *j, const struct forest_view *v, const char *key,
 		       uint32_t point)

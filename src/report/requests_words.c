@@ -10,8 +10,8 @@
 #include "trace/points.h"
 #include "report/pen.h"
 #include "report/requests_out.h"
-#include "requests/critical.h"
-#include "requests/samples.h"
+#include "requests/graph/critical.h"
+#include "requests/stats/attr_samples.h"
 
 enum {
 	VALUE_WIDTH = 40,

@@ -17,8 +17,8 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "trace/points.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
 
 struct maker {
 	const struct trace *t;

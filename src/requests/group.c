@@ -11,7 +11,7 @@
 static const double trimmed_part = 0.01, slowest_part = 0.05;
 
 /*
- * The variance must rest on at least as many members (tails.h): so the answer
+ * The variance must rest on at least as many members (histograms.h): so the answer
  * does not hang on one trace that took 28 s, or three.
  */
 static const double effective_min = 4;

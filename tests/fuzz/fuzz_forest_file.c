@@ -16,8 +16,8 @@
 #include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
-#include "requests/forest_file.h"
-#include "requests/packed.h"
+#include "requests/forest/forest_file.h"
+#include "requests/forest/packed.h"
 
 struct world {
 	struct strtab strings;

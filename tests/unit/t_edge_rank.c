@@ -7,9 +7,9 @@
 #include "base/hash.h"
 #include "trace/points.h"
 #include "trace/trace.h"
-#include "requests/critical.h"
+#include "requests/graph/critical.h"
 #include "requests/edge_rank.h"
-#include "requests/graph.h"
+#include "requests/graph/graph.h"
 
 enum { MS = 1000000 };
 

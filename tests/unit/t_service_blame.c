@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "trace/points.h"
 #include "requests/edge_rank.h"
-#include "requests/graph.h"
+#include "requests/graph/graph.h"
 #include "unit.h"
 
 enum { ROWS_MAX = 16 };

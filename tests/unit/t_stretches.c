@@ -6,9 +6,9 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "trace/trace.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
-#include "requests/stretches.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
+#include "requests/lost_spans.h"
 
 enum { STEPS_MAX = 64 };
 

@@ -14,8 +14,8 @@
 #include "base/vec.h"
 #include "trace/points.h"
 #include "trace/trace.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
 
 struct made {
 	struct strtab strings;
