@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/cmd.h"
-#include "cli/options.h"
+#include "cli/opts/cmd.h"
+#include "cli/opts/options.h"
 #include "collect/live/bpf_links.h"
 #include "collect/doctor/doctor.h"
 

@@ -3,7 +3,7 @@
  * Reads a window of system calls, or records one, and ranks the functions to
  * blame: source -> model -> functions -> report.
  */
-#include "cli/cmd.h"
+#include "cli/opts/cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/file_kind.h"
-#include "cli/file_rights.h"
-#include "cli/options.h"
-#include "cli/page_file.h"
-#include "cli/select.h"
-#include "cli/sig_store.h"
+#include "cli/files/file_kind.h"
+#include "cli/opts/file_rights.h"
+#include "cli/opts/options.h"
+#include "cli/files/page_file.h"
+#include "cli/opts/select_opts.h"
+#include "cli/files/sig_store.h"
 #include "cli/watching.h"
 #include "collect/flight/flight.h"
 #include "collect/source.h"

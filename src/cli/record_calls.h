@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 #include "collect/flight/flight.h"
 
 struct err;

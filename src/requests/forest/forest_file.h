@@ -3,7 +3,7 @@
 #define FOREST_FILE_H
 /*
  * A hypothesis forest to bytes and back, and two of them as one.  No files:
- * cli/packed_file.h writes them so that a crash leaves the old or the new one.
+ * cli/files/packed_file.h writes them so that a crash leaves the old or the new one.
  *
  * The bytes depend on what the forest says only, never on numbers of
  * tracepoints or strings.  docs/forest-file.md describes them.

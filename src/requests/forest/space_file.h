@@ -6,7 +6,7 @@
  * is how what several runs learnt is put together.  The bytes depend on what
  * was learnt only, not on its order and not on numbers of tracepoints or
  * strings.  docs/forest-file.md describes them.  No files: see
- * cli/packed_file.h.
+ * cli/files/packed_file.h.
  */
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/sig_file.h"
+#include "cli/files/sig_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/file_kind.h"
+#include "cli/files/file_kind.h"
 #include "functions/sig/sig.h"
 
 int sig_file_read(const char *path, struct arena *arena, struct sigs **ret_sigs,

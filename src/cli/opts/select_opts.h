@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SELECT_H
-#define SELECT_H
+#ifndef SELECT_OPTS_H
+#define SELECT_OPTS_H
 /*
  * Which processes to look at, as the user wrote it.  Finding them is the
  * collector's work.
  */
 #include <stdbool.h>
 
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 #include "collect/select.h"
 
 struct arena;
@@ -38,4 +38,4 @@ bool select_is_empty(const struct select_opts *s);
  */
 int select_check(const struct select_opts *s, struct err *err);
 
-#endif /* SELECT_H */
+#endif /* SELECT_OPTS_H */

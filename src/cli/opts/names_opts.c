@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/names_opts.h"
+#include "cli/opts/names_opts.h"
 
 #include <string.h>
 

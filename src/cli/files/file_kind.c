@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/file_kind.h"
+#include "cli/files/file_kind.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

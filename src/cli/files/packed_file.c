@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/packed_file.h"
+#include "cli/files/packed_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/replaced_file.h"
+#include "cli/files/replaced_file.h"
 #include "requests/forest/packed.h"
 
 enum { HEAD_MAX = 64 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/guess.h"
+#include "cli/opts/guess.h"
 
 #include <string.h>
 

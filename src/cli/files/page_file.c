@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/page_file.h"
+#include "cli/files/page_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/cmd.h"
-#include "cli/replaced_file.h"
+#include "cli/opts/cmd.h"
+#include "cli/files/replaced_file.h"
 
 int page_file_open(struct page_file *f, const char *path, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/check_child.h"
+#include "cli/opts/check_child.h"
 
 #include <errno.h>
 #include <fcntl.h>

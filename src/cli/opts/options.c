@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/options.h"
+#include "cli/opts/options.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/per_process.h"
+#include "cli/opts/per_process.h"
 
 #include <stdio.h>
 

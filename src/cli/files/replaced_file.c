@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/replaced_file.h"
+#include "cli/files/replaced_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

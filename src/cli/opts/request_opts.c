@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/request_opts.h"
+#include "cli/opts/request_opts.h"
 
 #include <errno.h>
 #include <regex.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/file_rights.h"
+#include "cli/opts/file_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/timed/timed_fork.h"
-#include "cli/cmd.h"
-#include "cli/opt.h"
+#include "cli/opts/cmd.h"
+#include "cli/opts/opt.h"
 #include "reads/reads.h"
 #include "symbols/names/debuginfod.h"
 

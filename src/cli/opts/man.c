@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/man.h"
+#include "cli/opts/man.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/cmd.h"
+#include "cli/opts/cmd.h"
 
 /* No request at the begin of a line, no escape within, and each dash one that can be searched. */
 static void put_text(struct buf *out, const char *text)

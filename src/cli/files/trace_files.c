@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trace_files.h"
+#include "cli/files/trace_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "cli/file_kind.h"
+#include "cli/files/file_kind.h"
 #include "trace/trace.h"
 #include "requests/graph/async_split.h"
 #include "requests/clocks/skew.h"

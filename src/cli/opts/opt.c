@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
-#include "cli/guess.h"
+#include "cli/opts/guess.h"
 
 enum { OPT_DEPTH_MAX = 4, OPT_HELP_COLUMN = 26, OPT_HELP_WIDTH = 80 };
 enum { OPT_HELP_TWO = 60, OPT_HELP_BELOW = 8 }; /* narrower than that: one column, from here */

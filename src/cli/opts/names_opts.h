@@ -6,7 +6,7 @@
  */
 #include <stdbool.h>
 
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 #include "symbols/names/symbols.h"
 
 struct select_opts;

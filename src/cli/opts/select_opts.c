@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/select.h"
+#include "cli/opts/select_opts.h"
 
 #include <errno.h>
 #include <regex.h>

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 
 struct buf;
 struct err;

@@ -5,7 +5,7 @@
  * Options as tables.  A command has a struct for its options and a table that
  * says which option fills which member; parsing, -h, the errors and the
  * documentation test all come from the table.  Groups are tables that several
- * commands share (select.h, options.h).
+ * commands share (select_opts.h, options.h).
  *
  *	struct why_opts { struct select_opts select; uint64_t window_ns; };
  *	static const struct opt why_opts[] = {

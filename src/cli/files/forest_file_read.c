@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/forest_file_read.h"
+#include "cli/files/forest_file_read.h"
 
 #include <errno.h>
 
@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "cli/file_kind.h"
-#include "cli/packed_file.h"
+#include "cli/files/file_kind.h"
+#include "cli/files/packed_file.h"
 #include "trace/points.h"
 #include "report/forest_out.h"
 #include "requests/graph/critical.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/triggers.h"
+#include "cli/opts/triggers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
-#include "cli/check_child.h"
-#include "cli/select.h"
+#include "cli/opts/check_child.h"
+#include "cli/opts/select_opts.h"
 #include "collect/source.h"
 #include "model/model.h"
 #include "waits/metrics/metrics.h"

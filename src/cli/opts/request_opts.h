@@ -11,7 +11,7 @@
  */
 #include <stdint.h>
 
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 #include "requests/stats/attr_bins.h"
 #include "spans/fold.h"
 

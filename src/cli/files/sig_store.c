@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/sig_store.h"
+#include "cli/files/sig_store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "cli/sig_file.h"
+#include "cli/files/sig_file.h"
 #include "functions/sig/sig.h"
 #include "model/model.h"
 

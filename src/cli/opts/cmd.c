@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd.h"
+#include "cli/opts/cmd.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "cli/file_rights.h"
-#include "cli/options.h"
+#include "cli/opts/file_rights.h"
+#include "cli/opts/options.h"
 
 const struct cmd *cmd_find(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/inject_opts.h"
+#include "cli/opts/inject_opts.h"
 
 #include <errno.h>
 #include <stdlib.h>

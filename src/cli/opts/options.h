@@ -2,13 +2,13 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 /*
- * Groups of options that commands share, beside select.h.
+ * Groups of options that commands share, beside select_opts.h.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/opt.h"
+#include "cli/opts/opt.h"
 #include "report/pen.h"
 
 struct buf;
