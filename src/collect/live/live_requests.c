@@ -3,7 +3,7 @@
  * The sums of a conversation over all CPUs and all of its turns, and from
  * which length on its turns are sent one by one.
  *
- * Of a socket asked often not each turn is timed (src/bpf/turns.c): those that
+ * Of a socket asked often not each turn is timed (src/bpf/net/request_times.c): those that
  * are not are counted, and what was timed in the same tick stands for them.
  * Slow turns are summed one by one, so they stand for themselves only.
  */
@@ -18,7 +18,7 @@
 #define SLOW_MIN_NS NS_PER_MS /* shorter waits are not recorded one by one either */
 #define SLOW_MAX_US UINT32_MAX
 
-/* Lower edge of a bucket, as hist_idx of src/bpf/turns.c puts them. */
+/* Lower edge of a bucket, as hist_idx of src/bpf/net/request_times.c puts them. */
 static uint64_t bucket_ns(unsigned i)
 {
 	uint64_t low = 1000ull << (i / 2);

@@ -2,7 +2,7 @@
 #ifndef SYMBOLS_UNWIND_H
 #define SYMBOLS_UNWIND_H
 /*
- * The unwinder in user space: the same steps as src/bpf/unwind.c, for what is
+ * The unwinder in user space: the same steps as src/bpf/unwind/unwind_user.c, for what is
  * not in the kernel's reach (a stopped process, a core) and as its measure.
  * What lies where, and what memory holds, the caller says.
  */

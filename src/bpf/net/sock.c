@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sockets of watched processes: which conversation each belongs to, and the
- * hooks at its calls.  What they say of requests: turns.c.
+ * hooks at its calls.  What they say of requests: request_times.c.
  *
  * A socket is watched from the first send or receive of a tracked thread on.
  * The hooks run in the calls of every process: others leave after one look at

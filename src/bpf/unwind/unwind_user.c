@@ -96,7 +96,7 @@ struct hu_sets_map {
 		masked_;                                                    \
 	})
 
-#include "fresh.c"
+#include "bpf/fresh.c"
 
 /* Index of the last mapping of set that begins at pc or below.  Without a branch per step. */
 static __always_inline u32 map_find(const struct unw_set *set, u64 pc)
