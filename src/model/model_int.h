@@ -218,7 +218,7 @@ struct wait sums_kept(struct model *m, const struct track *t, const struct raw_w
 void sums_file(struct model *m, struct track *t, const struct raw_wait *raw);
 void sums_trim(struct model *m);
 void sums_publish(struct model *m);
-/* whole_waits.c, long_waits.c, view_clock.c, continued_answers.c: after waits, turns and resources */
+/* whole_waits.c, long_waits.c, view_clock.c, continued_answers.c: after all records */
 void whole_add(struct model *m, struct track *t, const struct wait *w);
 void whole_coarse(struct model *m, uint64_t begin_ns, uint64_t end_ns);
 void longs_add(struct model *m, struct track *t, const struct wait *w);

@@ -53,7 +53,7 @@ struct type {
 	uint32_t column_cnt;		/* of leaves that are summed up */
 	struct hmap by_shape;		/* to index of leaf */
 	struct call_counts calls;
-	struct type *united;		/* for the next answer, with another set's: align_groups.c */
+	struct type *united;		/* for the next answer: align_groups.c */
 	uint32_t united_min_cnt;	/* members of its groups, in both */
 	struct acc all;			/* of the last answer */
 	VEC(struct acc *) groups;	/* of the last answer, by group; owned where made */

@@ -52,7 +52,7 @@ struct engine {
 	bool *parked; /* by wait idx: for work, whatever request the probe counts as its thread's */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
 	uint32_t *place; /* by res idx: the first res that is the same place for work */
-	uint64_t from_ns;	/* waits begin here; all times are on their clock, model/view_clock.h */
+	uint64_t from_ns;	/* waits begin here; all times are on model/view_clock.h's clock */
 	struct claims *claims;	/* NULL: nobody asks for them; claims.h */
 	uint64_t max_visits;
 	uint32_t max_depth;	/* of hops, but in a line for one lock */

@@ -17,10 +17,11 @@ BELOW = {
     "waits": {"base", "model"} | EVENTS,
     "stacks": {"base", "model"} | EVENTS,
     "functions": {"base", "model", "stacks"} | EVENTS,
-    "requests": {"base", "model"} | EVENTS,
-    "spans": {"base", "model"},
+    "trace": {"base"},
+    "requests": {"base", "model", "trace"} | EVENTS,
+    "spans": {"base", "model", "trace"},
 }
-BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
+BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "http", "spans"}

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* As far over the others' mean as anybody would call slow: strategy_hedge.c has the same for shifts. */
+/* So far over the mean of the others anybody calls slow; strategy_hedge.c takes it for shifts. */
 #define OVER_MIN 0.05
 /* One side of a 95 % interval with the 16 cells of struct moments. */
 #define T_975_15 2.131
