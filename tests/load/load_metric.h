@@ -5,11 +5,11 @@
  * Known amounts of waiting, to hold the numbers of `heldup metrics` against.
  *
  * A struct metric says what is expected of one thread, and where to read the
- * truth of this run, which is printed each second and at the end:
+ * truth of this run, which is printed four times a second and at the end:
  *
  *	expect pid= tid= metric= expect= tol= resource=	one for each metric
  *	ready pid= metrics=N				after the last of them
- *	stat metric= tid= value= stolen=		each second
+ *	stat metric= tid= value= stolen= begin_ns= end_ns=	of CLOCK_MONOTONIC
  *	final metric= tid= value=			at the end, mean since ready
  *
  * Times are in seconds per second, counts per second.  stolen is the share of a
@@ -17,6 +17,8 @@
  * leaves it out, so a METRIC_REST may be that much too large.  load_duty.h has
  * the pairs of threads that most of these programs are made of.
  */
+#include <inttypes.h>
+
 #include "load.h"
 
 enum metric_source {
@@ -129,9 +131,10 @@ LOAD_FN void metric_interval(uint64_t ms, int first)
 			m->start = now;
 			metric_expect(m, rate);
 		} else {
-			printf("stat metric=%s tid=%d value=%.4f stolen=%.4f\n", m->name,
-			       load.page->tid[m->slot], rate,
-			       m->source == METRIC_REST ? stolen : 0);
+			printf("stat metric=%s tid=%d value=%.4f stolen=%.4f begin_ns=%" PRIu64
+			       " end_ns=%" PRIu64 "\n",
+			       m->name, load.page->tid[m->slot], rate,
+			       m->source == METRIC_REST ? stolen : 0, t0, t1);
 		}
 	}
 	metric_last_ns = t1;
@@ -153,7 +156,7 @@ LOAD_FN __attribute__((noreturn)) void metric_run(pid_t pid, struct metric *list
 		load.at_end = metric_finals;
 	load_ready("pid=%d metrics=%d", pid, cnt);
 	for (;;)
-		metric_interval(1000, 0);
+		metric_interval(250, 0);
 }
 
 #endif /* LOAD_METRIC_H */
