@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "functions/automaton.h"
-#include "functions/episodes.h"
-#include "functions/sig.h"
+#include "functions/sig/automaton.h"
+#include "functions/sig/episodes.h"
+#include "functions/sig/sig.h"
 
 enum { TRACE_LEN = 20000000, EPISODES = 20000, CALLS = 60, INVOCATIONS = 200000 };
 

@@ -16,9 +16,9 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "requests/control.h"
-#include "requests/space.h"
-#include "requests/strip.h"
+#include "requests/search/control.h"
+#include "requests/forest/space.h"
+#include "requests/graph/mask.h"
 #include "timing.h"
 
 enum { OPS = 10, CALLS = 4, POINTS = 1 + OPS * (1 + CALLS), TRACES = 100000, LEARN = 2000,

@@ -16,8 +16,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "functions/functions.h"
-#include "functions/learn.h"
-#include "model/calls.h"
+#include "functions/sig/learn.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 enum { NR_CNT = 12, STACKS = 40 };

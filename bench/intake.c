@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "collect/source.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "store/capture.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "timing.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 
 enum { ROUNDS = 15, NAMES = 2000 };
 

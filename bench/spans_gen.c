@@ -21,7 +21,7 @@
 #include "base/json.h"
 #include "base/pbout.h"
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 
 enum {
 	SERVICES = 12, HOSTS = 30, KINDS = 8, NODES = 24, BATCH = 512, OPEN = 64,

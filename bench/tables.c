@@ -13,9 +13,9 @@
 
 #include "base/err.h"
 #include "timing.h"
-#include "symbols/cfi.h"
-#include "symbols/cfi_cache.h"
-#include "symbols/image.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/unwind/cfi_cache.h"
+#include "symbols/files/image.h"
 
 enum { ROUNDS = 15 };
 

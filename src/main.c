@@ -11,10 +11,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "cli/cmd.h"
-#include "cli/guess.h"
-#include "cli/man.h"
-#include "cli/options.h"
+#include "cli/opts/cmd.h"
+#include "cli/opts/guess.h"
+#include "cli/opts/man.h"
+#include "cli/opts/options.h"
 
 static void put_usage(struct buf *out)
 {

@@ -4,7 +4,7 @@
 /*
  * The wire format of protocol buffers, written: fields appended to a buf one
  * after the other.  Knows no messages: a message inside another is written
- * apart and put in as bytes.  src/spans/protobuf.h reads the same.
+ * apart and put in as bytes.  src/spans/parse/protobuf.h reads the same.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef FILL_H
 #define FILL_H
 /* From struct thr and task_struct to the records that cross: the only converter on this side. */
-#include "track.h"
+#include "bpf/track.h"
 
 static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, u64 now)
 {

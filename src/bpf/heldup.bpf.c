@@ -9,49 +9,49 @@
  * refuse all of it, also where no stacks are asked for: HELDUP_NO_STACKS leaves
  * out what walks, and nothing else.  Maps, programs and variables are the same.
  */
-#include "track.h"
+#include "bpf/track.h"
 
-#include "fill.h"
-#include "regs.h"
+#include "bpf/fill.h"
+#include "bpf/regs.h"
 
-#include "res.c"
+#include "bpf/res.c"
 
-#include "unwind.c"
+#include "bpf/unwind/unwind_user.c"
 
-#include "stacks.c"
+#include "bpf/unwind/stack_take.c"
 
-#include "classify.c"
+#include "bpf/classify.c"
 
-#include "waker.c"
+#include "bpf/waker.c"
 
-#include "calls.c"
+#include "bpf/blocking_calls.c"
 
-#include "blame.c"
+#include "bpf/blame.c"
 
-#include "sched.c"
+#include "bpf/sched.c"
 
-#include "marks.c"
+#include "bpf/marks.c"
 
-#include "filelock.c"
+#include "bpf/filelock.c"
 
-#include "disk.c"
+#include "bpf/block_io.c"
 
-#include "sock.c"
+#include "bpf/net/sock.c"
 
-#include "answers.c"
+#include "bpf/net/answers.c"
 
-#include "connect.c"
+#include "bpf/net/connect.c"
 
-#include "turns.c"
+#include "bpf/net/request_times.c"
 
-#include "iter_sock.c"
+#include "bpf/net/iter_sock.c"
 
-#include "sock_old.c"
+#include "bpf/net/sock_old.c"
 
-#include "sample.c"
+#include "bpf/sample.c"
 
-#include "iter.c"
+#include "bpf/iter.c"
 
-#include "kname.c"
+#include "bpf/kname.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

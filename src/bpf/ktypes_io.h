@@ -2,7 +2,7 @@
 #ifndef KTYPES_IO_H
 #define KTYPES_IO_H
 /* Kernel types of sockets, memory and block I/O, in the way that ktypes.h tells. */
-#include "ktypes.h"
+#include "bpf/ktypes.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

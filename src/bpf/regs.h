@@ -5,7 +5,7 @@
  * The registers that a thread saved when it entered the kernel: number and
  * arguments of its system call.  The only file here that knows the machine.
  */
-#include "ktypes.h"
+#include "bpf/ktypes.h"
 
 struct sysregs {
 	s64 nr; /* -1: no system call active (page fault, interrupt) */

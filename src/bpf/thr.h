@@ -14,7 +14,7 @@
  * Task storage costs three more cold lines and a call, at each switch and each
  * waking.  It is used only where two tracked threads share the low bits.
  */
-#include "ktypes.h"
+#include "bpf/ktypes.h"
 #include "wire/wire.h"
 
 #include <bpf/bpf_helpers.h>

@@ -13,10 +13,10 @@
  * apart), the thread's own hooks while it runs.  The iterator only reads and
  * tries again when ver changed.
  */
-#include "ktypes.h"
-#include "ktypes_io.h"
-#include "typed.h"
-#include "thr.h"
+#include "bpf/ktypes.h"
+#include "bpf/ktypes_io.h"
+#include "bpf/typed.h"
+#include "bpf/thr.h"
 #include "wire/wire.h"
 #include "wire/conf.h"
 

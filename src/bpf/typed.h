@@ -13,7 +13,7 @@
  * programs, what AS returned, and what GET returned.  A bad address reads as
  * 0.  Kernels before 6.2 have no bpf_rdonly_cast; GET falls back there.
  */
-#include "ktypes.h"
+#include "bpf/ktypes.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

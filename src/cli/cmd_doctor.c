@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "cli/cmd.h"
-#include "cli/options.h"
-#include "collect/attached.h"
-#include "collect/doctor.h"
+#include "cli/opts/cmd.h"
+#include "cli/opts/options.h"
+#include "collect/live/bpf_links.h"
+#include "collect/doctor/doctor.h"
 
 extern const char embed_doctor_schema_json[];
 

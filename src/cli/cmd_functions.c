@@ -3,7 +3,7 @@
  * Reads a window of system calls, or records one, and ranks the functions to
  * blame: source -> model -> functions -> report.
  */
-#include "cli/cmd.h"
+#include "cli/opts/cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,22 +15,22 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/file_kind.h"
-#include "cli/file_rights.h"
-#include "cli/options.h"
-#include "cli/page_file.h"
-#include "cli/select.h"
-#include "cli/sig_store.h"
+#include "cli/files/file_kind.h"
+#include "cli/opts/file_rights.h"
+#include "cli/opts/options.h"
+#include "cli/files/page_file.h"
+#include "cli/opts/select_opts.h"
+#include "cli/files/sig_store.h"
 #include "cli/watching.h"
-#include "collect/flight.h"
+#include "collect/flight/flight.h"
 #include "collect/source.h"
 #include "functions/functions.h"
-#include "functions/sig.h"
+#include "functions/sig/sig.h"
 #include "model/model.h"
 #include "model/stack.h"
 #include "report/functions_out.h"
 #include "report/pen.h"
-#include "symbols/symbols.h"
+#include "symbols/names/symbols.h"
 #include "verdict/held.h"
 #include "verdict/outside.h"
 #include "verdict/verdict.h"

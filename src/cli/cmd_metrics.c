@@ -11,17 +11,17 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "cli/cmd.h"
-#include "cli/file_kind.h"
-#include "cli/file_rights.h"
-#include "cli/options.h"
-#include "cli/select.h"
+#include "cli/opts/cmd.h"
+#include "cli/files/file_kind.h"
+#include "cli/opts/file_rights.h"
+#include "cli/opts/options.h"
+#include "cli/opts/select_opts.h"
 #include "cli/watching.h"
 #include "collect/source.h"
 #include "model/model.h"
 #include "report/metrics_out.h"
 #include "report/pen.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 enum { KEEP_WAITS = 1024, KEEP_TICKS = 8 };
 

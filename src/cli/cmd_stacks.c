@@ -3,8 +3,8 @@
  * Watches, or reads captures, then shows in which functions the time went, as
  * tables, as JSON, as a page with a flame graph, and in others' formats.
  */
-#include "cli/cmd.h"
-#include "cli/file_rights.h"
+#include "cli/opts/cmd.h"
+#include "cli/opts/file_rights.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/log.h"
-#include "cli/names_opts.h"
-#include "cli/options.h"
-#include "cli/page_file.h"
+#include "cli/opts/names_opts.h"
+#include "cli/opts/options.h"
+#include "cli/files/page_file.h"
 #include "cli/seen_stacks.h"
-#include "cli/select.h"
+#include "cli/opts/select_opts.h"
 #include "cli/watching.h"
 #include "collect/source.h"
 #include "model/model.h"

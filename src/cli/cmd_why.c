@@ -5,8 +5,8 @@
  * was seen until an early end (Ctrl-C, the process gone, a source that fails) is
  * still answered, and the end is told.
  */
-#include "cli/cmd.h"
-#include "cli/file_rights.h"
+#include "cli/opts/cmd.h"
+#include "cli/opts/file_rights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +18,19 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "cli/guess.h"
+#include "cli/opts/guess.h"
 #include "cli/nameless.h"
-#include "cli/names_opts.h"
-#include "cli/options.h"
-#include "cli/page_file.h"
+#include "cli/opts/names_opts.h"
+#include "cli/opts/options.h"
+#include "cli/files/page_file.h"
 #include "cli/seen_stacks.h"
-#include "cli/select.h"
-#include "cli/sig_store.h"
+#include "cli/opts/select_opts.h"
+#include "cli/files/sig_store.h"
 #include "cli/watching.h"
-#include "collect/host.h"
+#include "collect/proc/host.h"
 #include "collect/source.h"
 #include "functions/functions.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/answer_brief.h"

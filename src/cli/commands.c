@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd.h"
+#include "cli/opts/cmd.h"
 
 /* One declaration and one line for each command; see cmd.h. */
 

@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "collect/mappings.h"
-#include "collect/process_code.h"
-#include "symbols/packages.h"
-#include "symbols/runtime.h"
+#include "collect/proc/mappings.h"
+#include "collect/proc/process_code.h"
+#include "symbols/names/packages.h"
+#include "symbols/names/runtime.h"
 #include "verdict/verdict.h"
 
 /* The path of a file that the process maps, "" where none has that name. */

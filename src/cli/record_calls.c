@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
-#include "cli/options.h"
-#include "cli/triggers.h"
+#include "cli/opts/options.h"
+#include "cli/opts/triggers.h"
 
 #define SHORT_NS (2 * NS_PER_SEC) /* a window of waits begins with a tick */
 #define ASK_NS (100 * NS_PER_MS)

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/opt.h"
-#include "collect/flight.h"
+#include "cli/opts/opt.h"
+#include "collect/flight/flight.h"
 
 struct err;
 struct select_opts;

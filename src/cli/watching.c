@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
-#include "cli/file_kind.h"
-#include "cli/select.h"
+#include "cli/files/file_kind.h"
+#include "cli/opts/select_opts.h"
 #include "collect/source.h"
 #include "store/capture.h"
 

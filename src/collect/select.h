@@ -3,7 +3,7 @@
 #define COLLECT_SELECT_H
 /*
  * Which processes to look at, as the user wrote it.  All-zero selects
- * nothing.  Filled by cli/select.h, resolved to processes by target.h.
+ * nothing.  Filled by cli/opts/select_opts.h, resolved to processes by target.h.
  */
 #include <stdbool.h>
 #include <stddef.h>

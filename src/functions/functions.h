@@ -33,7 +33,7 @@ struct functions_opts {
 	uint64_t total_fn_cnt;	/* functions there are in the program, 0: not known */
 	uint8_t units;		/* enum units_rule */
 	bool calls_only;	/* as if no call had a stack */
-	const struct held *held; /* where requests spent their time (held.h); NULL: not known */
+	const struct held *held; /* time of requests (function_requests.h); NULL: not known */
 	const struct outside_report *outside; /* as the waits tell it; NULL: there are none */
 };
 

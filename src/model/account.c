@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 enum { SETTLE_MIN_NS = 20000 }; /* a smaller difference is the time between two clock readings */
 

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cmp.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 struct keyed {
 	uint64_t key;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "model/priv.h"
+#include "model/model_int.h"
 
 static const char *comm_of(const struct model *m, uint32_t tgid)
 {

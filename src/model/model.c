@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The model's front: life cycle, strings, and the records that name
- * processes, threads and resources.  See priv.h for the way of the rest.
+ * processes, threads and resources.  See model_int.h for the way of the rest.
  */
 #include "model/model.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 struct model *model_new(const struct model_opts *opts)
 {

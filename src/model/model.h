@@ -12,7 +12,7 @@
  * Between ticks of a live view: model_finish may be called again after more
  * model_add; it re-sorts and recomputes, and earlier pointers die.
  *
- * Memory is bounded: opts.max_waits waits are kept whole, as model/kept.h says;
+ * Memory is bounded: opts.max_waits waits are kept whole, as model/view_clock.h says;
  * all are in the sums (thread slices, pair sums).
  * Arrays are indexed by the uint32_t "idx" fields below;
  * NO_IDX is none.
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/kept.h"
+#include "model/view_clock.h"
 #include "model/machine.h"
 #include "store/event.h"
 
@@ -222,7 +222,7 @@ struct model {
 	struct fn *fns; size_t fn_cnt;
 	struct stack_sum *stack_sums; size_t stack_sum_cnt; /* by thread, state, resource */
 	struct sample *samples; size_t sample_cnt; /* the newest */
-	const struct model_calls *calls; /* model/calls.h; never NULL */
+	const struct model_calls *calls; /* model/calls/calls.h; never NULL */
 	struct ev_conn *conns_first, *conns_last; size_t conn_first_cnt, conn_last_cnt;
 	struct listen *listens; size_t listen_cnt;
 	struct ev_host host;	   /* over the window, psi too; memory as last seen */

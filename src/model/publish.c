@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/cmp.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 #define PUB_ARRAY(p, type, cnt) ARENA_ARRAY(&(p)->pub, type, (cnt) + 1)
 

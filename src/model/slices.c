@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 enum { WIDTH_FIRST = 16 };
 

@@ -6,7 +6,7 @@
  * of their frames, how long each was waited in or run in, and the newest
  * samples.  Filled by model_add and model_finish; read it after model_finish.
  *
- * Bounded: what is over STACKS_MAX, FRAMES_MAX, ... (priv.h) is not kept and
+ * Bounded: what is over STACKS_MAX, FRAMES_MAX, ... (model_int.h) is not kept and
  * counted in model.limit_cnt; a stack of which only the id is known has no
  * frames.  Not every wait has a stack: stack_sums tell how long those with
  * one took, threads and pairs how long all took.

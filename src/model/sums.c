@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where completed waits go: the stores of whole waits (whole.c, longs.c), the
+ * Where completed waits go: the stores of whole waits (whole_waits.c, long_waits.c), the
  * sums per thread, resource and waker, and the rows per tick, which give up
  * their oldest ticks.
  */
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 /* The task that woke it, where the waker's context says that it was that task. */
 uint32_t sums_waker(struct model *m, const struct ev_wait *e)

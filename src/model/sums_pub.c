@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cmp.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 static int cmp_pair(const void *pa, const void *pb)
 {

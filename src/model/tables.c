@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/priv.h"
+#include "model/model_int.h"
 
 /* Keeps e as first or last of key in table; false when the table was full. */
 #define TABLE_PUT(table, key, e)                                                  \

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 
 enum read_op {
 	READ_MAPS = 0,

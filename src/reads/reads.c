@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 #include "reads/ops.h"
 
 void reads_start(void)

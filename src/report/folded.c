@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "report/exports.h"
-#include "stacks/tree.h"
+#include "stacks/stack_tree.h"
 
 void export_folded_name(const char *name, struct buf *out)
 {

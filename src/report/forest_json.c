@@ -4,11 +4,11 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/json_points.h"
 #include "report/waterfall.h"
-#include "requests/bins.h"
+#include "requests/stats/attr_bins.h"
 
 static void json_point(struct json *j, const struct forest_view *v, const char *key,
 		       uint32_t point)

@@ -2,7 +2,7 @@
 #ifndef FOREST_OUT_H
 #define FOREST_OUT_H
 /*
- * Renders a hypothesis forest (requests/forest.h).  Each appends to out and
+ * Renders a hypothesis forest (requests/forest/forest.h).  Each appends to out and
  * computes nothing but where one request stands among others.
  */
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "model/trace.h"
-#include "requests/forest.h"
+#include "trace/trace.h"
+#include "requests/forest/forest.h"
 
 struct buf;
 struct json;

@@ -10,12 +10,12 @@
 #include "base/cleanup.h"
 #include "base/fmt.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/waterfall.h"
 #include "report/pen.h"
 #include "report/table.h"
-#include "requests/bins.h"
+#include "requests/stats/attr_bins.h"
 
 enum { TOP_DEFAULT = 12, DEPTH_MAX = 32, EDGE_MAX = 70, POINT_MAX = 48, LIST_MAX = 12,
        GROUPS_TOP = 2 };

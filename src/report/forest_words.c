@@ -3,10 +3,10 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
-#include "requests/graph.h"
-#include "requests/sides.h"
+#include "requests/graph/graph.h"
+#include "requests/graph/span_ends.h"
 
 bool forest_tree_shown(const struct forest_view *v, uint32_t tree)
 {

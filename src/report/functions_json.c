@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "functions/functions.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "report/functions_out.h"
 
 static const char *call_name(const struct functions_result *r, unsigned nr)

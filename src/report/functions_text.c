@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fmt.h"
 #include "functions/functions.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "report/functions_out.h"
 #include "report/pen.h"
 

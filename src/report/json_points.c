@@ -6,9 +6,9 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
-#include "requests/graph.h"
-#include "requests/sides.h"
+#include "trace/points.h"
+#include "requests/graph/graph.h"
+#include "requests/graph/span_ends.h"
 
 void json_point_names(struct json *j, const struct points *points, const struct strtab *strings,
 		      uint32_t point)

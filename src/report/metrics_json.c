@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "model/model.h"
 #include "report/metrics_out.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 static void put_id(struct json *j, const char *key, uint32_t id)
 {

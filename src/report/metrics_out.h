@@ -2,7 +2,7 @@
 #ifndef METRICS_OUT_H
 #define METRICS_OUT_H
 /*
- * Renders what waits/metrics.h found in one tick.  Computes nothing; each
+ * Renders what waits/metrics/metrics.h found in one tick.  Computes nothing; each
  * appends to out.
  */
 #include <stddef.h>

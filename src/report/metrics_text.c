@@ -7,7 +7,7 @@
 #include "report/metrics_out.h"
 #include "report/pen.h"
 #include "report/table.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 static const struct column columns[] = {
 	{.head = "METRIC", .max = 24}, {.head = "VALUE", .right = 1}, {.head = "UNIT"},

@@ -6,8 +6,8 @@
  */
 #include <stddef.h>
 
-#include "requests/replay.h"
-#include "requests/space.h"
+#include "requests/replay/replay.h"
+#include "requests/forest/space.h"
 
 struct buf;
 struct pen;

@@ -7,7 +7,7 @@
 #include "report/pen.h"
 #include "report/replay_out.h"
 #include "report/table.h"
-#include "requests/sides.h"
+#include "requests/graph/span_ends.h"
 
 enum { LOCATED_SHOWN = 3, DECISIONS_SHOWN = 60 };
 

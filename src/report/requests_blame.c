@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first line: which one service is to blame, by the time that its edges take
- * (requests/service_blame.h) or by what it calls (requests/call_changes.h, call_splits.h).
+ * (requests/service_blame.h) or by what it calls (requests/diff/call_changes.h, call_splits.h).
  */
 #include <math.h>
 
@@ -10,11 +10,11 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
 #include "requests/call_splits.h"
-#include "requests/changes.h"
+#include "requests/diff/changes.h"
 #include "requests/edge_rank.h"
 #include "requests/service_blame.h"
 

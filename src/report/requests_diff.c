@@ -11,8 +11,8 @@
 #include "report/requests_json.h"
 #include "report/requests_text.h"
 #include "report/waterfall.h"
-#include "requests/changes.h"
-#include "requests/key_changes.h"
+#include "requests/diff/changes.h"
+#include "requests/diff/key_changes.h"
 
 enum {
 	EDGES_TOP = 8,

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/json_points.h"
 #include "report/requests_json.h"
 #include "report/waterfall.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which keys go with what is different between two sets (requests/key_changes.h). */
+/* Which keys go with what is different between two sets (requests/diff/key_changes.h). */
 #include <math.h>
 
 #include "base/buf.h"
@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
-#include "requests/changes.h"
-#include "requests/key_changes.h"
+#include "requests/diff/changes.h"
+#include "requests/diff/key_changes.h"
 
 enum { KEYS_TOP = 3 };
 

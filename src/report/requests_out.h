@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "requests/detach.h"
-#include "requests/graph.h"
+#include "requests/graph/async_split.h"
+#include "requests/graph/graph.h"
 #include "requests/requests.h"
-#include "requests/skew.h"
-#include "requests/stand_in.h"
+#include "requests/clocks/skew.h"
+#include "requests/graph/synthetic_root.h"
 #include "spans/assemble.h"
 #include "spans/spans.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The edges to blame over all request types together (requests/edge_rank.h), and what is called
- * more often than before, which makes none of them slower (requests/changes.h).
+ * more often than before, which makes none of them slower (requests/diff/changes.h).
  */
 #include <math.h>
 
@@ -13,7 +13,7 @@
 #include "report/requests_json.h"
 #include "report/requests_text.h"
 #include "requests/call_splits.h"
-#include "requests/changes.h"
+#include "requests/diff/changes.h"
 #include "requests/edge_rank.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that are not made any more, and new ones (requests/call_changes.h). */
+/* Calls that are not made any more, and new ones (requests/diff/call_changes.h). */
 #include <math.h>
 
 #include "base/buf.h"
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "report/requests_json.h"
 #include "report/requests_text.h"
-#include "requests/changes.h"
+#include "requests/diff/changes.h"
 
 enum { STRUCTURE_TOP = 3, STRUCTURE_JSON_MAX = 100 };
 

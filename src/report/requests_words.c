@@ -7,11 +7,11 @@
 #include "base/cleanup.h"
 #include "base/fmt.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/pen.h"
 #include "report/requests_out.h"
-#include "requests/critical.h"
-#include "requests/samples.h"
+#include "requests/graph/critical.h"
+#include "requests/stats/attr_samples.h"
 
 enum {
 	VALUE_WIDTH = 40,

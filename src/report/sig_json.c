@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "functions/sig.h"
+#include "functions/sig/sig.h"
 #include "model/model.h"
 #include "report/sig_out.h"
 

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 #include "base/fmt.h"
-#include "functions/sig.h"
+#include "functions/sig/sig.h"
 #include "report/pen.h"
 #include "report/sig_out.h"
 #include "report/table.h"

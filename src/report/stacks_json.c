@@ -11,7 +11,7 @@
 #include "report/stacks_out.h"
 #include "stacks/diff.h"
 #include "stacks/tops.h"
-#include "stacks/tree.h"
+#include "stacks/stack_tree.h"
 
 /* A page is to open at once: lighter nodes than the heaviest so many are left out. */
 enum { PAGE_NODES_MAX = 150000 };

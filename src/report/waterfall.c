@@ -16,9 +16,9 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "base/hash.h"
-#include "model/points.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
+#include "trace/points.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
 
 struct maker {
 	const struct trace *t;

@@ -5,9 +5,9 @@
 
 #include "base/arena.h"
 #include "base/cmp.h"
-#include "model/points.h"
-#include "requests/result.h"
-#include "requests/tree.h"
+#include "trace/points.h"
+#include "requests/stats/result.h"
+#include "requests/graph/tree.h"
 
 void call_counts_release(struct call_counts *c)
 {

@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "requests/moments.h"
+#include "requests/stats/moments.h"
 
 struct arena;
 struct points;

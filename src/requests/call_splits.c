@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "requests/call_counts.h"
 #include "requests/requests.h"
-#include "requests/stats.h"
+#include "requests/stats/tests.h"
 
 /* Of less than a tenth of the variance nobody would begin with it. */
 static const double share_min = 0.1;

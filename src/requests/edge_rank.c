@@ -4,7 +4,7 @@
  * eighth of an octave with a count and an exact sum, made as they are needed.
  * All that is told of an edge (median, mean with the ends brought in, spread)
  * is worked out of these, so that it does not depend on the order of adding.
- * What stretches.c keeps gives an edge such histograms once more, of the
+ * What lost_spans.c keeps gives an edge such histograms once more, of the
  * requests that have spans where it has none.
  */
 #include "requests/edge_rank.h"
@@ -18,10 +18,10 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
-#include "requests/stretches.h"
+#include "trace/points.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
+#include "requests/lost_spans.h"
 
 /*
  * Of a tenth at either end only that it is there counts: one stalled request

@@ -24,7 +24,7 @@
  *
  * Spans get lost, and an edge on which one was is as long as what the span
  * took: so where most requests have spans between the ends of an edge and take
- * as long (stretches.h), what these take longer than usual is theirs, and not
+ * as long (lost_spans.h), what these take longer than usual is theirs, and not
  * the edge's.  How many edges that is the answer for is counted.
  *
  * Nothing depends on the order of the paths.  Memory is bounded by

@@ -4,14 +4,14 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/requests_int.h"
 
 /* Robust and tail-aware figures: told apart from the rest by these parts of the members. */
 static const double trimmed_part = 0.01, slowest_part = 0.05;
 
 /*
- * The variance must rest on at least as many members (tails.h): so the answer
+ * The variance must rest on at least as many members (histograms.h): so the answer
  * does not hang on one trace that took 28 s, or three.
  */
 static const double effective_min = 4;

@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/cmp.h"
 #include "requests/requests_int.h"
-#include "requests/stats.h"
+#include "requests/stats/tests.h"
 
 /* Edges are named until they make up this part of what is wrong. */
 static const double blamed_part = 0.9;

@@ -11,13 +11,13 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/cmp.h"
-#include "model/points.h"
-#include "requests/bins.h"
-#include "requests/cshapes.h"
-#include "requests/quick.h"
+#include "trace/points.h"
+#include "requests/stats/attr_bins.h"
+#include "requests/graph/path_hash.h"
+#include "requests/graph/critical_fast.h"
 #include "requests/requests_int.h"
-#include "requests/stand_in.h"
-#include "requests/tree.h"
+#include "requests/graph/synthetic_root.h"
+#include "requests/graph/tree.h"
 
 static void leaf_free(struct leaf *leaf)
 {

@@ -12,10 +12,10 @@
  * exact integers, quantiles come from logarithmic buckets (1.6 % wide for
  * totals, 3.1 % for edges; a bucket is stood for by the mean of its members),
  * samples are those of the lowest hash of the trace id, ties go by trace id or
- * hash of text.  Bounds are in acc.h and here; what a bound cost is counted.
+ * hash of text.  Bounds are in group_sums.h and here; what a bound cost is counted.
  *
  * Two bounds are first come, first served: REQUEST_TYPES_MAX and KEY_VARS_MAX
- * (samples.h).  So traces are to come as the assembler gives them, by a hash of
+ * (attr_samples.h).  So traces are to come as the assembler gives them, by a hash of
  * their ids: then files and spans may be in any order, and the types that many
  * requests are of are among the first to come.
  */
@@ -23,12 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/trace.h"
-#include "requests/bins.h"
+#include "trace/trace.h"
+#include "requests/stats/attr_bins.h"
 #include "requests/call_splits.h"
 #include "requests/edge_rank.h"
-#include "requests/graph.h"
-#include "requests/result.h"
+#include "requests/graph/graph.h"
+#include "requests/stats/result.h"
 
 struct arena;
 struct points;

@@ -2,7 +2,7 @@
 #ifndef REQUESTS_INT_H
 #define REQUESTS_INT_H
 /*
- * What requests.c, finish.c and those around them share.  A *leaf* is the finest set of
+ * What requests.c, requests_finish.c and those around them share.  A *leaf* is the finest set of
  * requests that is told apart: one exact path, or, in a type that has more of
  * them than LEAVES_MAX, all paths of one coarser shape.  Groups are unions of
  * leaves of one type, chosen when the answer is asked for (tolerant.h).
@@ -10,14 +10,14 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "requests/acc.h"
-#include "requests/bins.h"
+#include "requests/stats/group_sums.h"
+#include "requests/stats/attr_bins.h"
 #include "requests/call_counts.h"
-#include "requests/copies.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
+#include "requests/stats/exemplars.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
 #include "requests/requests.h"
-#include "requests/samples.h"
+#include "requests/stats/attr_samples.h"
 
 enum {
 	/*
@@ -27,7 +27,7 @@ enum {
 	 */
 	LEAVES_MAX = 4096,
 	/*
-	 * Columns of a type's leaves that are summed up (acc.h), of about 3 kB
+	 * Columns of a type's leaves that are summed up (group_sums.h), of about 3 kB
 	 * each.  More, and leaves become coarser as well.
 	 */
 	LEAF_COLUMNS_MAX = 1 << 16,
@@ -47,13 +47,13 @@ struct leaf {
 struct type {
 	uint64_t hash;
 	uint32_t point, detail;
-	bool stood_in;			/* its root is a stand-in for several (stand_in.h) */
+	bool stood_in;			/* its root is a stand-in for several (synthetic_root.h) */
 	uint32_t level;			/* enum cshape that leaves are told apart by */
 	VEC(struct leaf *) leaves;
 	uint32_t column_cnt;		/* of leaves that are summed up */
 	struct hmap by_shape;		/* to index of leaf */
 	struct call_counts calls;
-	struct type *united;		/* for the next answer, with another set's: pair.c */
+	struct type *united;		/* for the next answer: align_groups.c */
 	uint32_t united_min_cnt;	/* members of its groups, in both */
 	struct acc all;			/* of the last answer */
 	VEC(struct acc *) groups;	/* of the last answer, by group; owned where made */
@@ -110,7 +110,7 @@ void coarsen(struct requests *r, struct type *type);
 /* From leaves of type->united to those of type; groups it has none of are gone. */
 void cut_translate(const struct type *type, struct cut *cut);
 
-/* tolerant.c: all but the structs themselves lives in arena. */
+/* merge_paths.c: all but the structs themselves lives in arena. */
 void cut_type(const struct type *type, const struct points *points,
 	      const struct requests_opts *opts, struct arena *arena, struct cut *ret);
 void cut_release(struct cut *cut);
@@ -120,7 +120,7 @@ void group_latency(const struct acc *acc, struct latency *ret);
 void group_fill(const struct acc *acc, const struct acc *all, const struct requests *r,
 		struct arena *arena, struct request_group *ret);
 
-/* examples.c: the typical, the fast and the slow one; after group_fill. */
+/* exemplar_choice.c: the typical, the fast and the slow one; after group_fill. */
 void examples_choose(struct requests *r, struct leaf *const *leaves, uint32_t cnt,
 		     const struct acc *acc, struct arena *arena, struct request_group *ret);
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/cmp.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/edge_rank.h"
 
 /* A service no edge of which is slow has no part in any, but for one whose other end is so too. */

@@ -16,7 +16,7 @@
  */
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct assembler;
 struct err;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "spans/spans.h"
 
 struct spans_in;

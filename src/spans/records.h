@@ -11,7 +11,7 @@
 
 #include "base/keysort.h"
 #include "base/vec.h"
-#include "model/trace.h"
+#include "trace/trace.h"
 #include "spans/assemble.h"
 
 /*

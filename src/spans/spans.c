@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "spans/in.h"
+#include "spans/spans_input.h"
 #include "spans/reading.h"
 
 /* Asked in this order: the first that says the head is its own reads the file. */

@@ -12,14 +12,14 @@
  *	spans_read("traces.json.gz", NULL, &strings, &sink, &stats, &err);
  *
  * A bad span costs that span: it is counted, the first few with where and why.
- * Memory is bounded by named limits in in.h and in the readers; what a limit
+ * Memory is bounded by named limits in spans_input.h and in the readers; what a limit
  * drops is counted.  To add a format: see reading.h.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/trace.h"
+#include "trace/trace.h"
 
 struct err;
 struct strtab;

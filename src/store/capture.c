@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
-#include "base/timed_fork.h"
+#include "base/timed/timed_fork.h"
 #include "store/block.h"
 #include "store/capture_file.h"
 #include "store/format.h"

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/timed_fork.h"
+#include "base/timed/timed_fork.h"
 #include "store/format.h"
 
 struct capture_file {

@@ -2,7 +2,7 @@
 #ifndef CAPTURE_FILE_H
 #define CAPTURE_FILE_H
 /*
- * The file that a capture is written to, as jobs for a worker (base/timed_fork.h):
+ * The file that a capture is written to, as jobs for a worker (base/timed/timed_fork.h):
  * its file system may be dead or go dead, and a watch must end all the same.
  *
  *	capture_file_new, timed_worker_new(capture_file_do, ...)

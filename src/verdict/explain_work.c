@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alike.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "verdict/figures.h"
 #include "verdict/weigh.h"
 

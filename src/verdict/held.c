@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "functions/held.h"
+#include "functions/units/function_requests.h"
 #include "model/model.h"
 #include "model/stack.h"
 #include "waits/waits.h"

@@ -32,7 +32,7 @@ static uint32_t owed(const struct court *k)
 	return cnt;
 }
 
-/* Requests that hang through the window for what was not seen: see waits/unanswered.c. */
+/* Requests that hang through the window for what was not seen: see waits/idle/unanswered.c. */
 static uint32_t hung_cnt(const struct court *k)
 {
 	double cnt = 0;

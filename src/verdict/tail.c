@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/alike.h"
-#include "functions/appfn.h"
+#include "functions/units/app_frames.h"
 #include "verdict/tail_int.h"
 
 /* Once may be chance; from here on it is felt even so. */

@@ -3,11 +3,11 @@
  * The function in which stalls were spent: where the thread at the end of the
  * chain went to sleep, or of one that ran the innermost function that most of
  * its samples of that time share.  Of the application's functions, as
- * functions/appfn.h tells them.
+ * functions/units/app_frames.h tells them.
  */
 #include <string.h>
 
-#include "functions/appfn.h"
+#include "functions/units/app_frames.h"
 #include "model/stack.h"
 #include "verdict/tail_int.h"
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "functions/appfn.h"
+#include "functions/units/app_frames.h"
 #include "model/stack.h"
 #include "verdict/tail_int.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cmp.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "verdict/confidence.h"
 #include "verdict/shed.h"
 #include "verdict/weigh.h"

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/search.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 #define DEFAULT_VISITS 4000000
 

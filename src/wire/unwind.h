@@ -3,11 +3,11 @@
 #define UNWIND_H
 /*
  * How to get from a frame to its caller's, as tables: what .eh_frame says,
- * reduced to the three registers that matter.  symbols/cfi.c makes them, the
- * BPF unwinder and symbols/unwind.c follow them, in the same steps.
+ * reduced to the three registers that matter.  symbols/unwind/cfi.c makes them, the
+ * BPF unwinder and symbols/unwind/unwind.c follow them, in the same steps.
  *
  * A program counter is here the ELF address minus the module's base_vaddr
- * (symbols/image.h), so text is below 4 GiB.  A row holds from its pc to that
+ * (symbols/files/image.h), so text is below 4 GiB.  A row holds from its pc to that
  * of the next; there is none before the first.
  *
  *	UNW_RSP, UNW_RBP  CFA = rsp or rbp + cfa_off * 8

@@ -9,9 +9,9 @@
 
 #include "bpf/res.c"
 
-#include "bpf/unwind.c"
+#include "bpf/unwind/unwind_user.c"
 
-#include "bpf/stacks.c"
+#include "bpf/unwind/stack_take.c"
 
 #include "at_call.h"
 

@@ -33,7 +33,7 @@ def run(argv):
 
 
 def ours(pid):
-    """{tid: Stack} by symbols/unwind.c."""
+    """{tid: Stack} by symbols/unwind/unwind.c."""
     stacks = {}
     for line in run([UNWIND, str(pid)]).splitlines():
         words = line.split(None, 2)

@@ -26,9 +26,9 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "symbols/cfi.h"
-#include "symbols/image.h"
-#include "symbols/unwind.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/files/image.h"
+#include "symbols/unwind/unwind.h"
 
 enum { FRAMES_MAX = 1024 };
 

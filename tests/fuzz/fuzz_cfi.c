@@ -12,10 +12,10 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "base/err.h"
-#include "symbols/cfi.h"
-#include "symbols/cfi_cache.h"
-#include "symbols/image.h"
-#include "symbols/unwind.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/unwind/cfi_cache.h"
+#include "symbols/files/image.h"
+#include "symbols/unwind/unwind.h"
 
 enum { WHOLE, EH_FRAME, DEBUG_FRAME, TABLE, KIND_CNT };
 enum { TEXT = 0x1000, TEXT_LEN = 0xf000, FRAME = 0x10000, FRAMES_MAX = 128 };

@@ -9,9 +9,9 @@
 #include "base/alloc.h"
 #include "base/bug.h"
 #include "fuzz.h"
-#include "symbols/cfi.h"
-#include "symbols/cfi_cache.h"
-#include "symbols/siphash.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/unwind/cfi_cache.h"
+#include "symbols/files/siphash.h"
 
 enum { HEAD_LEN = 80, ROW_CNT_AT = 32, EXT_CNT_AT = 40, BODY_HASH_AT = 64, HEAD_HASH_AT = 72 };
 

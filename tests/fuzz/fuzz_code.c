@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/mappings.h"
-#include "collect/unw_layout.h"
+#include "collect/proc/mappings.h"
+#include "collect/code/unw_layout.h"
 
 static void maps(const uint8_t *data, size_t size)
 {

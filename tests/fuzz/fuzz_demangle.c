@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "symbols/demangle.h"
-#include "symbols/usdt.h"
+#include "symbols/names/demangle.h"
+#include "symbols/names/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

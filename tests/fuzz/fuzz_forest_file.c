@@ -13,11 +13,11 @@
 #include "base/bug.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
-#include "requests/forest_file.h"
-#include "requests/packed.h"
+#include "requests/forest/forest_file.h"
+#include "requests/forest/packed.h"
 
 struct world {
 	struct strtab strings;

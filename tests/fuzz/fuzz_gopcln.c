@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "symbols/gopcln.h"
+#include "symbols/names/gopcln.h"
 
 enum { FN_MAX = 1000 }; /* one input has time for so many */
 

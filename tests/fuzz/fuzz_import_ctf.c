@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "collect/import_ctf.h"
+#include "collect/import/import_ctf.h"
 #include "import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

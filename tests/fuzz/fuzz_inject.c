@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/bug.h"
-#include "requests/inject.h"
+#include "requests/replay/inject.h"
 
 enum { SPANS_MAX = 64, BYTES_EACH = 8 };
 

@@ -9,7 +9,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "spans/jsontok.h"
+#include "spans/parse/jsontok.h"
 
 struct feed {
 	const uint8_t *data;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "symbols/lines.h"
+#include "symbols/names/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

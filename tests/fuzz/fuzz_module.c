@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "symbols/image.h"
-#include "symbols/symbols.h"
+#include "symbols/files/image.h"
+#include "symbols/names/symbols.h"
 
 static char root[64];
 

@@ -6,9 +6,9 @@
 #include "fuzz.h"
 
 #include "base/arena.h"
-#include "symbols/image.h"
-#include "symbols/symbols.h"
-#include "symbols/usdt.h"
+#include "symbols/files/image.h"
+#include "symbols/names/symbols.h"
+#include "symbols/names/usdt.h"
 
 static void ask(struct symbols *s, uint32_t id, uint64_t pc)
 {

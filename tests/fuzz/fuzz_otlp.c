@@ -4,7 +4,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "spans/in.h"
+#include "spans/spans_input.h"
 #include "spans/reading.h"
 
 static int take(void *ctx, const struct trace_id *trace, const struct span *s,

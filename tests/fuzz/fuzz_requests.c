@@ -15,15 +15,15 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "base/vec.h"
-#include "model/points.h"
-#include "requests/critical.h"
-#include "requests/detach.h"
-#include "requests/graph.h"
-#include "requests/quick.h"
+#include "trace/points.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/async_split.h"
+#include "requests/graph/graph.h"
+#include "requests/graph/critical_fast.h"
 #include "requests/requests.h"
-#include "requests/skew.h"
-#include "requests/stand_in.h"
-#include "requests/tree.h"
+#include "requests/clocks/skew.h"
+#include "requests/graph/synthetic_root.h"
+#include "requests/graph/tree.h"
 
 enum { TRACES = 8, SPANS_MAX = 64, SPAN_BYTES = 14 };
 

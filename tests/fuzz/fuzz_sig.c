@@ -12,10 +12,10 @@
 #include "base/buf.h"
 #include "base/bug.h"
 #include "base/err.h"
-#include "functions/automaton.h"
-#include "functions/norm.h"
-#include "functions/place_vote.h"
-#include "functions/sig.h"
+#include "functions/sig/automaton.h"
+#include "functions/units/normalize.h"
+#include "functions/rank/context_vote.h"
+#include "functions/sig/sig.h"
 
 static void same_bytes(const struct sigs *a, const struct sigs *b)
 {

@@ -13,11 +13,11 @@
 #include "base/bug.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/points.h"
-#include "requests/control.h"
-#include "requests/packed.h"
-#include "requests/space.h"
-#include "requests/space_file.h"
+#include "trace/points.h"
+#include "requests/search/control.h"
+#include "requests/forest/packed.h"
+#include "requests/forest/space.h"
+#include "requests/forest/space_file.h"
 
 struct world {
 	struct strtab strings;

@@ -12,7 +12,7 @@
 #include "base/bug.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "spans/in.h"
+#include "spans/spans_input.h"
 #include "spans/reading.h"
 
 struct seen {

@@ -4,7 +4,7 @@
 /* Traces through an importer, the border of a capture and the model. */
 #include <stddef.h>
 
-#include "collect/import_int.h"
+#include "collect/import/import_int.h"
 #include "store/check.h"
 
 struct model;

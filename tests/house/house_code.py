@@ -17,10 +17,11 @@ BELOW = {
     "waits": {"base", "model"} | EVENTS,
     "stacks": {"base", "model"} | EVENTS,
     "functions": {"base", "model", "stacks"} | EVENTS,
-    "requests": {"base", "model"} | EVENTS,
-    "spans": {"base", "model"},
+    "trace": {"base"},
+    "requests": {"base", "model", "trace"} | EVENTS,
+    "spans": {"base", "model", "trace"},
 }
-BELOW["verdict"] = {"base", "model", "waits", "stacks", "functions", "requests"} | EVENTS
+BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "http", "spans"}
@@ -37,7 +38,7 @@ PARAMETER_AIM, PARAMETER_MAX, PARAMETER_OVER_SHARE = 5, 8, 0.03
 # Contracts that are one table of records each: split, they would be read side by side;
 # the last is the inside of one folder.
 TABLE_HEADERS = {"src/wire/wire.h": 300, "src/store/event.h": 430, "src/model/model.h": 270,
-                 "src/model/priv.h": 270}
+                 "src/model/model_int.h": 270}
 EXCUSE = "/* flat table */"
 
 

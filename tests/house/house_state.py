@@ -16,7 +16,7 @@ ALLOWED = {
     ("base/stop.o", "stop_asked_ns"),
     ("base/stop.o", "was_ignored"),
     ("base/stop.o", "last_words"),
-    ("base/timed_call.o", "timed"),
+    ("base/timed/timed_call.o", "timed"),
 }
 SYMBOL = re.compile(r"^\S+ .{7}\s*(\.(?:bss|data|tbss|tdata)\S*)\s+\S+\s+(?:\.hidden )?(\S+)$")
 

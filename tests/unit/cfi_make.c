@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 #include "base/err.h"
-#include "symbols/image.h"
+#include "symbols/files/image.h"
 
 static void put(struct cfi_make *c, uint64_t v, size_t size)
 {

@@ -14,8 +14,8 @@
  */
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
-#include "model/trace.h"
+#include "trace/points.h"
+#include "trace/trace.h"
 
 struct req_maker {
 	struct strtab strings;

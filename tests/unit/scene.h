@@ -9,7 +9,7 @@
  */
 #include "base/arena.h"
 #include "functions/functions.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "synth.h"
 #include "unit.h"
 

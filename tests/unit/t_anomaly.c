@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
-#include "collect/flight_anomaly.h"
+#include "collect/flight/flight_anomaly.h"
 #include "unit.h"
 
 #define FIRST_NS (1000 * NS_PER_SEC)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/calls.h"
+#include "model/calls/calls.h"
 
 #include <stdlib.h>
 #include <string.h>

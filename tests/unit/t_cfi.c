@@ -9,10 +9,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cfi_make.h"
-#include "symbols/cfi.h"
-#include "symbols/fde.h"
-#include "symbols/image.h"
-#include "symbols/symtab.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/names/fde.h"
+#include "symbols/files/image.h"
+#include "symbols/names/symtab.h"
 
 static const char *const REGS[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 				   "r8",  "r9",	 "r10", "r11", "r12", "r13", "r14", "r15"};

@@ -10,10 +10,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "symbols/cfi.h"
-#include "symbols/cfi_cache.h"
-#include "symbols/image.h"
-#include "symbols/siphash.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/unwind/cfi_cache.h"
+#include "symbols/files/image.h"
+#include "symbols/files/siphash.h"
 
 /* The test vector of the paper's appendix A. */
 TEST(siphash_of_the_paper)

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "collect/cgroup_limits.h"
-#include "collect/cgroup_mounts.h"
-#include "collect/cgroups.h"
-#include "collect/cgroups_int.h"
+#include "collect/proc/cgroup_limits.h"
+#include "collect/proc/cgroup_mounts.h"
+#include "collect/proc/cgroups.h"
+#include "collect/proc/cgroups_int.h"
 #include "store/event.h"
 #include "unit.h"
 

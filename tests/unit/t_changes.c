@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/arena.h"
-#include "requests/changes.h"
+#include "requests/diff/changes.h"
 #include "requests/requests.h"
 
 #include "req_make.h"

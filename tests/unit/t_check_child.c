@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/rights.h"
-#include "cli/check_child.h"
+#include "cli/opts/check_child.h"
 #include "unit.h"
 
 static int run(struct check_child *c, int *ret_status)

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/code_int.h"
+#include "collect/code/code_int.h"
 #include "collect/emit.h"
-#include "collect/mappings.h"
-#include "collect/unw_layout.h"
-#include "symbols/symbols.h"
+#include "collect/proc/mappings.h"
+#include "collect/code/unw_layout.h"
+#include "symbols/names/symbols.h"
 #include "unit.h"
 
 TEST(mappings_lines)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "collect/container.h"
+#include "collect/proc/container.h"
 
 #define ID "3f2a9c1b7d203f2a9c1b7d203f2a9c1b7d203f2a9c1b7d203f2a9c1b7d20abcd"
 #define UID "0a1b2c3d-0000-1111-2222-333344445555"

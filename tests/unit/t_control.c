@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/control.h"
-#include "requests/graph.h"
-#include "requests/space.h"
-#include "requests/strip.h"
+#include "requests/search/control.h"
+#include "requests/graph/graph.h"
+#include "requests/forest/space.h"
+#include "requests/graph/mask.h"
 #include "trace_make.h"
 #include "unit.h"
 

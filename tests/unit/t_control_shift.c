@@ -5,10 +5,10 @@
  */
 #include <math.h>
 
-#include "requests/control.h"
-#include "requests/graph.h"
-#include "requests/space.h"
-#include "requests/strip.h"
+#include "requests/search/control.h"
+#include "requests/graph/graph.h"
+#include "requests/forest/space.h"
+#include "requests/graph/mask.h"
 #include "trace_make.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "symbols/demangle.h"
+#include "symbols/names/demangle.h"
 
 TEST(demangle_symbols)
 {

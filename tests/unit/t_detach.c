@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/detach.h"
+#include "requests/graph/async_split.h"
 
 #include <stdio.h>
 #include <stdlib.h>

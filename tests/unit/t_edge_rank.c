@@ -5,11 +5,11 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
-#include "model/trace.h"
-#include "requests/critical.h"
+#include "trace/points.h"
+#include "trace/trace.h"
+#include "requests/graph/critical.h"
 #include "requests/edge_rank.h"
-#include "requests/graph.h"
+#include "requests/graph/graph.h"
 
 enum { MS = 1000000 };
 

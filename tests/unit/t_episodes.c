@@ -9,10 +9,10 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/automaton.h"
-#include "functions/episodes.h"
-#include "functions/norm.h"
-#include "model/calls.h"
+#include "functions/sig/automaton.h"
+#include "functions/sig/episodes.h"
+#include "functions/units/normalize.h"
+#include "model/calls/calls.h"
 
 /* A generator of our own: the same numbers everywhere. */
 static uint32_t rnd(uint64_t *state, uint32_t below)

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "req_make.h"
-#include "requests/copies.h"
+#include "requests/stats/exemplars.h"
 #include "requests/requests.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/file_locks.h"
+#include "collect/resources/file_locks.h"
 #include "unit.h"
 
 TEST(file_locks_name_the_holder)

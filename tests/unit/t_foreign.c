@@ -14,10 +14,10 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "cfi_make.h"
-#include "collect/unw_layout.h"
-#include "symbols/cfi.h"
-#include "symbols/image.h"
-#include "symbols/symbols.h"
+#include "collect/code/unw_layout.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/files/image.h"
+#include "symbols/names/symbols.h"
 #include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)

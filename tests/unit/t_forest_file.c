@@ -8,13 +8,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/forest_out.h"
 #include "report/pen.h"
-#include "requests/bins.h"
-#include "requests/evidence.h"
-#include "requests/forest_file.h"
-#include "requests/sides.h"
+#include "requests/stats/attr_bins.h"
+#include "requests/forest/evidence.h"
+#include "requests/forest/forest_file.h"
+#include "requests/graph/span_ends.h"
 
 /* A process' own numbers of texts and tracepoints, and a forest in them. */
 struct world {

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/appfn.h"
-#include "functions/held.h"
+#include "functions/units/app_frames.h"
+#include "functions/units/function_requests.h"
 #include "scene.h"
 
 /* The recorder was away: nothing is a pause, a long call or short of calls by that. */

@@ -7,10 +7,10 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/cluster.h"
-#include "functions/outliers.h"
-#include "functions/rank.h"
-#include "functions/vectors.h"
+#include "functions/units/cluster.h"
+#include "functions/units/outliers.h"
+#include "functions/rank/rank.h"
+#include "functions/units/features.h"
 #include "unit.h"
 
 static uint64_t seed;

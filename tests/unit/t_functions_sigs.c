@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenes of calls without stacks: which functions signatures tell. */
 #include "base/cleanup.h"
-#include "functions/learn.h"
-#include "functions/sig.h"
+#include "functions/sig/learn.h"
+#include "functions/sig/sig.h"
 #include "scene.h"
 
 #define DIAL "syscall@libc.so.6;dial;serve;loop;main"

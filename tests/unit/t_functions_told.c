@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "functions/dims.h"
+#include "functions/units/feature_kinds.h"
 #include "report/functions_out.h"
 #include "report/pen.h"
 #include "scene.h"

@@ -10,9 +10,9 @@
 
 #include "elf_make.h"
 #include "base/buf.h"
-#include "symbols/gopcln.h"
-#include "symbols/image.h"
-#include "symbols/symbols.h"
+#include "symbols/names/gopcln.h"
+#include "symbols/files/image.h"
+#include "symbols/names/symbols.h"
 
 /*
  * Two functions, as each of the forms says it:

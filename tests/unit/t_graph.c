@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/graph.h"
+#include "requests/graph/graph.h"
 
-#include "requests/critical.h"
+#include "requests/graph/critical.h"
 #include "trace_make.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/guard.h"
+#include "collect/target/guard.h"
 
 TEST(guard_is_not_inherited)
 {

@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/appfn.h"
-#include "functions/held.h"
+#include "functions/units/app_frames.h"
+#include "functions/units/function_requests.h"
 #include "synth.h"
 #include "unit.h"
 #include "verdict/held.h"

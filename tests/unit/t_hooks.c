@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/libbpf.h>
 
-#include "collect/hooks.h"
+#include "collect/live/hooks.h"
 #include "unit.h"
 #include "wire/wire.h"
 #include "wire/conf.h"

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "elf_make.h"
-#include "symbols/image.h"
+#include "symbols/files/image.h"
 
 static const char NOTE[] = "\4\0\0\0\10\0\0\0\3\0\0\0GNU\0\1\2\3\4\5\6\7\x8";
 static const char WORDS[] = "what stands in the section, stands in the section, and there";

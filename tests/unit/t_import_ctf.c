@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "collect/source.h"
-#include "model/calls.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 #include "unit.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/inject.h"
+#include "requests/replay/inject.h"
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
+#include "trace/points.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
 #include "unit.h"
 
 /* Times in the tables are small numbers of this unit. */

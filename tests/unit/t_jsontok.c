@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "spans/in.h"
-#include "spans/jsontok.h"
+#include "spans/spans_input.h"
+#include "spans/parse/jsontok.h"
 
 /* Hands out text in two pieces, or byte by byte. */
 struct pieces {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "collect/kbtf.h"
+#include "collect/live/kbtf.h"
 
 static const char *const names[] = {"sched_switch", "sched_waking", "sys_enter", "block_rq_issue",
 				    "no_such_tracepoint", ""};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/key_changes.h"
+#include "requests/diff/key_changes.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "requests/changes.h"
+#include "requests/diff/changes.h"
 #include "requests/requests.h"
 
 #include "req_make.h"

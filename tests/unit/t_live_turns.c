@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "collect/live_turns.h"
+#include "collect/live/live_requests.h"
 #include "unit.h"
 
 /* timed turns of 10 us in the bucket from 8 us on. */

@@ -11,7 +11,7 @@
 #include "report/pen.h"
 #include "synth.h"
 #include "unit.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 /* The value of the metric's row; 0 when there is none. */
 static double value_of(const struct metrics_result *r, const char *metric, uint32_t tid)

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "requests/moments.h"
-#include "requests/stats.h"
+#include "requests/stats/moments.h"
+#include "requests/stats/tests.h"
 
 #include "unit.h"
 

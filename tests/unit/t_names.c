@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "collect/local_addr.h"
-#include "collect/names.h"
-#include "collect/procfs.h"
+#include "collect/resources/local_addr.h"
+#include "collect/resources/resource_names.h"
+#include "collect/proc/procfs.h"
 #include "unit.h"
 #include "wire/wire.h"
 

@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/opt.h"
-#include "cli/options.h"
-#include "cli/select.h"
+#include "cli/opts/opt.h"
+#include "cli/opts/options.h"
+#include "cli/opts/select_opts.h"
 
 struct all_opts {
 	struct select_opts select;

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "symbols/packages.h"
+#include "symbols/names/packages.h"
 #include "unit.h"
 
 static char root[] = "/tmp/heldup-unit.XXXXXX";

@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "requests/sides.h"
-#include "requests/strip.h"
+#include "requests/graph/span_ends.h"
+#include "requests/graph/mask.h"
 #include "trace_make.h"
 #include "unit.h"
 

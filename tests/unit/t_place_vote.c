@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/place_vote.h"
-#include "functions/sig_build.h"
+#include "functions/rank/context_vote.h"
+#include "functions/sig/sig_build.h"
 
 enum { CALLS = 4, FNS = 5, KIND = 6 << SIG_KIND_SHIFT };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/points.h"
+#include "trace/points.h"
 
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collect/procfs.h"
+#include "collect/proc/procfs.h"
 #include "unit.h"
 
 #define STAT_TAIL " S 1 2 3 0 -1 2129920 10 11 12 13 14 15 16 17 20 0 1 0 12345 1000 55 rest"

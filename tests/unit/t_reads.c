@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/rights.h"
-#include "base/timed_call.h"
+#include "base/timed/timed_call.h"
 #include "reads/ops.h"
 #include "reads/reads.h"
 #include "unit.h"

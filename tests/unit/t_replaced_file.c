@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "cli/replaced_file.h"
+#include "cli/files/replaced_file.h"
 #include "unit.h"
 
 #define NOBODY 65534

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/replay.h"
+#include "requests/replay/replay.h"
 
 #include "trace_make.h"
 #include "unit.h"

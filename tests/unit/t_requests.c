@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "requests/critical.h"
-#include "requests/keys.h"
+#include "requests/graph/critical.h"
+#include "requests/keys/keys.h"
 #include "requests/requests.h"
 
 #include "req_make.h"

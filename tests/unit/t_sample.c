@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "judged.h"
 #include "model/model.h"
-#include "model/pieces.h"
+#include "model/keep/pieces.h"
 #include "unit.h"
 #include "verdict/shed.h"
 #include "verdict/weigh.h"

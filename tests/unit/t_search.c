@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/graph.h"
-#include "requests/hidden.h"
-#include "requests/search.h"
-#include "requests/sides.h"
-#include "requests/strip.h"
+#include "requests/graph/graph.h"
+#include "requests/forest/hidden_points.h"
+#include "requests/search/pick_point.h"
+#include "requests/graph/span_ends.h"
+#include "requests/graph/mask.h"
 #include "trace_make.h"
 #include "unit.h"
 

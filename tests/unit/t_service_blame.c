@@ -5,9 +5,9 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "requests/edge_rank.h"
-#include "requests/graph.h"
+#include "requests/graph/graph.h"
 #include "unit.h"
 
 enum { ROWS_MAX = 16 };

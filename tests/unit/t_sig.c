@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "functions/norm.h"
-#include "functions/sig.h"
-#include "functions/sig_build.h"
+#include "functions/units/normalize.h"
+#include "functions/sig/sig.h"
+#include "functions/sig/sig_build.h"
 
 static uint32_t rnd(uint64_t *state, uint32_t below)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/skew.h"
+#include "requests/clocks/skew.h"
 
 #include "trace_make.h"
 #include "unit.h"

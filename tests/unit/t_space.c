@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "requests/graph.h"
-#include "requests/match.h"
-#include "requests/sequential.h"
-#include "requests/space.h"
+#include "requests/graph/graph.h"
+#include "requests/search/path_match.h"
+#include "requests/stats/sequential.h"
+#include "requests/forest/space.h"
 #include "trace_make.h"
 #include "unit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 #include "base/err.h"
-#include "requests/control.h"
-#include "requests/space.h"
-#include "requests/space_file.h"
+#include "requests/search/control.h"
+#include "requests/forest/space.h"
+#include "requests/forest/space_file.h"
 #include "trace_make.h"
 #include "unit.h"
 

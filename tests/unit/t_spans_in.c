@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "spans/in.h"
+#include "spans/spans_input.h"
 #include "spans_take.h"
 
 static void add_gzip(struct buf *out, const char *text, size_t len)

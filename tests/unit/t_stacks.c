@@ -9,7 +9,7 @@
 #include "model/stack.h"
 #include "stacks/stacks.h"
 #include "stacks/tops.h"
-#include "stacks/tree.h"
+#include "stacks/stack_tree.h"
 #include "synth.h"
 #include "unit.h"
 

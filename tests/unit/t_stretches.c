@@ -5,10 +5,10 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "model/trace.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
-#include "requests/stretches.h"
+#include "trace/trace.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
+#include "requests/lost_spans.h"
 
 enum { STEPS_MAX = 64 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/sides.h"
-#include "requests/strip.h"
+#include "requests/graph/span_ends.h"
+#include "requests/graph/mask.h"
 
 #include <stdlib.h>
 

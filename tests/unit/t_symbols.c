@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "symbols/image.h"
-#include "symbols/inroot.h"
-#include "symbols/perfmap.h"
-#include "symbols/symbols.h"
-#include "symbols/symtab.h"
+#include "symbols/files/image.h"
+#include "symbols/files/inroot.h"
+#include "symbols/names/perfmap.h"
+#include "symbols/names/symbols.h"
+#include "symbols/names/symtab.h"
 
 /* ---- symtab: which of several symbols, and how far it reaches */
 

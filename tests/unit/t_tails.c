@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cmp.h"
-#include "requests/tails.h"
+#include "requests/stats/histograms.h"
 
 #include "unit.h"
 

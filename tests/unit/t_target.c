@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "collect/mappings.h"
-#include "collect/procfs.h"
+#include "collect/proc/mappings.h"
+#include "collect/proc/procfs.h"
 #include "collect/select.h"
-#include "collect/target.h"
+#include "collect/target/target.h"
 #include "unit.h"
 
 static int resolve_pid(int32_t pid, struct target *t, struct err *err)

@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/rights.h"
 #include "base/stop.h"
-#include "base/timed_call.h"
-#include "base/timed_fork.h"
+#include "base/timed/timed_call.h"
+#include "base/timed/timed_fork.h"
 #include "unit.h"
 
 static long twice(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)

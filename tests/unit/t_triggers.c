@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "cli/triggers.h"
+#include "cli/opts/triggers.h"
 #include "unit.h"
-#include "waits/metrics.h"
+#include "waits/metrics/metrics.h"
 
 TEST(triggers_parse)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "symbols/cfi.h"
-#include "symbols/unwind.h"
+#include "symbols/unwind/cfi.h"
+#include "symbols/unwind/unwind.h"
 
 enum { TEXT = 0x400000, JIT = 0x700000, STACK = 0x10000, WORDS = 64 };
 

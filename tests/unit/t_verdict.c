@@ -5,7 +5,7 @@
 
 #include "judged.h"
 #include "unit.h"
-#include "waits/engine.h"
+#include "waits/waits_int.h"
 
 /* A lock that tid 11 holds 200 of each 250 ms asleep; 12 and 13 wait for it. */
 static struct synth *lock_world(void)

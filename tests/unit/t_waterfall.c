@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "model/points.h"
+#include "trace/points.h"
 #include "report/pen.h"
 #include "report/waterfall.h"
 

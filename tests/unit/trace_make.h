@@ -12,10 +12,10 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "model/points.h"
-#include "model/trace.h"
-#include "requests/critical.h"
-#include "requests/graph.h"
+#include "trace/points.h"
+#include "trace/trace.h"
+#include "requests/graph/critical.h"
+#include "requests/graph/graph.h"
 
 struct made {
 	struct strtab strings;

@@ -17,8 +17,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "collect/source.h"
-#include "functions/appfn.h"
-#include "model/calls.h"
+#include "functions/units/app_frames.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 static struct model *read_model(const char *path, struct err *err)

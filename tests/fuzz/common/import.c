@@ -2,8 +2,8 @@
 #include "../import.h"
 
 #include "base/bug.h"
-#include "collect/import_lines.h"
-#include "model/calls.h"
+#include "collect/import/import_lines.h"
+#include "model/calls/calls.h"
 #include "model/model.h"
 
 /* All that an importer makes must pass the border of a capture. */

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/opts/cmd.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "cli/opts/file_rights.h"
+#include "cli/opts/options.h"
+
+const struct cmd *cmd_find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static const struct opt help_opt_table[] = {
+	{.type = OPT_FLAG, .short_name = 'h', .long_name = "help", .help = "print this"},
+	OPT_END,
+};
+
+void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out)
+{
+	buf_printf(out, "usage: heldup %s [options]%s%s\n\n%s\n", cmd->name, cmd->args ? " " : "",
+		   cmd->args ? cmd->args : "", cmd->about);
+	buf_adds(out, "\noptions:\n");
+	if (cmd->opts)
+		opt_help(cmd->opts, columns, out);
+	opt_help(help_opt_table, columns, out);
+	if (cmd->examples)
+		buf_printf(out, "\nexamples:\n%s\n", cmd->examples);
+}
+
+void cmd_opts_each(const struct cmd *cmd, void (*each)(void *ctx, const struct opt *o), void *ctx)
+{
+	if (cmd->opts)
+		opt_each(cmd->opts, each, ctx);
+	opt_each(help_opt_table, each, ctx);
+}
+
+static bool is_given(char **args, const char *option)
+{
+	for (; *args && strcmp(*args, "--") != 0; args++)
+		if (strcmp(*args, option) == 0)
+			return true;
+	return false;
+}
+
+/* -h or --help anywhere before "--" wins over everything else, even wrong options. */
+static bool help_is_asked(char **args)
+{
+	return is_given(args, "-h") || is_given(args, "--help");
+}
+
+int cli_fail(const struct cli *cli, const struct err *err)
+{
+	fflush(stdout);
+	fprintf(stderr, "heldup %s: %s\n", cli->cmd->name, err->msg);
+	switch (err->kind) {
+	case ERR_USAGE:
+		return CLI_USAGE;
+	case ERR_RIGHTS:
+		return CLI_RIGHTS;
+	case ERR_FAILED:
+		break;
+	}
+	return CLI_FAILED;
+}
+
+/* After printing to stdout; a full disk or a closed pipe must not look like a good answer. */
+static int print_end(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return CLI_OK;
+	fprintf(stderr, "heldup: write to standard output: %m\n");
+	return CLI_FAILED;
+}
+
+static int text_print(const char *text)
+{
+	fputs(text, stdout);
+	return print_end();
+}
+
+static int cmd_start(struct cli *cli, char **args)
+{
+	const struct cmd *cmd = cli->cmd;
+	struct opt_parse parse = {.arena = &cli->arena};
+	static const struct opt none[] = {OPT_END};
+	struct err err = {0};
+	int status;
+
+	cli->opts = arena_alloc(&cli->arena, cmd->opts_size);
+	parse.opts = cli->opts;
+	if (opt_parse(cmd->opts ? cmd->opts : none, &parse, args, &err) < 0)
+		return cli_fail(cli, &err);
+	if (parse.argc > cmd->max_args) {
+		err_usage(&err, "unexpected argument '%s' (see heldup %s -h)",
+			  parse.argv[cmd->max_args], cmd->name);
+		return cli_fail(cli, &err);
+	}
+	if ((cmd->files_only || file_rights_reads_file(cmd->opts, cli->opts)) &&
+	    file_rights_drop(args, parse.argv, &err) < 0)
+		return cli_fail(cli, &err);
+	status = cmd->run(cli, parse.argc, parse.argv);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "heldup %s: write to standard output: %m\n", cmd->name);
+		return status == CLI_OK ? CLI_FAILED : status;
+	}
+	return status;
+}
+
+int cmd_run(const struct cmd *cmd, char **args)
+{
+	struct cli cli = {.cmd = cmd};
+	int status;
+
+	if (help_is_asked(args)) {
+		CLEANUP(buf_release) struct buf out = {0};
+
+		cmd_usage(cmd, output_columns(0), &out);
+		output_text(&out);
+		return print_end();
+	}
+	if (cmd->brief_schema && is_given(args, "--json-schema") && is_given(args, "--brief"))
+		return text_print(cmd->brief_schema);
+	if (cmd->json_schema && is_given(args, "--json-schema"))
+		return text_print(cmd->json_schema);
+	status = cmd_start(&cli, args);
+	arena_release(&cli.arena);
+	return status;
+}
