@@ -75,10 +75,28 @@ def circles(edges):
     return found
 
 
+SHOWN = 40
+
+
+def by_top(said, what):
+    """Of each folder right below src how many; said: path, to what is said of it."""
+    found, more = {}, {}
+    for path, text in sorted(said.items()):
+        top = "/".join(path.split("/")[:2])
+        found[top] = found.get(top, 0) + 1
+        more.setdefault(top, []).append(text)
+    return Counts(found, what, {top: "; ".join(texts[:SHOWN]) for top, texts in more.items()})
+
+
+def node(path):
+    """A file or folder by its base name."""
+    return os.path.basename(path)
+
+
 def in_circles(edges, what):
-    """One for each node in a circle, with the circle said."""
-    return Counts({node: 1 for part in circles(edges) for node in part}, what,
-                  {node: " <-> ".join(part[:6]) for part in circles(edges) for node in part})
+    """Of each node in a circle: with whom."""
+    return by_top({path: "%s (%s)" % (node(path), ", ".join(node(p) for p in part if p != path))
+                   for part in circles(edges) for path in part}, what)
 
 
 def includes(files):
@@ -98,20 +116,16 @@ def folder_circles(files):
     for a, b in includes(files):
         if os.path.dirname(a) != os.path.dirname(b):
             edges.setdefault(os.path.dirname(a), set()).add(os.path.dirname(b))
-    return in_circles(edges, "folder in a circle of includes")
-
-
-def node(path):
-    """A file by its base name; x_int.h is the inside of x.c."""
-    return re.sub(r"_int$", "", os.path.basename(path))
+    return in_circles(edges, "folders in a circle of includes")
 
 
 def include_circles(files):
     edges = {}
     for a, b in includes(files):
-        if node(a) != node(b) and os.path.dirname(a) == os.path.dirname(b):
-            edges.setdefault(node(a), set()).add(node(b))
-    return in_circles(edges, "file in a circle of includes of its folder")
+        a, b = re.sub("_int$", "", a), re.sub("_int$", "", b)  # x_int.h is the inside of x.c
+        if a != b and os.path.dirname(a) == os.path.dirname(b):
+            edges.setdefault(a, set()).add(b)
+    return in_circles(edges, "files in a circle of includes of their folder")
 
 
 def symbols(files):
@@ -140,9 +154,7 @@ def call_circles(files):
         return ["no objects: run make first"]
     edges = {a: {defined[f] for f in funcs if f in defined and defined[f] != a}
              for a, funcs in asked.items()}
-    found = {path: " <-> ".join(map(node, part[:6])) for part in circles(edges) for path in part}
-    return Counts({node(path): 1 for path in found}, "file in a circle of calls",
-                  {node(path): text for path, text in found.items()})
+    return in_circles(edges, "files in a circle of calls")
 
 
 def uncalled(files):
@@ -154,9 +166,8 @@ def uncalled(files):
     for name, text in files.items():
         if name.startswith(("tests/", "bench/", "src/bpf/")) and name.endswith((".c", ".h")):
             used.update(re.findall(r"\b[a-z_]\w*\b", text))
-    return Counts({f: 1 for f in defined if f not in used and f != "main"},
-                  "extern function that no other file calls",
-                  {f: defined[f] + ".c" for f in defined})
+    return by_top({defined[f] + "/" + f: "%s.c: %s" % (defined[f], f) for f in defined
+                   if f not in used and f != "main"}, "extern functions that no other file calls")
 
 
 ROOT = {"ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "demo", "test",
@@ -178,7 +189,7 @@ def folder_readmes(files):
     for at in sorted(folders):
         page = at + "/README.md"
         if page not in files:
-            lacking[at] = 1
+            lacking[at] = at
             continue
         text = files[page]
         if text.count("\n") > README_MAX:
@@ -189,8 +200,10 @@ def folder_readmes(files):
         stems = {n[:-2] for n in named}
         mine = {os.path.basename(n)[:-2] for n in files if os.path.dirname(n) == at and
                 n.endswith((".c", ".h"))}
-        errors += ["%s: says nothing of %s" % (page, s) for s in sorted(mine - stems)]
-    return Counts(lacking, "folder without a README.md", errors=errors)
+        errors += ["%s: says nothing of %s (tools/folder-readmes writes the table)" % (page, s) for s in sorted(mine - stems)]
+    counts = by_top(lacking, "folders without a README.md")
+    counts.errors = errors
+    return counts
 
 
 CHECKS = [
