@@ -31,13 +31,16 @@ def glossary(files):
 
 
 def prose(files):
-    """(file, first line, text) of each comment and string of src, and of each document."""
+    """(file, place, text) of each comment and string of src, and of each document.
+
+    The tables in the README.md files of src are copies of comments.
+    """
     for name, text in files.items():
         if name.startswith("src/") and name.endswith((".c", ".h")):
             for m in COMMENT.finditer(text):
                 yield name, m.start(), m.group(0)
         elif name.endswith(".md") and name != GLOSSARY:
-            yield name, 0, text
+            yield name, 0, text.split("\n| file |")[0] if name.startswith("src/") else text
 
 
 def counted(files, pattern, what):
