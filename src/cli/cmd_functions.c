@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/write_limit.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
 #include "cli/opts/options.h"
@@ -90,9 +91,12 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	CLEANUP(buf_release) struct buf cmdline = {0};
 	struct watching w = {.verb = "recording calls", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
+	CLEANUP(write_limit_close) struct write_limit *writes =
+		file_rights_writes(&cmd_functions, o, NULL);
 	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				   .stacks = 1,
-				   .keep = file_rights_of_outputs(&cmd_functions, o)};
+				   .keep = file_rights_of_outputs(&cmd_functions, o),
+				   .writes = writes};
 	struct flight_report report = {0};
 	struct flight_opts flight = {.window_ns = o->window.duration_ns, .with_waits = true,
 				     .then_ns = FLIGHT_NO_THEN, .report = &report};

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "base/write_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
@@ -50,10 +51,14 @@ static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 		       struct source **ret_src, struct err *err)
 {
 	const struct symbols_opts symbols = names_opts_symbols(&o->names);
+	CLEANUP(arena_release) struct arena arena = {0};
+	CLEANUP(write_limit_close) struct write_limit *writes =
+		file_rights_writes(&cmd_learn, o, o->out_path ? NULL : sig_store_dir(&arena));
 	const struct watch_opts watch = {.select = &o->select, .cmdline = cmdline,
 					 .duration_ns = o->window.duration_ns, .stacks = 1,
 					 .sample_hz = FLIGHT_LEARN_HZ, .symbols = &symbols,
-					 .keep = file_rights_of_outputs(&cmd_learn, o)};
+					 .keep = file_rights_of_outputs(&cmd_learn, o),
+					 .writes = writes};
 	/* a little longer than the watch: a call may begin before it */
 	const struct flight_opts flight = {.window_ns = o->window.duration_ns + NS_PER_SEC,
 					   .stacks = FLIGHT_STACKS_ALL, .then_ns = 1,

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/write_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
@@ -112,12 +113,15 @@ extern const struct cmd cmd_metrics; /* below */
 
 static int open_source(const struct metrics_opts *o, struct source **ret_src, struct err *err)
 {
+	CLEANUP(write_limit_close) struct write_limit *writes =
+		file_rights_writes(&cmd_metrics, o, NULL);
 	struct watch_opts watch = {
 		.arrivals = 1,
 		.select = &o->select,
 		.duration_ns = o->duration_ns,
 		.only_target = o->no_peers,
 		.keep = file_rights_of_outputs(&cmd_metrics, o),
+		.writes = writes,
 	};
 
 	return o->input.path ? file_kind_source(o->input.path, ret_src, err)

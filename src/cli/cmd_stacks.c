@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "base/write_limit.h"
 #include "cli/opts/names_opts.h"
 #include "cli/opts/options.h"
 #include "cli/files/page_file.h"
@@ -100,10 +101,13 @@ static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, stru
 	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
+	CLEANUP(write_limit_close) struct write_limit *writes =
+		file_rights_writes(cli->cmd, o, NULL);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = 1, .symbols = &symbols,
 				  .max_cost_ppm = o->cost.max_ppm,
-				  .keep = file_rights_of_outputs(cli->cmd, o)};
+				  .keep = file_rights_of_outputs(cli->cmd, o),
+				  .writes = writes};
 	struct capture *cap;
 	int code = watching_capture(o->capture_path, &cap, err);
 

@@ -18,6 +18,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/write_limit.h"
 #include "cli/opts/guess.h"
 #include "cli/nameless.h"
 #include "cli/opts/names_opts.h"
@@ -130,9 +131,12 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	const struct why_opts *o = cli->opts;
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
+	CLEANUP(write_limit_close) struct write_limit *writes =
+		file_rights_writes(cli->cmd, o, NULL);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm,
-				  .blocking = 1, .keep = file_rights_of_outputs(cli->cmd, o)};
+				  .blocking = 1, .keep = file_rights_of_outputs(cli->cmd, o),
+				  .writes = writes};
 	struct capture *cap;
 	struct model *m;
 	int code = watching_capture(o->capture_path, &cap, err);

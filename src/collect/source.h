@@ -22,6 +22,7 @@ struct event_sink;
 struct select_opts;
 struct source;
 struct symbols_opts;
+struct write_limit;
 
 struct watch_opts {		/* a zero field means its default */
 	const struct select_opts *select;
@@ -43,6 +44,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t loads_again;	/* 1: this process is to load another watch's programs */
 	uint32_t unfiltered;	/* 1: its rights and system calls stay as they are: rights.h */
 	uint64_t keep;		/* capabilities that its output files need: rights.h */
+	const struct write_limit *writes; /* what it may write by path; NULL: anything */
 };
 
 struct source_ops {

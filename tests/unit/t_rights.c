@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/rights.h"
+#include "base/write_limit.h"
 #include "unit.h"
 
 static uint64_t caps_of(const char *key)
@@ -194,3 +195,32 @@ TEST(rights_filter_of_watches_lets_through_what_is_asked_for)
 	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
 }
 #endif
+
+/* In a child of its own, as each case is: nothing takes the limit back. */
+TEST(write_limit_lets_only_what_is_named_be_written)
+{
+	char dir[] = "/tmp/heldup-limit-XXXXXX", other[] = "/tmp/heldup-other-XXXXXX", path[64];
+	struct write_limit *w = write_limit_new();
+	int fd;
+
+	if (!w)
+		SKIP("no Landlock here");
+	OK(mkdtemp(dir) && mkdtemp(other));
+	snprintf(path, sizeof(path), "%s/later/page", dir);
+	EQ_I(write_limit_allow(w, path), 0); /* is not there: the directory above is allowed */
+	EQ_I(write_limit_allow(w, "/dev/null"), 0);
+	EQ_I(write_limit_apply(w), 0);
+	write_limit_close(&w);
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	OK(fd >= 0);
+	close(fd);
+	EQ_I(open("/dev/null", O_WRONLY) >= 0, 1);
+	EQ_I(open("/dev/zero", O_WRONLY), -1);
+	snprintf(path, sizeof(path), "%s/file", other);
+	EQ_I(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1);
+	EQ_I(errno, EACCES);
+	EQ_I(open("/etc/passwd", O_RDONLY) >= 0, 1);
+	EQ_I(rmdir(other), -1);
+}

@@ -21,8 +21,7 @@
 #define STORE_MAX_BYTES (256ull << 20)
 #define SUFFIX ".sig"
 
-/* NULL: there is no home. */
-static const char *store_dir(struct arena *arena)
+const char *sig_store_dir(struct arena *arena)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
@@ -65,7 +64,7 @@ static int check_owner(const char *dir, struct err *err)
 int sig_store_check(struct err *err)
 {
 	CLEANUP(arena_release) struct arena arena = {0};
-	const char *dir = store_dir(&arena);
+	const char *dir = sig_store_dir(&arena);
 	int code;
 
 	if (!dir)
@@ -82,7 +81,7 @@ int sig_store_check(struct err *err)
 static const char *path_of(const struct sig_module *mod, struct arena *arena)
 {
 	char hex[2 * SIG_BUILD_ID_MAX + 1] = "";
-	const char *dir = store_dir(arena);
+	const char *dir = sig_store_dir(arena);
 
 	for (unsigned i = 0; i < mod->build_id_len; i++)
 		snprintf(hex + (size_t)2 * i, 3, "%02x", mod->build_id[i]);
@@ -162,7 +161,7 @@ int sig_store_keep(const struct sigs *s, struct arena *arena, const char **ret_p
 		code = sig_file_write(&f, s, err);
 	if (code < 0)
 		return code;
-	trim(store_dir(arena));
+	trim(sig_store_dir(arena));
 	*ret_path = path;
 	return 0;
 }
@@ -180,7 +179,7 @@ const struct sigs *sig_store_find(const struct model *m, struct arena *arena)
 {
 	size_t cnt;
 	const struct sig_module *mods = sig_modules(m, arena, &cnt);
-	const char *dir = store_dir(arena);
+	const char *dir = sig_store_dir(arena);
 	struct sigs *all = NULL, *s;
 	struct err err = {0};
 

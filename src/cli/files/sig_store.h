@@ -15,6 +15,9 @@ struct err;
 struct model;
 struct sigs;
 
+/* NULL: there is no home.  Lives in arena. */
+const char *sig_store_dir(struct arena *arena);
+
 /* Before long work: the directory is there, or is made, and is one's own. */
 int sig_store_check(struct err *err);
 

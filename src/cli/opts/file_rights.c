@@ -16,10 +16,12 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/timed/timed_fork.h"
+#include "base/write_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/opts/opt.h"
 #include "reads/reads.h"
 #include "symbols/names/debuginfod.h"
+#include "symbols/unwind/cfi_cache.h"
 
 bool file_rights_reads_file(const struct opt *table, const void *opts)
 {
@@ -136,6 +138,11 @@ static int kept_of_path(const char *path)
 	return keep;
 }
 
+static bool is_file(const struct opt *o)
+{
+	return o->type == OPT_STRING && o->metavar && strcmp(o->metavar, "FILE") == 0;
+}
+
 static int of_options(const struct opt *table, const void *opts)
 {
 	int keep = 0;
@@ -146,7 +153,7 @@ static int of_options(const struct opt *table, const void *opts)
 
 		if (o->type == OPT_TYPE_GROUP)
 			keep |= of_options(o->group, at);
-		if (o->type != OPT_STRING || !o->metavar || strcmp(o->metavar, "FILE") != 0)
+		if (!is_file(o))
 			continue;
 		path = *(const char *const *)at;
 		keep |= path ? kept_of_path(path) : 0;
@@ -197,6 +204,63 @@ uint64_t file_rights_of_outputs(const struct cmd *cmd, const void *opts)
 uint64_t file_rights_of_path(const char *path)
 {
 	return look_at_outputs(&(struct outputs){.path = path});
+}
+
+struct writes {
+	struct write_limit *limit;
+	const struct cmd *cmd;
+	const void *opts;
+	const char *extra;
+};
+
+static void allow(const struct writes *w, const char *path)
+{
+	int rc = *path && strcmp(path, "-") != 0 ? write_limit_allow(w->limit, path) : 0;
+
+	if (rc < 0)
+		log_debug("'%s' cannot be written during the watch: %s", path, strerror(-rc));
+}
+
+static void allow_options(const struct writes *w, const struct opt *table, const void *opts)
+{
+	for (const struct opt *o = table; o && o->type != OPT_TYPE_END; o++) {
+		const char *at = (const char *)opts + o->off;
+
+		if (o->type == OPT_TYPE_GROUP)
+			allow_options(w, o->group, at);
+		if (is_file(o) && *(const char *const *)at)
+			allow(w, *(const char *const *)at);
+	}
+}
+
+/* In a child, as kept_of_root. */
+static int allow_outputs(const void *ctx, int talk, struct err *err)
+{
+	const struct writes *w = ctx;
+	const char *cache = getenv("HELDUP_CACHE");
+
+	(void)talk;
+	(void)err;
+	allow_options(w, w->cmd->opts, w->opts);
+	allow(w, "/dev/null");
+	if (w->extra)
+		allow(w, w->extra);
+	if (!cache) /* as cfi_cache_open does, so that nothing above it is allowed */
+		mkdir(CFI_CACHE_DIR, 0700);
+	allow(w, cache ? cache : CFI_CACHE_DIR);
+	return 0;
+}
+
+struct write_limit *file_rights_writes(const struct cmd *cmd, const void *opts, const char *extra)
+{
+	struct writes w = {debuginfod_wanted() ? NULL : write_limit_new(), cmd, opts, extra};
+
+	if (!w.limit)
+		return NULL;
+	write_limit_share(w.limit);
+	timed_fork(allow_outputs, &w, TIMED_FORK_LOOK_NS, NULL);
+	write_limit_unshare(w.limit);
+	return w.limit;
 }
 
 static void filtered(int rc)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/write_limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+
+/* Newer than the oldest headers we build with. */
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+
+#define ON_FILES LANDLOCK_ACCESS_FS_WRITE_FILE
+#define ON_FILES_3 LANDLOCK_ACCESS_FS_TRUNCATE
+#define MAKE_NODES                                                                                 \
+	(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |                            \
+	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO)
+#define ON_DIRS                                                                                    \
+	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | MAKE_NODES |             \
+	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM)
+
+struct write_limit {
+	int rules;
+	uint64_t on_files, on_dirs; /* what this kernel knows of it */
+};
+
+/* Only the field that each version has: later ones limit the network and signals. */
+struct handled {
+	uint64_t fs;
+};
+
+struct write_limit *write_limit_new(void)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			       LANDLOCK_CREATE_RULESET_VERSION);
+	struct write_limit *w;
+	struct handled handled;
+
+	if (version < 1)
+		return NULL;
+	w = xcalloc(1, sizeof(*w));
+	w->on_files = ON_FILES | (version >= 3 ? ON_FILES_3 : 0);
+	w->on_dirs = ON_DIRS | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0);
+	handled.fs = w->on_files | w->on_dirs;
+	w->rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+	if (w->rules >= 0)
+		return w;
+	free(w);
+	return NULL;
+}
+
+void write_limit_close(struct write_limit **w)
+{
+	if (!*w)
+		return;
+	close((*w)->rules);
+	free(*w);
+	*w = NULL;
+}
+
+void write_limit_share(struct write_limit *w)
+{
+	fcntl(w->rules, F_SETFD, 0);
+}
+
+void write_limit_unshare(struct write_limit *w)
+{
+	fcntl(w->rules, F_SETFD, FD_CLOEXEC);
+}
+
+/* The path, or the nearest directory above it that is there. */
+static int open_nearest(const char *path)
+{
+	CLEANUP_FREE char *at = xstrdup(path);
+
+	for (;;) {
+		int fd = open(*at ? at : ".", O_PATH | O_CLOEXEC);
+		char *slash;
+
+		if (fd >= 0 || errno != ENOENT)
+			return fd < 0 ? -errno : fd;
+		slash = strrchr(at, '/');
+		if (!slash && !*at)
+			return -ENOENT;
+		if (slash == at)
+			return open("/", O_PATH | O_CLOEXEC);
+		*(slash ? slash : at) = '\0';
+	}
+}
+
+/* A file of a directory is replaced through its directory. */
+static int open_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	CLEANUP_FREE char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+
+	return open(dir, O_PATH | O_CLOEXEC);
+}
+
+int write_limit_allow(struct write_limit *w, const char *path)
+{
+	CLEANUP_CLOSE int fd = open_nearest(path);
+	struct landlock_path_beneath_attr rule = {.allowed_access = w->on_files};
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode)) {
+		close(fd);
+		fd = open_parent(path);
+		if (fd < 0)
+			return -errno;
+	}
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		rule.allowed_access |= w->on_dirs;
+	rule.parent_fd = fd;
+	if (syscall(SYS_landlock_add_rule, w->rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+int write_limit_apply(const struct write_limit *w)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_landlock_restrict_self, w->rules, 0) < 0)
+		return -errno;
+	return 0;
+}
