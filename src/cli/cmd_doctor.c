@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* heldup doctor: prints what this kernel and these rights allow. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

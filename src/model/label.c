@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The name of a resource as reports show it. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of wait classes, states, kinds of resources, wakers and roles. */
 #include "model/model.h"
 
 #define NAME_OF(table, at) ((at) < sizeof(table) / sizeof(*(table)) ? (table)[at] : "?")

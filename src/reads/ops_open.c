@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Operations of the reader that open files: mapped, below a root, diag sockets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

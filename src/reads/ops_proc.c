@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Operations of the reader that read below /proc/PID. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

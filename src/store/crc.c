@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The checksum of a chunk of a capture. */
 #include <zlib.h>
 
 #include "store/format.h"

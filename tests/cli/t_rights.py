@@ -31,7 +31,7 @@ def status_of(argv):
                 with open("/proc/%d/status" % p.pid) as f:
                     text = f.read()
                 with open("/proc/%d/wchan" % p.pid) as f:
-                    if "fifo" in f.read():
+                    if re.search("fifo|wait_for_partner", f.read()):
                         break
         finally:
             p.kill()

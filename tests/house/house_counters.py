@@ -12,7 +12,7 @@ STRUCT = re.compile(r"^struct (\w+) \{((?:[^{}]|\{[^{}]*\})*)\}", re.M)
 FIELDS = re.compile(r"^\s*(?:u?int\d+_t|size_t|unsigned|int|u64|u32)\s+([^;(]+);", re.M)
 DECLARED = re.compile(r"\bstruct (\w+)\s*\**\s*(?:const\s+)?(\w+)(?=\s*[;,=)\[{])")
 # "a->b.c": the last of these is what the field is of.
-USE = r"(\w+)(?:\[[^\]]*\])?\s*(?:->|\.)\s*%s\b(\s*(?:\+\+|--|[-+|]?=(?!=)))?"
+USE = re.compile(r"(\w+)(?:\[[^\]]*\])?\s*(?:->|\.)\s*(\w+_cnt)\b(\s*(?:\+\+|--|[-+|]?=(?!=)))?")
 # Where what is counted is shown, or turned into what is.
 # Counts of work done, for debugging, benches and tests; and what another counter says:
 # open spans are counted by the reader, the others of a table or a file in what they are part of.
@@ -56,24 +56,28 @@ def unread_counters(files):
         if name.endswith(".h"):
             for key, structs in local[name].items():
                 members.setdefault(key, set()).update(structs)
+    uses = {}  # of a field: file, to the places there
+    for name in code:
+        for m in USE.finditer(code[name]):
+            uses.setdefault(m.group(2), {}).setdefault(name, []).append(m)
     errors = []
     for struct, field, header in counters(files):
         if (struct, field) in NOT_SHOWN:
             continue
-        use = re.compile(USE % field)
-        if not any(reads(use, n, code[n], lambda base, n=n: local[n].get(base, members.get(base, ())),
-                         struct) for n in code):
+        if not any(reads(places, n, code[n],
+                         lambda base, n=n: local[n].get(base, members.get(base, ())), struct)
+                   for n, places in uses.get(field, {}).items()):
             errors.append("%s: nobody shows %s of struct %s" % (header, field, struct))
     return errors
 
 
-def reads(use, name, code, of, struct):
+def reads(places, name, code, of, struct):
     """True where the file reads the field; one that counts it itself must hand it on."""
     reads_it = counts_it = False
-    for m in use.finditer(code):
+    for m in places:
         if struct not in of(m.group(1)):
             continue
-        if m.group(2):
+        if m.group(3):
             counts_it = True
             continue
         reads_it = True

@@ -5,16 +5,20 @@
  * Known amounts of waiting, to hold the numbers of `heldup metrics` against.
  *
  * A struct metric says what is expected of one thread, and where to read the
- * truth of this run, which is printed each second and at the end:
+ * truth of this run, which is printed four times a second and at the end:
  *
  *	expect pid= tid= metric= expect= tol= resource=	one for each metric
  *	ready pid= metrics=N				after the last of them
- *	stat metric= tid= value=			each second
+ *	stat metric= tid= value= stolen= begin_ns= end_ns=	of CLOCK_MONOTONIC
  *	final metric= tid= value=			at the end, mean since ready
  *
- * Times are in seconds per second, counts per second.  load_duty.h has the
- * pairs of threads that most of these programs are made of.
+ * Times are in seconds per second, counts per second.  stolen is the share of a
+ * CPU that the hypervisor gave to other guests: the kernel's run time of a thread
+ * leaves it out, so a METRIC_REST may be that much too large.  load_duty.h has
+ * the pairs of threads that most of these programs are made of.
  */
+#include <inttypes.h>
+
 #include "load.h"
 
 enum metric_source {
@@ -94,15 +98,30 @@ LOAD_FN void metric_expect(struct metric *m, double measured)
 	       m->tol > 0 ? m->tol : 0.1, m->resource ? m->resource : "-");
 }
 
+/* Of all CPUs; 0 where the kernel does not know. */
+LOAD_FN double metric_stolen_ns(void)
+{
+	long long ticks = 0;
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (!f || fscanf(f, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &ticks) != 1)
+		ticks = 0;
+	if (f)
+		fclose(f);
+	return (double)ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
+}
+
 /* One interval: its rates are printed as what to expect (the first) or as what was. */
 LOAD_FN void metric_interval(uint64_t ms, int first)
 {
+	double stolen = -metric_stolen_ns();
 	uint64_t t0 = load_now_ns(), t1;
 
 	for (int i = 0; i < metric_cnt; i++)
 		metric_list[i].last = metric_read(&metric_list[i]);
 	load_pause_ms(ms);
 	t1 = load_now_ns();
+	stolen = (stolen + metric_stolen_ns()) / (double)(t1 - t0);
 	for (int i = 0; i < metric_cnt; i++) {
 		struct metric *m = &metric_list[i];
 		double now = metric_read(m), rate = metric_rate(m, now - m->last, t1 - t0);
@@ -112,8 +131,10 @@ LOAD_FN void metric_interval(uint64_t ms, int first)
 			m->start = now;
 			metric_expect(m, rate);
 		} else {
-			printf("stat metric=%s tid=%d value=%.4f\n", m->name,
-			       load.page->tid[m->slot], rate);
+			printf("stat metric=%s tid=%d value=%.4f stolen=%.4f begin_ns=%" PRIu64
+			       " end_ns=%" PRIu64 "\n",
+			       m->name, load.page->tid[m->slot], rate,
+			       m->source == METRIC_REST ? stolen : 0, t0, t1);
 		}
 	}
 	metric_last_ns = t1;
@@ -135,7 +156,7 @@ LOAD_FN __attribute__((noreturn)) void metric_run(pid_t pid, struct metric *list
 		load.at_end = metric_finals;
 	load_ready("pid=%d metrics=%d", pid, cnt);
 	for (;;)
-		metric_interval(1000, 0);
+		metric_interval(250, 0);
 }
 
 #endif /* LOAD_METRIC_H */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of the rights, the kernel and its settings. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <netinet/in.h>

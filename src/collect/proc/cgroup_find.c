@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of a cgroup, and the cgroup of a systemd unit. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The processes that listen on a port, in any network name space. */
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>

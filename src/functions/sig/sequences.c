@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sequences of symbols with their counts, and the order of episodes. */
 #include <string.h>
 
 #include "base/bug.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Baselines in a signature: sorted, and mapped to other symbols. */
 #include <stdlib.h>
 #include <string.h>
 

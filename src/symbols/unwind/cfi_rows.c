@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From rules of call frame information to rows of an unwind table. */
 #include <string.h>
 
 #include "symbols/unwind/cfi_int.h"
