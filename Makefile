@@ -302,6 +302,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tests/eval/run --label foreign3
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
+	$(Q)tests/eval/run --label paths
 
 bench: all load
 	$(Q)tools/deps bench

@@ -9,13 +9,13 @@ from heldup_cli import TOP
 PATHS = os.path.join(TOP, "tests", "eval", "paths")
 
 
-def test_scorer():
+def test_paths_scorer():
     done = subprocess.run([sys.executable, os.path.join(PATHS, "selftest")],
                           capture_output=True, text=True, timeout=30)
     assert done.returncode == 0 and "Ran " in done.stderr, done.stderr
 
 
-def test_list_and_unknown_shape():
+def test_paths_list_and_unknown_shape():
     def run(*args):
         return subprocess.run([sys.executable, os.path.join(PATHS, "run"), *args],
                               capture_output=True, text=True, timeout=30)
