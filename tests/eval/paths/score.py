@@ -7,7 +7,7 @@ it; its request there by the id that the client gave it.  The output itself has 
 import collections
 
 TAIL_NS = 150_000_000		# requests open so long before the recording ends do not count
-SLACK_NS = 1_000_000		# a send may be seen so much later than its receipt
+SLACK_NS = 1_000_000		# between two servers: a send may be seen so late
 
 Request = collections.namedtuple('Request', 'id kind port sent received')
 Exchange = collections.namedtuple('Exchange', 'id n port received answered')
@@ -69,13 +69,17 @@ class Score:
 
 
 def pair(calls, exchanges):
-    """[(exchange, call or None)] of one connection, and how many calls have no exchange."""
+    """[(exchange, call or None)] of one connection, and how many calls have no exchange.
+
+    A call is the exchange whose answer was sent between its start and its end: the next
+    call on the connection starts after that, so a line that is missing moves no other.
+    """
     calls = sorted(calls, key=lambda c: c['start_ns'])
     pairs, i, extra = [], 0, 0
-    for x in sorted(exchanges, key=lambda x: x.received):
-        while i < len(calls) and end_of(calls[i]) < x.received:
+    for x in sorted(exchanges, key=lambda x: x.answered):
+        while i < len(calls) and end_of(calls[i]) < x.answered:
             i, extra = i + 1, extra + 1
-        if i < len(calls) and calls[i]['start_ns'] <= x.answered + SLACK_NS:
+        if i < len(calls) and calls[i]['start_ns'] <= x.answered:
             pairs.append((x, calls[i]))
             i += 1
         else:
