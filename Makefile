@@ -94,6 +94,9 @@ LOAD     := $(patsubst tests/load/%.c,build/load/%,$(sort $(wildcard tests/load/
 # Servers with a bug each: frame.c and one file.
 BUGS     := $(patsubst tests/load/bugs/%.c,build/load/bugs/%,$(filter-out %/frame.c,\
 	$(sort $(wildcard tests/load/bugs/*.c))))
+# Servers of known shapes, their client and their upstream: common.c and one file.
+PATHS    := $(patsubst tests/eval/paths/servers/%.c,build/load/paths/%,$(filter-out %/common.c,\
+	$(sort $(wildcard tests/eval/paths/servers/*.c))))
 TOOLS    := build/tests/watch build/tests/unwind build/tests/flight build/tests/at_call
 TEST_BPF := $(patsubst tests/bpf/%.bpf.c,$(OUT)/bpf/tests/%.bpf.o,$(wildcard tests/bpf/*.bpf.c))
 MAN      := build/man/heldup.1 build/man/heldup.bash $(patsubst src/cli/cmd_%.c,build/man/heldup-%.1,\
@@ -180,7 +183,7 @@ $(UNIT): $(UNIT_OBJS) $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-load: $(LOAD) $(BUGS) $(TOOLS)
+load: $(LOAD) $(BUGS) $(PATHS) $(TOOLS)
 
 # What tests/bpf asks for raw events (watch), for other stacks (unwind) and for
 # stacks in programs that heldup does not have (at_call).
@@ -235,6 +238,13 @@ build/load/bugs/%: tests/load/bugs/%.c tests/load/bugs/frame.c tests/load/bugs/f
 	$(Q)objcopy --only-keep-debug $@.full $@.debug
 	$(Q)strip --strip-all -o $@ $@.full
 	$(Q)cd $(@D) && objcopy --add-gnu-debuglink=$(@F).debug $(@F) && rm $(@F).full
+
+build/load/paths/%: tests/eval/paths/servers/%.c tests/eval/paths/servers/common.c \
+		tests/eval/paths/servers/common.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(FATAL) -D_GNU_SOURCE -pthread -o $@ \
+		$< tests/eval/paths/servers/common.c
 
 # A fuzz target is linked with all of the program but main, and tests/fuzz/common.
 FUZZ_CFLAGS = -std=gnu11 -O1 -g $(WARN) $(FATAL) $(INC) $(DEFS) -include src/base/banned.h \
@@ -292,6 +302,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tests/eval/run --label foreign3
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
+	$(Q)tests/eval/run --label paths
 
 bench: all load
 	$(Q)tools/deps bench
