@@ -20,8 +20,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
-#include "base/cleanup.h"
-#include "base/write_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
@@ -349,13 +347,10 @@ extern const struct cmd cmd_top; /* below */
 static int open_feed(struct top *t, struct err *err)
 {
 	const struct top_opts *o = t->opts;
-	CLEANUP(write_limit_close) struct write_limit *writes =
-		file_rights_writes(&cmd_top, o, UI_WRITE_PATH);
 	struct watch_opts watch = {.select = &o->select, .cmdline = "heldup top",
 				   .tick_ns = o->interval_ns,
 				   .keep = file_rights_of_outputs(&cmd_top, o) |
-					   file_rights_of_path(UI_WRITE_PATH),
-				   .writes = writes};
+					   file_rights_of_path(UI_WRITE_PATH)};
 	struct source *src;
 	int rc;
 
