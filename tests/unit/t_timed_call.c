@@ -209,7 +209,8 @@ TEST(timed_call_starts_a_new_keeper_for_a_dead_one)
 	timed_call(&end); /* the reader ends with it, before or after its answer */
 	while (timed_call(&next) != -ESRCH || !timed_call_losses().keeper_cnt)
 		usleep(1000);
-	EQ_U(timed_call_losses().keeper_cnt, 1);
+	/* two where the reader ended before its answer: it is asked again, and ends the next */
+	OK(timed_call_losses().keeper_cnt <= 2);
 }
 
 TEST(timed_call_asks_for_what_is_in_the_table)
