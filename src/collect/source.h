@@ -42,6 +42,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t sample_hz;	/* per CPU, with stacks; default 99 */
 	const struct symbols_opts *symbols; /* with stacks; NULL: its defaults */
 	uint32_t loads_again;	/* 1: this process is to load another watch's programs */
+	uint32_t open_files;	/* 1: list sockets by open files, where the kernel refuses more */
 	uint32_t unfiltered;	/* 1: its rights and system calls stay as they are: rights.h */
 	uint64_t keep;		/* capabilities that its output files need: rights.h */
 	const struct write_limit *writes; /* what it may write by path; NULL: anything */

@@ -10,7 +10,7 @@
  *	loss C0 C1 ...		self CPU_NS EVENTS MAP_BYTES	end ...	disk ...
  *
  * From the environment: WATCH_STACKS (enum stacks_mode), WATCH_STACK_IDS,
- * WATCH_TICK_MS, WATCH_DEBUG.
+ * WATCH_TICK_MS, WATCH_OPEN_FILES, WATCH_DEBUG.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -169,6 +169,7 @@ int main(int argc, char **argv)
 	opts.stacks = number("WATCH_STACKS");
 	opts.stack_ids_max = (uint32_t)number("WATCH_STACK_IDS");
 	opts.tick_ns = number("WATCH_TICK_MS") * 1000000;
+	opts.open_files = (uint32_t)number("WATCH_OPEN_FILES");
 	opts.max_cost_ppm = (uint32_t)number("WATCH_MAX_COST_PPM");
 	log_set_level(getenv("WATCH_DEBUG") ? LOG_DEBUG : LOG_WARN);
 	for (int i = 3; i < argc; i++)

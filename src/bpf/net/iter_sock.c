@@ -48,18 +48,16 @@ static __noinline int sock_resume(struct sock *sk, struct sk_ent *e, u64 now)
 	return 0;
 }
 
-u32 resuming = 0; /* the iterator is to set what is open, and to tell nothing */
+u32 resuming = 0; /* the iterator sets what is open, and lists nothing */
+u32 list_round = 1; /* counts the runs of the iterator */
 
-/* Once a tick: the sockets in use.  The reader asks for those active since then. */
-SEC("iter/bpf_sk_storage_map")
-int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
+/* Gives the reader a socket that was in use since it asked last. */
+static __noinline int sock_list(struct seq_file *seq, struct sock *sk, struct sk_ent *e)
 {
-	struct sk_ent *e = ctx->value;
-	struct sock *sk = ctx->sk;
 	struct wire_sock w;
 	u64 now;
 
-	if (!e || !sk)
+	if (!e || !sk || !seq)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (resuming)
@@ -85,6 +83,39 @@ int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
 	w.last_tid = e->last_tid;
 	w.role = e->role;
 	w.end_idx = e->end_idx;
-	bpf_seq_write(ctx->meta->seq, &w, sizeof(w));
+	bpf_seq_write(seq, &w, sizeof(w));
+	return 0;
+}
+
+/* Once a tick: the sockets in use.  The reader asks for those active since then. */
+SEC("iter/bpf_sk_storage_map")
+int hu_iter_sock(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sk_ent *e = ctx->value;
+	struct sock *sk = ctx->sk;
+
+	if (e && sk)
+		sock_list(ctx->meta->seq, sk, e);
+	return 0;
+}
+
+/* The same where the kernel refuses that: sockets are found among the open files. */
+SEC("?iter/task_file")
+int hu_iter_file(struct bpf_iter__task_file *ctx)
+{
+	struct file *file = ctx->file;
+	struct socket *so;
+	struct sk_ent *e;
+	struct sock *sk;
+
+	if (!file)
+		return 0;
+	so = bpf_sock_from_file(file);
+	sk = so ? so->sk : NULL;
+	e = sk ? bpf_sk_storage_get(&hu_socks, sk, 0, 0) : NULL;
+	if (!e || e->listed == list_round) /* several processes may have it open */
+		return 0;
+	e->listed = list_round;
+	sock_list(ctx->meta->seq, sk, e);
 	return 0;
 }

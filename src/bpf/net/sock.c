@@ -47,6 +47,7 @@ struct sk_ent {			/* by cache line, as struct thr; the third is rare */
 	u8 soon, late;	  /* of its answers, of 255 */
 	u16 said_cnt;	  /* answers that these are of */
 	u32 port;	  /* served here, 0 none */
+	u32 listed;	  /* list_round in which hu_iter_file saw it */
 };
 
 struct hu_socks_map {

@@ -80,7 +80,8 @@ const struct hook hooks_table[] = {
 	 "ports that are opened, connections that end", NULL},
 	{"sys_enter", 0, HOOK_TP_BTF, false, NULL, "recordings of system calls", NULL},
 	{"sys_exit", 0, HOOK_TP_BTF, false, NULL, "recordings of system calls", NULL},
-	{"bpf_sk_storage_map", 0, HOOK_ITER, false, NULL, "requests open at the end", NULL},
+	{"bpf_sk_storage_map", 0, HOOK_ITER, false, "task_file", "requests open at the end", NULL},
+	{"task_file", 0, HOOK_ITER, false, NULL, "the same where that one is refused", NULL},
 	{"task", 0, HOOK_ITER, true, NULL, "threads already asleep, counters each second",
 	 "Linux 5.8 or later"},
 	{"ring buffer", BPF_MAP_TYPE_RINGBUF, HOOK_MAP, true, NULL, "all records",
@@ -186,10 +187,13 @@ static int probe_iter(const struct hook *h, const struct btf *vmlinux)
 
 	snprintf(func, sizeof(func), "bpf_iter_%s", h->name);
 	int id = btf__find_by_name_kind(vmlinux, func, BTF_KIND_FUNC);
-	if (id < 0)
-		return -ENOENT;
+	return id < 0 ? -ENOENT : hooks_probe_iter((uint32_t)id);
+}
+
+int hooks_probe_iter(uint32_t btf_id)
+{
 	struct probe_prog p = {.attach_type = BPF_TRACE_ITER,
-			       .btf_id = (uint32_t)id,
+			       .btf_id = btf_id,
 			       .insns = return_0,
 			       .insn_cnt = 2};
 	CLEANUP_CLOSE int prog = load(&p);

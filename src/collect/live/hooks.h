@@ -57,6 +57,9 @@ const char *hooks_kind_name(enum hook_kind kind);
  */
 int hooks_probe(const struct hook *h, const struct btf *vmlinux);
 
+/* The same of an iterator, by the id of its function bpf_iter_NAME in the kernel's BTF. */
+int hooks_probe_iter(uint32_t btf_id);
+
 /* A clock of one CPU, off until a program is attached: descriptor, -ENODEV no such CPU, -errno. */
 int hooks_clock_open(int cpu, uint64_t hz);
 

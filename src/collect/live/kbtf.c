@@ -207,20 +207,31 @@ int kbtf_trace_args(const struct kbtf *k, const char *name)
 	return t && kind_of(t) == BTF_KIND_FUNC_PROTO ? (int)BTF_INFO_VLEN(t->info) : -1;
 }
 
-static const struct btf_type *find(const struct kbtf *k, const char *name, uint32_t kind)
+/* Its id; 0 none. */
+static uint32_t find_id(const struct kbtf *k, const char *name, uint32_t kind)
 {
 	VEC_FOREACH(&k->offs, off) {
 		const struct btf_type *t = (const void *)(k->types + *off);
 
 		if (kind_of(t) == kind && strcmp(str_at(k, t->name_off), name) == 0)
-			return t;
+			return (uint32_t)(off - k->offs.items) + 1;
 	}
-	return NULL;
+	return 0;
+}
+
+static const struct btf_type *find(const struct kbtf *k, const char *name, uint32_t kind)
+{
+	return type_at(k, find_id(k, name, kind));
 }
 
 bool kbtf_has_func(const struct kbtf *k, const char *name)
 {
-	return find(k, name, BTF_KIND_FUNC) != NULL;
+	return kbtf_func_id(k, name) != 0;
+}
+
+uint32_t kbtf_func_id(const struct kbtf *k, const char *name)
+{
+	return find_id(k, name, BTF_KIND_FUNC);
 }
 
 int64_t kbtf_percpu_off(const struct kbtf *k, const char *name)

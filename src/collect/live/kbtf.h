@@ -27,6 +27,9 @@ int kbtf_trace_args(const struct kbtf *k, const char *name);
 
 bool kbtf_has_func(const struct kbtf *k, const char *name);
 
+/* Its id among the kernel's types, as programs are attached by; 0 none. */
+uint32_t kbtf_func_id(const struct kbtf *k, const char *name);
+
 /* Offset of a per-CPU variable in its section; -1 none. */
 int64_t kbtf_percpu_off(const struct kbtf *k, const char *name);
 

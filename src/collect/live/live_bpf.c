@@ -142,6 +142,18 @@ static void no_calls(struct heldup_bpf *skel)
 	bpf_program__set_autoload(skel->progs.hu_iter_calls, false);
 }
 
+/* Kernels that are locked down may refuse the one that costs least. */
+static void choose_sock_iter(struct live_bpf *b, const struct kbtf *k)
+{
+	bool socks = has_tp(k, "sock_recv_length") || b->old_socks;
+	uint32_t id = socks ? kbtf_func_id(k, "bpf_iter_bpf_sk_storage_map") : 0;
+
+	if (socks && !b->open_files)
+		b->open_files = !id || hooks_probe_iter(id) < 0;
+	bpf_program__set_autoload(b->skel->progs.hu_iter_sock, socks && !b->open_files);
+	bpf_program__set_autoload(b->skel->progs.hu_iter_file, socks && b->open_files);
+}
+
 /* Leaves out the programs whose tracepoint this kernel lacks. */
 static int choose_programs(struct live_bpf *b, const struct kbtf *k, bool old, struct err *err)
 {
@@ -162,8 +174,7 @@ static int choose_programs(struct live_bpf *b, const struct kbtf *k, bool old, s
 		if (!is_replaced(b, k, hook))
 			live_bpf_missing(b, name);
 	}
-	if (!has_tp(k, "sock_recv_length") && !b->old_socks)
-		bpf_program__set_autoload(b->skel->progs.hu_iter_sock, false);
+	choose_sock_iter(b, k);
 	if (has_tp(k, "block_io_start"))
 		bpf_program__set_autoload(b->skel->progs.hu_bio_queue, false);
 	if (b->flight && !has_tp(k, "sys_enter"))
@@ -355,6 +366,7 @@ int live_bpf_open(struct live_bpf *b, const struct watch_opts *opts, struct err 
 	log_mark("begin");
 	libbpf_set_print(print_libbpf);
 	b->no_stacks = !opts->stacks;
+	b->open_files = opts->open_files;
 	k = kbtf_new(NULL);
 	if (!k)
 		return err_rights(err, -ENOTSUP,
@@ -377,6 +389,10 @@ static struct bpf_link *attach_sock_iter(struct live_bpf *b)
 	union bpf_iter_link_info info = {0};
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 
+	if (b->open_files)
+		return bpf_program__fd(b->skel->progs.hu_iter_file) < 0
+			       ? NULL
+			       : bpf_program__attach_iter(b->skel->progs.hu_iter_file, NULL);
 	if (bpf_program__fd(b->skel->progs.hu_iter_sock) < 0)
 		return NULL;
 	info.map.map_fd = bpf_map__fd(b->skel->maps.hu_socks);
@@ -593,6 +609,7 @@ int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_n
 	ssize_t got;
 
 	b->skel->bss->tick_since_ns = since_ns;
+	b->skel->data->list_round++;
 	if (iter == b->task_iter)
 		next_turn(b);
 	fd = bpf_iter_create(bpf_link__fd(iter));

@@ -54,8 +54,7 @@ struct live_bpf {
 	struct bpf_link *links[LIVE_LINK_MAX];
 	uint32_t link_cnt, missing_cnt;
 	struct bpf_link *switch_link, *task_iter; /* hu_switch's is apart: it goes first */
-	struct bpf_link *calls_iter; /* these two with calls only */
-	struct bpf_link *call_links[2];
+	struct bpf_link *calls_iter, *call_links[2]; /* with calls only */
 	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
 	struct live_flight *flight;  /* NULL: no calls are recorded */
 	struct bpf_program *recv_prog; /* may leave and come back; NULL where it is not one */
@@ -63,6 +62,7 @@ struct live_bpf {
 	struct bpf_link *sock_iter; /* NULL where the kernel has no socket hooks */
 	const char *missing[LIVE_MISSING_MAX]; /* hooks that could not be attached */
 	bool no_stacks;		/* not asked for, or the kernel refused what takes them */
+	bool open_files;	/* sock_iter goes through them: hu_iter_file */
 	bool old_socks;		/* functions stand in for the socket tracepoints */
 	uint64_t drained_bytes;
 	uint64_t bad_cnt;	/* records of unknown kind or size */
