@@ -32,8 +32,8 @@
 #include "report/functions_out.h"
 #include "report/pen.h"
 #include "symbols/names/symbols.h"
-#include "verdict/held.h"
-#include "verdict/outside.h"
+#include "verdict/request_stacks.h"
+#include "verdict/external_cause.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 

@@ -37,8 +37,8 @@
 #include "report/answer_brief.h"
 #include "store/capture.h"
 #include "verdict/confidence.h"
-#include "verdict/held.h"
-#include "verdict/outside.h"
+#include "verdict/request_stacks.h"
+#include "verdict/external_cause.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 

@@ -11,7 +11,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/facts.h"
-#include "verdict/tail.h"
+#include "verdict/context/tail.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 

@@ -9,7 +9,7 @@
 #include "report/answer.h"
 #include "report/json_parts.h"
 #include "report/pen.h"
-#include "verdict/tail.h"
+#include "verdict/context/tail.h"
 #include "waits/tail.h"
 
 enum { STALLS_SHOWN = 2, MOMENTS_MAX = 100 };

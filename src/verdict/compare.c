@@ -17,7 +17,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "stacks/diff.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 #define NONE_BEFORE 0.01 /* s/s: a hundredth of a thread is nobody's trouble */
 /* Two captures of one steady load differ by up to so much in what they sum up. */

@@ -11,9 +11,9 @@
 
 #include "base/alike.h"
 #include "functions/functions.h"
-#include "verdict/shed.h"
-#include "verdict/tail.h"
-#include "verdict/weigh.h"
+#include "verdict/evidence/shed.h"
+#include "verdict/context/tail.h"
+#include "verdict/context/context.h"
 
 /*
  * Housekeeping comes by the second or every few: in less there is one spell of it, or none.

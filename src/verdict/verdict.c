@@ -14,8 +14,8 @@
 #include "base/cmp.h"
 #include "model/calls/calls.h"
 #include "verdict/confidence.h"
-#include "verdict/shed.h"
-#include "verdict/weigh.h"
+#include "verdict/evidence/shed.h"
+#include "verdict/context/context.h"
 
 /* A finding must explain this much to be the verdict: less, and mending it is hardly felt. */
 #define VERDICT_MIN 0.30

@@ -9,8 +9,8 @@
 #include "fixture_answer.h"
 #include "report/answer.h"
 #include "report/answer_brief.h"
-#include "verdict/figures.h"
-#include "verdict/weigh.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/context.h"
 
 /* Each number stands in its sentence as people read it, with what it is of. */
 TEST(brief_numbers_are_those_of_the_sentence)

@@ -9,7 +9,7 @@
 #include "functions/units/function_requests.h"
 #include "synth.h"
 #include "unit.h"
-#include "verdict/held.h"
+#include "verdict/request_stacks.h"
 #include "waits/waits.h"
 
 #define HOLDER "nanosleep@libc.so.6;wait_on;pause;report;main"

@@ -4,7 +4,7 @@
 
 #include "judged.h"
 #include "unit.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* Of every class, whether it was made of a candidate or of nothing but the class. */
 TEST(next_step_of_each_class)

@@ -10,8 +10,8 @@
 #include "model/model.h"
 #include "model/keep/pieces.h"
 #include "unit.h"
-#include "verdict/shed.h"
-#include "verdict/weigh.h"
+#include "verdict/evidence/shed.h"
+#include "verdict/context/context.h"
 
 #define US UINT64_C(1000)
 

@@ -4,7 +4,7 @@
 
 #include "judged.h"
 #include "unit.h"
-#include "verdict/tail.h"
+#include "verdict/context/tail.h"
 #include "waits/tail.h"
 
 #define NAP "clock_nanosleep@libc.so.6;debug_command;call;loop;main"

@@ -2,7 +2,7 @@
 /* Slow requests of a server that asks itself: an answer of its own is no end. */
 #include "judged.h"
 #include "unit.h"
-#include "verdict/tail.h"
+#include "verdict/context/tail.h"
 
 enum { ENTRY = 21, OTHER = 22, CLIENT = 8, TO_SELF = 5, QUICK = 100000 };
 

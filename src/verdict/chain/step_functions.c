@@ -8,7 +8,8 @@
 
 #include "model/stack.h"
 #include "stacks/tops.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
+#include "verdict/verdict.h"
 
 enum {
 	SAMPLES_MIN = 3,	/* fewer running samples tell nothing */

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "model/model.h"
 #include "stacks/stacks.h"
-#include "verdict/verdict.h"
+#include "verdict/context/finding.h"
 #include "waits/waits.h"
 
 struct cand {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "model/stack.h"
-#include "verdict/figures.h"
-#include "verdict/weigh.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/context.h"
 
 /* A watchdog allows a second and more; what is shorter the slow requests tell. */
 #define SPIN_MIN_NS 1e9

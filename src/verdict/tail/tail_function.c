@@ -9,7 +9,7 @@
 
 #include "functions/units/app_frames.h"
 #include "model/stack.h"
-#include "verdict/tail_int.h"
+#include "verdict/tail/tail_int.h"
 
 /* Stalls looked at of a group; more say the same. */
 #define STALLS_MAX 64

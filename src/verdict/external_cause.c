@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verdict/outside.h"
+#include "verdict/external_cause.h"
 
 #include "functions/functions.h"
 #include "verdict/verdict.h"

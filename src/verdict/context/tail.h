@@ -7,7 +7,7 @@
  */
 #include <stdbool.h>
 
-#include "verdict/verdict.h"
+#include "verdict/context/finding.h"
 
 struct stall;
 

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 #include "base/hash.h"
-#include "verdict/figures.h"
-#include "verdict/weigh.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/context.h"
 
 /* Connections that wait for an answer, lie unread or are not accepted, at the end. */
 static uint32_t owed(const struct court *k)

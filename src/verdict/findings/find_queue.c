@@ -7,7 +7,7 @@
 
 #include "base/alike.h"
 #include "base/hash.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* A pool is used up when its threads are idle less than a tenth of the time, taken together. */
 #define POOL_IDLE_MAX 0.10

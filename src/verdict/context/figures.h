@@ -10,7 +10,7 @@
  * Each {} is the next figure; there must be as many.  Keys are stable and say what
  * of, not in which unit: that is in the figure's form.
  */
-#include "verdict/verdict.h"
+#include "verdict/context/finding.h"
 
 struct court;
 

@@ -2,8 +2,8 @@
 #ifndef TAIL_INT_H
 #define TAIL_INT_H
 /* Private to verdict/: the steps of tail_judge. */
-#include "verdict/tail.h"
-#include "verdict/weigh.h"
+#include "verdict/context/tail.h"
+#include "verdict/context/context.h"
 #include "waits/tail.h"
 
 struct appfns;

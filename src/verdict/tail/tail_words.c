@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "verdict/figures.h"
-#include "verdict/tail_int.h"
+#include "verdict/context/figures.h"
+#include "verdict/tail/tail_int.h"
 
 /* Lengths that differ by less are one number. */
 #define SAME_LENGTH 1.1

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verdict/shed.h"
+#include "verdict/evidence/shed.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/search.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* Time by state in one stretch, sleeps left out in which nobody had asked. */
 struct part {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 struct carrier {
 	uint8_t cls, of;	/* the finding it is; whose demand this is: differs for links */

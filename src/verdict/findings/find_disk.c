@@ -12,7 +12,7 @@
 
 #include "base/cmp.h"
 
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* A device is busy when it has work more than half of the time: queueing doubles the wait there. */
 #define DEV_BUSY 0.5

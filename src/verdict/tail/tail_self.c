@@ -9,7 +9,7 @@
 
 #include "functions/units/app_frames.h"
 #include "model/stack.h"
-#include "verdict/tail_int.h"
+#include "verdict/tail/tail_int.h"
 
 /* Of what the process ran during the stalls, this part is in one function ... */
 #define SHARED_MIN 0.5

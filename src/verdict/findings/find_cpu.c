@@ -8,7 +8,7 @@
 
 #include "base/cmp.h"
 #include "base/hash.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* A thread that runs or is runnable this much of the time has no room for another request. */
 #define THREAD_FULL 0.85

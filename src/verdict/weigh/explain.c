@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "verdict/confidence.h"
-#include "verdict/figures.h"
-#include "verdict/weigh.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/context.h"
 
 void say(struct court *k, struct finding *f, const char *fmt, ...)
 {

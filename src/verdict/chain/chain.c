@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alike.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 #define CHAIN_MAX 8
 

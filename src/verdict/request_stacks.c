@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verdict/held.h"
+#include "verdict/request_stacks.h"
 
 #include "base/arena.h"
 #include "base/cleanup.h"

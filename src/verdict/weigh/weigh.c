@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 bool thread_is_target(const struct model *m, uint32_t thread)
 {

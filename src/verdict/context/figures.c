@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verdict/figures.h"
+#include "verdict/context/figures.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/bug.h"
 #include "base/cleanup.h"
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* NULL for a word. */
 const char *figure_unit(const struct figure *n)

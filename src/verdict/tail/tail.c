@@ -7,14 +7,14 @@
  * Thresholds are times that a person at the other end notices, and counts that
  * chance does not make up; none knows a program, a port or a path.
  */
-#include "verdict/tail.h"
+#include "verdict/context/tail.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alike.h"
 #include "functions/units/app_frames.h"
-#include "verdict/tail_int.h"
+#include "verdict/tail/tail_int.h"
 
 /* Once may be chance; from here on it is felt even so. */
 #define ALONE_MIN_NS 100000000

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "verdict/weigh.h"
+#include "verdict/context/context.h"
 
 /* "postgres (pid 12)", or what stands for nobody. */
 static const char *who(struct court *k, const struct finding *f, const char *nobody)

@@ -4,8 +4,8 @@
 
 #include "base/alike.h"
 #include "model/calls/calls.h"
-#include "verdict/figures.h"
-#include "verdict/weigh.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/context.h"
 
 /* The process, by its first thread: that is where limits are kept. */
 static struct party proc_party(const struct court *k, uint32_t proc)

@@ -4,8 +4,8 @@
  * looks at them.  They wait for nothing, so no demand may speak of it.
  */
 #include "base/hash.h"
-#include "verdict/figures.h"
-#include "verdict/weigh.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/context.h"
 
 /* Of the lives of the threads.  Less is what a tool costs that only looks. */
 #define STOPPED_MIN 0.5
