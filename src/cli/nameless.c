@@ -11,6 +11,7 @@
 #include "collect/proc/process_code.h"
 #include "symbols/names/packages.h"
 #include "symbols/names/runtime.h"
+#include "verdict/not_covered.h"
 #include "verdict/verdict.h"
 
 /* The path of a file that the process maps, "" where none has that name. */

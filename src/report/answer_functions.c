@@ -54,33 +54,14 @@ static const char *none_words(const struct functions_result *r)
 	return "no function stands out";
 }
 
-/* Nothing is held up, or by somebody else: no function of the program is to blame for it. */
-static bool is_not_its_own(unsigned cls)
-{
-	switch (cls) {
-	case FIND_HEALTHY:
-	case FIND_CLIENTS:
-	case FIND_CPU_NEIGHBOUR:
-	case FIND_CPU_QUOTA:
-	case FIND_DISK_NEIGHBOUR:
-	case FIND_DISK_LIMIT:
-	case FIND_EXTERNAL:
-	case FIND_PEER:
-	case FIND_STOPPED:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static const char *title(const struct answer *a)
 {
 	const struct functions_result *r = a->functions;
 
 	if (!r->fn_cnt || r->thin & THIN_NO_HARM)
 		return "FUNCTIONS";
-	return is_not_its_own(a->verdict->findings[0].cls) ? "FUNCTIONS THAT STAND OUT"
-							   : "FUNCTIONS TO BLAME";
+	return finding_is_its_own(a->verdict->findings[0].cls) ? "FUNCTIONS TO BLAME"
+							       : "FUNCTIONS THAT STAND OUT";
 }
 
 /* Nobody asks where time goes in a server that is not held up. */

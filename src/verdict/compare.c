@@ -11,13 +11,15 @@
  * ones that grow by half.  Answer times have no share: their growth counts as
  * that of one second a second, which puts them before what makes them up.
  */
+#include "verdict/compare.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "stacks/diff.h"
-#include "verdict/context/context.h"
+#include "verdict/context/targets.h"
 
 #define NONE_BEFORE 0.01 /* s/s: a hundredth of a thread is nobody's trouble */
 /* Two captures of one steady load differ by up to so much in what they sum up. */
@@ -32,7 +34,7 @@ enum {
 };
 
 struct compared {		/* both sides, in what is to be compared */
-	struct court *k;
+	struct context *k;
 	struct verdict *v;
 	double sec_was, sec_is;
 };
@@ -99,7 +101,7 @@ static void demand_by_kind(const struct model *m, const struct waits_result *w, 
 	for (size_t i = 0; i < w->cause_cnt; i++) {
 		const struct cause *c = &w->causes[i];
 
-		if (c->entry_proc != NO_IDX && m->procs[c->entry_proc].target)
+		if (proc_is_target(m, c->entry_proc))
 			ns[c->kind] += c->ns;
 	}
 }
@@ -207,7 +209,7 @@ static const struct stacks_result *stacks_of(const struct model *m, const struct
 						    .targets = true}, arena);
 }
 
-void compare(struct court *k, const struct model *base, const struct waits_result *bw,
+void compare(struct context *k, const struct model *base, const struct waits_result *bw,
 	     struct verdict *v)
 {
 	struct compared c = { k, v, seconds_of(base), seconds_of(k->m) };

@@ -6,7 +6,6 @@
  * was not given the chance to fail is not high; each doubt lowers the level, and
  * none raises it.
  *
- *	evidence_weigh, while the finding's candidate is at hand (explain.c)
  *	confidence_judge once, when the verdict is made
  *	confidence_hear, where functions were told as well
  *
@@ -17,7 +16,7 @@
 
 struct arena;
 struct cand;
-struct court;
+struct context;
 struct finding;
 struct functions_result;
 struct verdict;
@@ -56,11 +55,8 @@ struct grounds {	/* what a finding had to stand up to */
 /* enum confidence; by: how many levels each doubt costs, by enum doubt. */
 unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT]);
 
-/* What f's class should show and this one did not: sets f->lacks and f->lack. */
-void evidence_weigh(struct court *k, struct finding *f, const struct cand *c);
-
 /* Sets conf and doubts of all findings, candidates and stalls of v. */
-void confidence_judge(struct court *k, struct verdict *v);
+void confidence_judge(struct context *k, struct verdict *v);
 
 /* The other engine: lowers the first finding by a level where r tells of something else. */
 void confidence_hear(struct verdict *v, const struct functions_result *r, struct arena *arena);

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "functions/units/function_requests.h"
-#include "model/model.h"
 #include "model/stack.h"
+#include "verdict/context/targets.h"
 #include "waits/waits.h"
 
 struct pool {			/* time without a stack, and with one, that is alike */
@@ -44,20 +44,14 @@ static uint64_t wait_key(uint32_t thread, uint32_t res, unsigned st)
 	return hash_u64((uint64_t)thread << 32 | res) + st;
 }
 
-static bool is_targets(const struct model *m, uint32_t thread)
-{
-	uint32_t proc = m->threads[thread].proc;
-
-	return proc != NO_IDX && m->procs[proc].target;
-}
-
 static void waits_take(struct layer *k)
 {
 	for (uint32_t i = 0; i < k->m->wait_cnt; i++) {
 		const struct wait *w = &k->m->waits[i];
 		double ns = k->w->wait_demand_ns[i], idle_ns = 0;
 
-		if (k->w->wait_idle[i] && is_targets(k->m, w->thread) && w->end_ns > w->off_ns)
+		if (k->w->wait_idle[i] && thread_is_target(k->m, w->thread) &&
+		    w->end_ns > w->off_ns)
 			idle_ns = (double)(w->end_ns - w->off_ns) / k->w->part;
 		if (ns + idle_ns <= 0)
 			continue;
@@ -188,7 +182,7 @@ static void sums_take(const struct layer *k, struct held *h)
 		const struct cause *c = &k->w->causes[i];
 		double ns = (double)c->ns;
 
-		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
+		if (!proc_is_target(k->m, c->entry_proc))
 			continue;
 		h->ns += has_place(c) ? ns : 0;
 		h->all_ns += c->kind != CAUSE_CLIENT && c->kind != CAUSE_IDLE ? ns : 0;

@@ -24,7 +24,4 @@ struct verdict *verdict_make(const struct model *m, const struct waits_result *w
 			     const struct model *base, const struct waits_result *base_waits,
 			     struct arena *arena);
 
-/* Says in v->unseen how names are to be had: "apt install redis-server-dbgsym". */
-void verdict_names_by(struct verdict *v, const char *how, struct arena *arena);
-
 #endif /* VERDICT_H */

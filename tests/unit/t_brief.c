@@ -10,7 +10,7 @@
 #include "report/answer.h"
 #include "report/answer_brief.h"
 #include "verdict/context/figures.h"
-#include "verdict/context/context.h"
+#include "verdict/context/say.h"
 
 /* Each number stands in its sentence as people read it, with what it is of. */
 TEST(brief_numbers_are_those_of_the_sentence)
@@ -20,7 +20,7 @@ TEST(brief_numbers_are_those_of_the_sentence)
 	struct answer a = fixture_answer(&arena, FIXTURE_LOCK, 5);
 	struct verdict *v = arena_dup(&arena, a.verdict, sizeof(*v));
 	struct finding *f = arena_dup(&arena, v->findings, v->finding_cnt * sizeof(*f));
-	struct court k = {.arena = &arena};
+	struct context k = {.arena = &arena};
 
 	f->evidence = NULL;
 	f->figures = NULL;

@@ -5,6 +5,7 @@
 
 #include "judged.h"
 #include "unit.h"
+#include "verdict/not_covered.h"
 
 /*
  * A worker that answers ten requests a second, each after it waited so many ms

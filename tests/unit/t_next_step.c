@@ -4,19 +4,19 @@
 
 #include "judged.h"
 #include "unit.h"
-#include "verdict/context/context.h"
+#include "verdict/weigh/explain.h"
 
 /* Of every class, whether it was made of a candidate or of nothing but the class. */
 TEST(next_step_of_each_class)
 {
 	struct judged j;
-	struct court k;
+	struct context k;
 	struct synth *s = synth_new(1000);
 
 	synth_thread(s, 20, 20, "srv");
 	synth_pending(s, 20, WAIT_EPOLL, 0, 1);
 	judge(&j, s);
-	court_init(&k, j.m, j.w, &j.arena);
+	context_init(&k, j.m, j.w, &j.arena);
 	for (unsigned cls = 0; cls < FIND_CNT; cls++) {
 		for (int made = 0; made < 2; made++) {
 			struct finding f = { .cls = (uint8_t)cls, .resource = "",

@@ -7,11 +7,11 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "judged.h"
-#include "model/model.h"
 #include "model/keep/pieces.h"
+#include "model/model.h"
 #include "unit.h"
-#include "verdict/evidence/shed.h"
 #include "verdict/context/context.h"
+#include "verdict/evidence/shed.h"
 
 #define US UINT64_C(1000)
 
@@ -464,9 +464,9 @@ TEST(sample_error_is_as_told)
 		struct arena arena = {0};
 		struct waits_result *w = waits_analyse(m, NULL, &arena);
 		double off = share_kept(m, WAIT_FUTEX) - share_all(m, WAIT_FUTEX), err;
-		struct court k;
+		struct context k;
 
-		court_init(&k, m, w, &arena);
+		context_init(&k, m, w, &arena);
 		err = shed_error(&k);
 		OK(err > 0 && err < 0.3);
 		told += err / runs;

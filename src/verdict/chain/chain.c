@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The chain that a finding shows: the client-facing threads, the hops
- * between, the thread where the waiting ends and what it ends on.
- */
-#include <stdio.h>
+#include "verdict/chain/chain.h"
+
 #include <string.h>
 
 #include "base/alike.h"
-#include "verdict/context/context.h"
+#include "verdict/context/conversations.h"
+#include "verdict/context/say.h"
+#include "verdict/context/targets.h"
+#include "verdict/evidence/lock_facts.h"
 
 #define CHAIN_MAX 8
 
-struct party party_of(const struct model *m, uint32_t thread)
-{
-	const struct thread *t;
-
-	if (thread == NO_IDX)
-		return (struct party){ .comm = "" };
-	t = &m->threads[thread];
-	return (struct party){ .pid = t->tgid, .tid = t->tid, .comm = t->comm };
-}
-
-static struct step *step_add(struct court *k, struct finding *f, double share)
+struct step *step_add(struct context *k, struct finding *f, double share)
 {
 	struct step *s = &f->chain[f->chain_len++];
 
@@ -35,7 +25,7 @@ static struct step *step_add(struct court *k, struct finding *f, double share)
 	return s;
 }
 
-static void step_res(const struct court *k, struct step *s, uint32_t res)
+void step_res(const struct context *k, struct step *s, uint32_t res)
 {
 	s->res = res;
 	if (res == NO_IDX)
@@ -45,7 +35,7 @@ static void step_res(const struct court *k, struct step *s, uint32_t res)
 }
 
 /* A wait for lock l, which a function may name better than what the thread sleeps on. */
-static void step_lock(struct court *k, struct step *s, uint32_t res, uint32_t l)
+static void step_lock(struct context *k, struct step *s, uint32_t res, uint32_t l)
 {
 	const char *name = l == NO_IDX ? "" : lock_name(k, &k->w->locks[l]);
 
@@ -57,7 +47,7 @@ static void step_lock(struct court *k, struct step *s, uint32_t res, uint32_t l)
 }
 
 /* A crowd that waits one behind the other is one step, not many. */
-bool chain_alike(const struct court *k, uint32_t a, uint32_t b)
+bool chain_alike(const struct context *k, uint32_t a, uint32_t b)
 {
 	if (a == NO_IDX || b == NO_IDX)
 		return false;
@@ -65,7 +55,7 @@ bool chain_alike(const struct court *k, uint32_t a, uint32_t b)
 	       named_alike(k->m->threads[a].comm, k->m->threads[b].comm);
 }
 
-static uint32_t like_cnt(const struct court *k, uint32_t thread)
+static uint32_t like_cnt(const struct context *k, uint32_t thread)
 {
 	const struct wgroup *a = &k->w->groups[k->w->threads[thread].group];
 	uint32_t cnt = 0;
@@ -81,7 +71,7 @@ static uint32_t like_cnt(const struct court *k, uint32_t thread)
 	return cnt ? cnt : 1;
 }
 
-static struct step *step_thread(struct court *k, struct finding *f, uint32_t t, double share)
+struct step *step_thread(struct context *k, struct finding *f, uint32_t t, double share)
 {
 	struct step *s = step_add(k, f, share);
 
@@ -93,7 +83,7 @@ static struct step *step_thread(struct court *k, struct finding *f, uint32_t t, 
 }
 
 /* The thread that clients of proc meet: the one with most demand. */
-static uint32_t entry_of(const struct court *k, uint32_t proc)
+static uint32_t entry_of(const struct context *k, uint32_t proc)
 {
 	uint32_t best = NO_IDX;
 	uint64_t ns = 0;
@@ -115,7 +105,7 @@ static uint32_t entry_of(const struct court *k, uint32_t proc)
 }
 
 /* The one process at the other ends of p's connections with clients, 0: several, or not known. */
-static uint32_t only_client(const struct court *k, const struct proc *p, const char **ret_comm)
+static uint32_t only_client(const struct context *k, const struct proc *p, const char **ret_comm)
 {
 	uint32_t pid = 0;
 
@@ -133,7 +123,7 @@ static uint32_t only_client(const struct court *k, const struct proc *p, const c
 }
 
 /* The client it waits for: what it sleeps on is its own end, called after its own port. */
-static void step_client(struct court *k, struct step *s, const struct cause *c)
+static void step_client(struct context *k, struct step *s, const struct cause *c)
 {
 	const struct res *r = c->res != NO_IDX ? &k->m->res[c->res] : NULL;
 	uint32_t p = c->thread != NO_IDX ? k->m->threads[c->thread].proc : NO_IDX;
@@ -146,8 +136,8 @@ static void step_client(struct court *k, struct step *s, const struct cause *c)
 	s->resource = pid ? arena_printf(k->arena, "%s (pid %u)", comm, pid) : "";
 }
 
-/* What a thread does at the end of the chain. */
-static const char *ending(const struct court *k, const struct cause *c)
+/* The words for a thread at the end of the chain. */
+static const char *ending(const struct cause *c)
 {
 	switch (c->kind) {
 	case CAUSE_RUN:
@@ -186,7 +176,6 @@ static const char *ending(const struct court *k, const struct cause *c)
 	default:
 		break;
 	}
-	(void)k;
 	return "waits, for what is not seen";
 }
 
@@ -226,7 +215,7 @@ static void ending_does(struct step *s, const struct cause *c)
 	}
 }
 
-static const char *passing(const struct court *k, uint32_t res, bool lock)
+static const char *passing(const struct context *k, uint32_t res, bool lock)
 {
 	if (lock)
 		return "waits for a lock";
@@ -248,7 +237,7 @@ static const char *passing(const struct court *k, uint32_t res, bool lock)
 }
 
 /* The heaviest edge from t to a thread not in the chain yet. */
-static const struct wedge *next_edge(const struct court *k, const struct finding *f, uint32_t t)
+static const struct wedge *next_edge(const struct context *k, const struct finding *f, uint32_t t)
 {
 	for (size_t i = 0; i < k->w->edge_cnt; i++) {
 		const struct wedge *e = &k->w->edges[i];
@@ -266,7 +255,7 @@ static const struct wedge *next_edge(const struct court *k, const struct finding
 }
 
 /* Hops between the entry and the last but one, along the heaviest edges. */
-static void hops_add(struct court *k, struct finding *f, uint32_t from, uint32_t to, double share)
+static void hops_add(struct context *k, struct finding *f, uint32_t from, uint32_t to, double share)
 {
 	for (uint32_t t = from; t != to && f->chain_len < CHAIN_MAX - 3;) {
 		const struct wedge *e = next_edge(k, f, t);
@@ -281,119 +270,11 @@ static void hops_add(struct court *k, struct finding *f, uint32_t from, uint32_t
 	}
 }
 
-/* The peer's socket that the holder waits at for most of the time that it holds, NO_IDX none. */
-static uint32_t asked_meanwhile(const struct model *m, const struct lock *l)
-{
-	const struct pair *best = NULL;
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < m->pair_cnt; i++) {
-		const struct pair *p = &m->pairs[i];
-
-		if (p->thread != l->holder || p->res == NO_IDX ||
-		    (p->cls != WAIT_SOCKET && p->cls != WAIT_POLL) ||
-		    m->res[p->res].kind != RES_SOCKET || m->res[p->res].role != ROLE_CLIENT)
-			continue;
-		ns += p->ns; /* each time it may be another socket */
-		best = !best || p->ns > best->ns ? p : best;
-	}
-	return best && 2 * ns >= l->holder_ns ? best->res : NO_IDX;
-}
-
-/* Where the chain ends at a lock itself: who has it, and what it does there. */
-static void holder_step(struct court *k, struct finding *f, const struct cand *c)
-{
-	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
-	uint32_t asked;
-	const char *did;
-	struct step *s;
-
-	if (c->cls != FIND_LOCK_HELD && c->cls != FIND_LOCK_CONVOY)
-		return;
-	if (!l || l->holder == NO_IDX || l->presumed ||
-	    (c->top->kind != CAUSE_LOCK && c->top->kind != CAUSE_CYCLE))
-		return;
-	did = holders_did(k, l);
-	if (!did)
-		return;
-	s = step_thread(k, f, l->holder, f->share);
-	asked = asked_meanwhile(k->m, l);
-	if (asked != NO_IDX) {
-		s->doing = "has the lock, and waits for an answer from";
-		s->does = STEP_WAITS;
-		step_res(k, s, asked);
-		return;
-	}
-	s->doing = arena_printf(k->arena, "has the lock: %s", did);
-	s->does = STEP_RUNS;
-	for (unsigned i = 0; i < ST_CNT; i++) {
-		if (l->holder_st[i] > l->holder_st[ST_RUN])
-			s->does = STEP_OTHER; /* its waits may be for the lock as well */
-	}
-}
-
-/* A child of the target that has the CPU: what it is there for. */
-static bool child_step(struct court *k, struct finding *f, const struct cand *c)
-{
-	uint32_t t = c->neighbour ? model_thread_by_tid(k->m, c->neighbour) : NO_IDX;
-	struct step *s;
-
-	if (c->cls != FIND_CPU_NEIGHBOUR || !thread_is_target(k->m, t))
-		return false;
-	s = step_thread(k, f, t, f->share);
-	s->role = "child";
-	s->doing = "has the CPU";
-	s->does = STEP_RUNS;
-	return true;
-}
-
-static void end_step(struct court *k, struct finding *f, const struct cand *c)
-{
-	const struct model *m = k->m;
-	struct step *s;
-
-	switch (c->cls) {
-	case FIND_DISK_OWN:
-	case FIND_DISK_LIMIT:
-	case FIND_DISK_NEIGHBOUR:
-	case FIND_FSYNC:
-		if (c->dev == NO_IDX)
-			return;
-		s = step_add(k, f, f->share);
-		s->role = "disk";
-		s->resource = m->devs[c->dev].name;
-		s->res_kind = "disk";
-		s->doing = arena_printf(k->arena, "busy %.0f %% of the time",
-					100 * m->devs[c->dev].busy_ns / k->window_ns);
-		return;
-	case FIND_EXTERNAL:
-		if (c->end == NO_IDX)
-			return;
-		s = step_add(k, f, f->share);
-		s->role = "remote service";
-		s->resource = m->ends[c->end].name;
-		s->res_kind = "socket";
-		s->doing = m->ends[c->end].turns ?
-			arena_printf(k->arena, "answers after %s on average",
-				     ns_text(k, (double)m->ends[c->end].service_ns /
-						m->ends[c->end].turns)) : "has not answered";
-		return;
-	case FIND_CPU_NEIGHBOUR:
-		s = step_add(k, f, f->share);
-		s->role = "neighbour";
-		s->who = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
-		s->doing = c->steal ? "the hypervisor gave the CPU to others" : "has the CPU";
-		return;
-	default:
-		return;
-	}
-}
-
 /*
  * The last hop waits on a conversation, behind a lock met before: then two threads
  * that are alike stand one behind the other, one for the lock, and one that has it.
  */
-static bool waits_behind_lock(const struct court *k, const struct cause *c)
+static bool waits_behind_lock(const struct context *k, const struct cause *c)
 {
 	const struct res *r = c->via_res != NO_IDX ? &k->m->res[c->via_res] : NULL;
 
@@ -402,7 +283,7 @@ static bool waits_behind_lock(const struct court *k, const struct cause *c)
 }
 
 /* Another that waits where t is the one that has it; t where there is none. */
-static uint32_t another_like(const struct court *k, uint32_t t)
+static uint32_t another_like(const struct context *k, uint32_t t)
 {
 	for (uint32_t i = 0; i < k->m->thread_cnt; i++) {
 		if (i != t && k->m->threads[i].tracked && thread_is_target(k->m, i) &&
@@ -413,7 +294,7 @@ static uint32_t another_like(const struct court *k, uint32_t t)
 }
 
 /* The hop before the last, on the last step so far. */
-static void passing_steps(struct court *k, struct finding *f, const struct cause *top)
+static void passing_steps(struct context *k, struct finding *f, const struct cause *top)
 {
 	struct step *s = &f->chain[f->chain_len - 1];
 	bool behind = waits_behind_lock(k, top);
@@ -432,16 +313,15 @@ static void passing_steps(struct court *k, struct finding *f, const struct cause
 	step_lock(k, s, top->via_res, behind ? NO_IDX : top->lock);
 }
 
-void chain_build(struct court *k, struct finding *f, const struct cand *c)
+bool chain_begin(struct context *k, struct finding *f, const struct cand *c)
 {
 	const struct cause *top = c->top;
 	uint32_t entry, last;
 	struct step *s;
-	bool child;
 
 	f->chain = ARENA_ARRAY(k->arena, struct step, CHAIN_MAX + 2);
 	if (!top)
-		return;
+		return false;
 	last = top->thread;
 	entry = top->entry_proc != NO_IDX ? entry_of(k, top->entry_proc) : last;
 	/* a thread of the same kind as the entry stands for it */
@@ -456,7 +336,7 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 	    (entry == last || top->depth == 1 || chain_alike(k, entry, top->via)))
 		entry = top->via;
 	if (entry == NO_IDX)
-		return;
+		return false;
 	step_thread(k, f, entry, 1);
 	if (top->via != NO_IDX && top->via != entry && top->via != last) {
 		hops_add(k, f, entry, top->via, f->share);
@@ -467,9 +347,7 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 		step_thread(k, f, last, f->share);
 	}
 	s = &f->chain[f->chain_len - 1];
-	s->doing = c->cls == FIND_MEMORY && top->kind != CAUSE_MEMORY ?
-			   "computes to free memory before it gets some (direct reclaim)" :
-			   ending(k, top);
+	s->doing = ending(top);
 	ending_does(s, top);
 	if (top->kind == CAUSE_LOCK)
 		step_lock(k, s, top->res, top->lock);
@@ -483,9 +361,5 @@ void chain_build(struct court *k, struct finding *f, const struct cand *c)
 		s->res_kind = "socket";
 	}
 	s->cnt = top->cnt;
-	holder_step(k, f, c);
-	child = child_step(k, f, c);
-	functions_add(k, f);
-	if (!child)
-		end_step(k, f, c);
+	return true;
 }

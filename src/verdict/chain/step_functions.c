@@ -4,12 +4,14 @@
  * waiting ones went to sleep, and where those were that ended the waits.  All
  * threads that are alike speak for a step, since one alone has few stacks.
  */
+#include "verdict/chain/step_functions.h"
+
 #include <string.h>
 
 #include "model/stack.h"
 #include "stacks/tops.h"
-#include "verdict/context/context.h"
-#include "verdict/verdict.h"
+#include "verdict/chain/chain.h"
+#include "verdict/context/say.h"
 
 enum {
 	SAMPLES_MIN = 3,	/* fewer running samples tell nothing */
@@ -19,7 +21,7 @@ static const double NAMELESS_PART = 0.25; /* of a step's time, to ask for names 
 static const double SECOND_MIN = 0.15; /* a second running function is worth a line from here */
 
 struct wanted {
-	const struct court *k;
+	const struct context *k;
 	const struct step *step;
 	bool user;	/* only where the program's functions are known, and of the step's enders */
 	bool by_res;		/* on the step's resource only, else in its states */
@@ -49,7 +51,7 @@ static bool keep_row(const struct stack_row *row, void *ctx)
 	       chain_alike(w->k, row->waker, w->waker);
 }
 
-static struct step_fns *fns_add(struct court *k, struct step *s, unsigned what)
+static struct step_fns *fns_add(struct context *k, struct step *s, unsigned what)
 {
 	struct step_fns *f;
 
@@ -70,38 +72,6 @@ static void fns_name(const struct stacks_result *r, struct step_fns *f, const ui
 		f->nameless |= (uint8_t)(r->fns[fns[i]].nameless << i);
 		f->modules[i] = r->fns[fns[i]].kind == FN_KERNEL ? "kernel" : r->fns[fns[i]].module;
 	}
-}
-
-/* In the path the site's frame, by its name: a path has inlined functions as well. */
-static uint32_t site_at(const struct court *k, const struct site *site)
-{
-	const struct stack *s = &k->m->stacks[site->stack];
-	const struct stack_path *p = &k->s->paths[site->stack];
-	const struct fn *fn = model_fn(k->m, s->frames[s->kernel_cnt + site->frame], s->tgid);
-	uint32_t in_program = stacks_site(k->s, p);
-
-	/* no further in than the program's own: the C library's say less */
-	for (uint32_t i = in_program + 1; fn && i-- > 0;) {
-		if (strcmp(k->s->fns[p->fns[i]].name, fn->name) == 0)
-			return i;
-	}
-	return in_program;
-}
-
-const char *site_text(struct court *k, const struct site *site, uint32_t max)
-{
-	uint32_t fns[3], cnt, from;
-
-	if (!k->s || site->stack == NO_IDX || !k->s->paths[site->stack].cnt)
-		return "";
-	cnt = callers_of(k->s, &k->s->paths[site->stack], site_at(k, site), fns, 3);
-	if (!cnt)
-		return "";
-	from = k->s->fns[fns[0]].nameless && cnt > 1 && !k->s->fns[fns[1]].nameless;
-	if (from + 1 >= cnt || max < 2)
-		return k->s->fns[fns[from]].name;
-	return arena_printf(k->arena, "%s ← %s", k->s->fns[fns[from]].name,
-			    k->s->fns[fns[from + 1]].name);
 }
 
 static uint64_t rows_ns(const struct stacks_result *r, unsigned mode)
@@ -125,7 +95,7 @@ static uint32_t running_callers(const struct stacks_result *r, uint32_t fn, uint
 	return 0;
 }
 
-static void running(struct court *k, struct step *s, const struct stacks_result *r)
+static void running(struct context *k, struct step *s, const struct stacks_result *r)
 {
 	uint64_t all = rows_ns(r, STACKS_ON), samples = 0;
 	uint32_t fns[4];
@@ -147,7 +117,8 @@ static void running(struct court *k, struct step *s, const struct stacks_result 
 	}
 }
 
-static void spot_add(struct court *k, struct step *s, const struct stacks_result *r, unsigned mode)
+static void spot_add(struct context *k, struct step *s, const struct stacks_result *r,
+		     unsigned mode)
 {
 	uint64_t all = rows_ns(r, mode);
 	bool ended = mode == STACKS_WAKER;
@@ -166,7 +137,7 @@ static void spot_add(struct court *k, struct step *s, const struct stacks_result
 		f->who = party_of(k->m, spots->waker);
 }
 
-static struct stacks_result rows_of(struct court *k, struct wanted *w)
+static struct stacks_result rows_of(struct context *k, struct wanted *w)
 {
 	struct stacks_result r;
 
@@ -210,7 +181,7 @@ static bool much_in_nameless_code(const struct stacks_result *r)
 }
 
 /* next: who the step's waits are passed on to, NULL at the end. */
-static void step_functions(struct court *k, struct step *s, const struct step *next)
+static void step_functions(struct context *k, struct step *s, const struct step *next)
 {
 	struct wanted w = {.k = k, .step = s, .by_res = s->res != NO_IDX, .waker = NO_IDX};
 	struct stacks_result r;
@@ -231,62 +202,10 @@ static void step_functions(struct court *k, struct step *s, const struct step *n
 	spot_add(k, s, &r, STACKS_WAKER);
 }
 
-void functions_add(struct court *k, struct finding *f)
+void functions_add(struct context *k, struct finding *f)
 {
 	if (!k->s)
 		return;
 	for (size_t i = 0; i < f->chain_len; i++)
 		step_functions(k, &f->chain[i], i + 1 < f->chain_len ? &f->chain[i + 1] : NULL);
-}
-
-/* Adds what the function lies in unless it is there: a file, or code without one. */
-static void nameless_add(struct nameless *n, const char *module)
-{
-	module = *module ? module : NAMELESS_CODE;
-	for (size_t i = 0; i < n->cnt; i++)
-		if (strcmp(n->files[i], module) == 0)
-			return;
-	if (n->cnt < NAMELESS_MAX)
-		n->files[n->cnt++] = module;
-}
-
-void names_missing(struct verdict *v)
-{
-	const struct finding *f = &v->findings[0];
-	struct nameless *none = &v->nameless;
-
-	for (size_t i = 0; i < f->chain_len; i++) {
-		const struct step *s = &f->chain[i];
-
-		if (s->in_nameless_code) {
-			nameless_add(none, "");
-			none->pid = none->pid ? none->pid : s->who.pid;
-		}
-		for (size_t n = 0; n < s->fn_cnt; n++) {
-			for (uint32_t at = 0; at < s->fns[n].name_cnt; at++)
-				if (s->fns[n].nameless >> at & 1)
-					nameless_add(none, s->fns[n].modules[at]);
-			if (s->fns[n].nameless && !none->pid)
-				none->pid = s->who.pid;
-		}
-	}
-}
-
-static const char *nameless_say(const struct nameless *n, const char *how, struct arena *a)
-{
-	return arena_printf(a, "names of functions in %s%s%s%s%s: %s", n->files[0],
-			    n->cnt > 1 ? ", " : "", n->cnt > 1 ? n->files[1] : "",
-			    n->cnt > 2 ? ", " : "", n->cnt > 2 ? n->files[2] : "", how);
-}
-
-const char *nameless_text(const struct nameless *n, struct arena *a)
-{
-	return nameless_say(n, arena_printf(a, "`heldup symbols -p %u` says which package, debug "
-					    "file or flag of a runtime gives them", n->pid), a);
-}
-
-void verdict_names_by(struct verdict *v, const char *how, struct arena *arena)
-{
-	if (v->nameless.cnt && v->nameless.at < v->unseen_cnt)
-		v->unseen[v->nameless.at] = nameless_say(&v->nameless, how, arena);
 }

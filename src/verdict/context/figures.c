@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/bug.h"
 #include "base/cleanup.h"
-#include "verdict/context/context.h"
+#include "verdict/context/say.h"
 
 /* NULL for a word. */
 const char *figure_unit(const struct figure *n)
@@ -22,7 +22,7 @@ const char *figure_unit(const struct figure *n)
 	return n->form < sizeof(units) / sizeof(*units) ? units[n->form] : NULL;
 }
 
-static void figure_put(struct court *k, const struct figure *n, struct buf *out)
+static void figure_put(struct context *k, const struct figure *n, struct buf *out)
 {
 	switch ((enum figure_form)n->form) {
 	case FIGURE_WORD:
@@ -60,7 +60,7 @@ static void figure_put(struct court *k, const struct figure *n, struct buf *out)
 	}
 }
 
-static void figures_keep(struct court *k, struct finding *f, const struct figure *figures,
+static void figures_keep(struct context *k, struct finding *f, const struct figure *figures,
 			 size_t cnt)
 {
 	struct figure *kept = ARENA_ARRAY(k->arena, struct figure, cnt + 1);
@@ -74,7 +74,7 @@ static void figures_keep(struct court *k, struct finding *f, const struct figure
 	f->figures[f->evidence_cnt - 1] = (struct figures){kept, kept_cnt};
 }
 
-void say_figures_of(struct court *k, struct finding *f, const char *sentence,
+void say_figures_of(struct context *k, struct finding *f, const char *sentence,
 		    const struct figure *figures, size_t cnt)
 {
 	CLEANUP(buf_release) struct buf text = {0};
@@ -92,7 +92,7 @@ void say_figures_of(struct court *k, struct finding *f, const char *sentence,
 		figures_keep(k, f, figures, cnt);
 }
 
-void say_again(struct court *k, struct finding *f, const struct finding *of, size_t i)
+void say_again(struct context *k, struct finding *f, const struct finding *of, size_t i)
 {
 	size_t had = f->evidence_cnt;
 

@@ -12,7 +12,7 @@
  */
 #include "verdict/context/finding.h"
 
-struct court;
+struct context;
 
 #define N_FORM(key_, form_, value_) \
 	((struct figure){.key = (key_), .form = (form_), .value = (double)(value_)})
@@ -33,10 +33,10 @@ struct court;
 #define say_figures(k, f, sentence, ...)                                           \
 	say_figures_of(k, f, sentence, (const struct figure[]){__VA_ARGS__},       \
 		       sizeof((const struct figure[]){__VA_ARGS__}) / sizeof(struct figure))
-void say_figures_of(struct court *k, struct finding *f, const char *sentence,
+void say_figures_of(struct context *k, struct finding *f, const char *sentence,
 		    const struct figure *figures, size_t cnt);
 
 /* Line i of another finding, with its figures. */
-void say_again(struct court *k, struct finding *f, const struct finding *of, size_t i);
+void say_again(struct context *k, struct finding *f, const struct finding *of, size_t i);
 
 #endif /* FIGURES_H */

@@ -7,6 +7,7 @@
  *
  * All of it lives in the arena that verdict_make was given.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,7 +50,7 @@ struct party {			/* a thread or process blamed or named */
 enum step_does { STEP_OTHER = 0, STEP_RUNS = 1, STEP_WAITS = 2 };
 enum fns_what { FNS_RUNS = 1, FNS_WAITS = 2, FNS_ENDED = 3 }; /* by whom the wait is ended */
 
-/* Where in the program a step is; told by stacks, of all threads that are alike. */
+/* The functions of a step, from the stacks of all threads that are alike. */
 struct step_fns {
 	uint8_t what;		/* enum fns_what */
 	struct party who;	/* of FNS_ENDED: who ended most of it, comm "" unknown */
@@ -150,6 +151,10 @@ struct verdict {
 /* "lock-held": stable, used in JSON.  "lock held too long": for people. */
 const char *finding_name(unsigned cls);
 const char *finding_title(unsigned cls);
+/* Not of healthy, clients and unknown. */
+bool finding_holds_up(unsigned cls);
+/* Something in the program is to blame, not somebody else or nobody. */
+bool finding_is_its_own(unsigned cls);
 const char *confidence_name(unsigned conf);
 /* "ns", "share", "bytes", "bytes/s", "1/s" or "count"; NULL for a word. */
 const char *figure_unit(const struct figure *n);

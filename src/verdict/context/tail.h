@@ -37,8 +37,7 @@ struct tail {
 	struct stall_finding *stalls; size_t stall_cnt; /* those worth naming, largest first */
 };
 
-/* "p50", ..., "p999": stable, used in JSON.  "p99.9": for people. */
+/* "p50", ..., "p999": stable, used in JSON. */
 const char *tail_quantile_name(unsigned q);
-const char *tail_quantile_title(unsigned q);
 
 #endif /* VERDICT_TAIL_H */

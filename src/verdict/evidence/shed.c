@@ -6,7 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
-#include "verdict/context/context.h"
+#include "verdict/context/say.h"
+#include "verdict/context/targets.h"
 
 /* Time by state in one stretch, sleeps left out in which nobody had asked. */
 struct part {
@@ -46,7 +47,7 @@ static void lay_thread(const struct model *m, struct part *parts, const struct t
 	}
 }
 
-/* Of the targets' threads, or of all others that are followed: demand is passed on to them. */
+/* The targets' threads, or all others that are followed: demand is passed on to them. */
 static void lay_all(const struct model *m, struct part *parts, bool targets)
 {
 	bool asked = false;
@@ -96,7 +97,7 @@ static double error_among(const struct model *m, bool targets)
 }
 
 /* Part of the demand that ends in threads of others. */
-static double passed_on(const struct court *k)
+static double passed_on(const struct context *k)
 {
 	double all = 0, others = 0;
 
@@ -110,7 +111,7 @@ static double passed_on(const struct court *k)
 	return all > 0 ? others / all : 0;
 }
 
-double shed_error(struct court *k)
+double shed_error(struct context *k)
 {
 	double own, others;
 
@@ -121,7 +122,7 @@ double shed_error(struct court *k)
 	return own > others ? own : others;
 }
 
-static const char *kept_line(struct court *k)
+static const char *kept_line(struct context *k)
 {
 	const struct model *m = k->m;
 	double err = shed_error(k);
@@ -144,7 +145,7 @@ static const char *const shed_texts[SHED_BIT_CNT] = {
 	NULL,
 };
 
-size_t shed_lines(struct court *k, const char **ret_lines)
+size_t shed_lines(struct context *k, const char **ret_lines)
 {
 	const struct model *m = k->m;
 	size_t cnt = 0;

@@ -7,12 +7,12 @@
  */
 #include <stddef.h>
 
-struct court;
+struct context;
 
 enum { SHED_LINES_MAX = 6 };
 
 /* Lines of the not seen list, in the court's arena, SHED_LINES_MAX at most; how many. */
-size_t shed_lines(struct court *k, const char **ret_lines);
+size_t shed_lines(struct context *k, const char **ret_lines);
 
 /*
  * Twice the standard error of a state's share of the targets' time, or of that
@@ -20,6 +20,6 @@ size_t shed_lines(struct court *k, const char **ret_lines);
  * was open left out; the largest of all states, told from how much the
  * stretches of kept time differ.  Below 0: from one it cannot be told.
  */
-double shed_error(struct court *k);
+double shed_error(struct context *k);
 
 #endif /* SHED_H */

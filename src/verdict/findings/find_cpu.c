@@ -1,102 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU: computing is work, not a hold-up, until there is no more of it to
- * have.  And event loops that one handler keeps from turning.
+ * CPU: computing is work, not a hold-up, until there is no more of it to have.  Then it is
+ * the target's own load, a neighbour, or a quota.
  */
-#include <stdlib.h>
-#include <string.h>
+#include "base/alike.h"
+#include "functions/functions.h"
+#include "verdict/chain/chain.h"
+#include "verdict/context/figures.h"
+#include "verdict/context/say.h"
+#include "verdict/context/tail.h"
+#include "verdict/context/targets.h"
+#include "verdict/evidence/cpu_users.h"
+#include "verdict/evidence/forks.h"
+#include "verdict/findings/findings.h"
+#include "verdict/findings/next_step.h"
 
-#include "base/cmp.h"
-#include "base/hash.h"
-#include "verdict/context/context.h"
-
-/* A thread that runs or is runnable this much of the time has no room for another request. */
-#define THREAD_FULL 0.85
-/* Of the window: who comes and goes with a request runs all its life, and fills nothing. */
-#define FULL_LIFE_MIN 0.5
-/* Holders that run for less than half of the time they have a lock have it for another reason. */
-#define HOLDERS_RUN 0.5
-/* All CPUs together. */
-#define HOST_FULL_IDLE 0.10
-/* What the process must use of a CPU to be the one who uses the CPUs up. */
+/* A thread that fills a CPU with the target's own work, this part of the time. */
+#define OWN_FULL 0.85
+/* The process uses this much of a CPU to be the one who uses the CPUs up. */
 #define OWN_MIN 0.30
 /* A thread waits for a CPU that is to hold it up: less is what time slices cost on any machine. */
 #define RUNQ_MIN 0.05
 /* A request that computes this long is felt even on an idle machine. */
 #define LONG_RUN_NS 50e6
-/* Stalls explain a loop's delay when they are this part of its time away from home. */
-#define STALL_SHARE 0.5
-/* One handler: at most one request in four is such a one. Else all are: then it is load. */
-#define STALL_RARE 0.25
+/* Share of the threads' time together: less is what any thread waits for a CPU. */
+#define CPU_WAIT_MIN 0.05
 
-/*
- * Processes that a target forked to do something beside the requests, as a snapshot: no
- * request waits for what they do.
- */
-static void beside_find(struct court *k)
+/* ---- demand ---- */
+
+static bool claims_own(const struct context *k, const struct cause *c)
 {
-	const struct model *m = k->m;
-
-	k->beside = ARENA_ARRAY(k->arena, bool, m->proc_cnt + 1);
-	for (size_t i = 0; i < m->proc_cnt && k->w->demand_kind == 1; i++) {
-		uint32_t parent = model_proc_by_tgid(m, m->procs[i].ppid);
-
-		k->beside[i] = m->procs[i].target && parent != NO_IDX && m->procs[parent].target;
-	}
-	for (size_t i = 0; i < k->w->cause_cnt; i++) {
-		uint32_t t = k->w->causes[i].thread;
-
-		if (t != NO_IDX && m->threads[t].proc != NO_IDX)
-			k->beside[m->threads[t].proc] = false;
-	}
+	(void)k;
+	return c->kind == CAUSE_RUN || c->kind == CAUSE_RUNQ_SELF;
 }
 
-/*
- * Who had the CPUs while the target waited for one: itself, children beside the requests,
- * processes it talks to, others.
- */
-struct users {
-	double own, beside, peers, others;
-	const struct culprit *child, *peer; /* the largest of theirs, NULL none */
-};
-
-static void most_of(const struct culprit **most, const struct culprit *u)
+static bool claims_neighbour(const struct context *k, const struct cause *c)
 {
-	if (!*most || u->ns > (*most)->ns)
-		*most = u;
+	(void)k;
+	return c->kind == CAUSE_RUNQ_OTHER;
 }
 
-static struct users cpu_users(const struct court *k)
+static bool claims_quota(const struct context *k, const struct cause *c)
 {
-	struct users s = { 0 };
-
-	for (size_t i = 0; i < k->m->culprit_cnt; i++) {
-		const struct culprit *u = &k->m->culprits[i];
-		uint32_t v = model_proc_by_tgid(k->m, u->victim);
-		uint32_t p = model_proc_by_tgid(k->m, u->culprit);
-
-		if (!u->culprit || v == NO_IDX || !k->m->procs[v].target)
-			continue;
-		if (p != NO_IDX && k->m->procs[p].target && k->beside[p]) {
-			s.beside += u->ns;
-			most_of(&s.child, u);
-		} else if (p != NO_IDX && k->m->procs[p].target) {
-			s.own += u->ns;
-		} else if (p != NO_IDX && k->m->procs[p].peer) {
-			s.peers += u->ns;
-			most_of(&s.peer, u);
-		} else if (p == NO_IDX || !k->m->procs[p].watcher) {
-			s.others += u->ns;
-		}
-	}
-	return s;
+	(void)k;
+	return c->kind == CAUSE_RUNQ_QUOTA;
 }
 
 /*
  * Running, or runnable while the target has the CPU: time that others take is not its
  * load, its clients on this host among them.
  */
-static double thread_cpu(const struct court *k, const struct users *users, uint32_t t)
+static double thread_cpu(const struct context *k, const struct cpu_users *users, uint32_t t)
 {
 	const struct thread *th = &k->m->threads[t];
 	double life = th->end_ns > th->begin_ns ? th->end_ns - th->begin_ns : 1;
@@ -116,43 +70,18 @@ static double thread_cpu(const struct court *k, const struct users *users, uint3
 	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
 }
 
-bool never_rests(const struct thread *th)
-{
-	double life = th->end_ns - th->begin_ns;
-
-	return th->ns[ST_RUN] + th->ns[ST_RUNQ] >= THREAD_FULL * life;
-}
-
-bool computes_for_holders(const struct court *k, const struct cause *c)
-{
-	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
-	double all = 0;
-	unsigned role;
-
-	if (!l || c->thread == NO_IDX || (c->kind != CAUSE_RUN && c->kind != CAUSE_RUNQ_SELF))
-		return false;
-	role = k->w->threads[c->thread].role;
-	for (unsigned i = 0; i < ST_CNT; i++)
-		all += l->holder_st[i];
-	return role != ROLE_T_ENTRY && role != ROLE_T_LOOP && c->thread != l->holder &&
-	       never_rests(&k->m->threads[c->thread]) &&
-	       l->holder_st[ST_RUN] + l->holder_st[ST_RUNQ] < HOLDERS_RUN * all;
-}
-
 /* A thread that requests go through and that never rests. */
-static uint32_t full_thread(const struct court *k)
+static uint32_t full_thread(const struct context *k)
 {
-	struct users users = cpu_users(k);
+	struct cpu_users users = cpu_users(k);
 	uint32_t best = NO_IDX;
-	double most = THREAD_FULL;
+	double most = OWN_FULL;
 
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 		const struct thread *th = &k->m->threads[t];
 		double cpu;
 
-		if (!th->tracked || !thread_is_target(k->m, t) || !never_rests(th) ||
-		    th->end_ns - th->begin_ns < FULL_LIFE_MIN * k->window_ns ||
-		    k->beside[th->proc])
+		if (!thread_is_target(k->m, t) || !thread_is_full(k, t) || k->beside[th->proc])
 			continue;
 		cpu = thread_cpu(k, &users, t);
 		if (cpu >= most) {
@@ -163,57 +92,9 @@ static uint32_t full_thread(const struct court *k)
 	return best;
 }
 
-static bool is_neighbour(const struct court *k, const struct culprit *u)
+static void neighbour_find(struct context *k)
 {
-	uint32_t v = model_proc_by_tgid(k->m, u->victim);
-	uint32_t p = model_proc_by_tgid(k->m, u->culprit);
-
-	return u->culprit && v != NO_IDX && k->m->procs[v].target &&
-	       (p == NO_IDX || !(k->m->procs[p].target || k->m->procs[p].peer ||
-				 k->m->procs[p].watcher));
-}
-
-static int by_ran(const void *pa, const void *pb)
-{
-	const struct ran *a = pa, *b = pb;
-
-	CMP(b->ns, a->ns);
-	CMP(a->first->culprit, b->first->culprit);
-	return 0;
-}
-
-struct ran *who_ran(const struct court *k, size_t *ret_cnt)
-{
-	const struct model *m = k->m;
-	struct ran *list = ARENA_ARRAY(k->arena, struct ran, m->culprit_cnt + 1);
-	struct hmap idx = { 0 };
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < m->culprit_cnt; i++) {
-		const struct culprit *u = &m->culprits[i];
-		uint32_t v = model_proc_by_tgid(m, u->victim);
-		uint32_t p = model_proc_by_tgid(m, u->culprit);
-		uint64_t name = *u->comm ? hash_bytes(u->comm, strlen(u->comm)) : u->culprit;
-		uint64_t *slot;
-
-		if (v == NO_IDX || !m->procs[v].target || (p != NO_IDX && m->procs[p].watcher))
-			continue;
-		slot = hmap_slot(&idx, hash_pair(name, is_neighbour(k, u)));
-		if (!*slot) {
-			list[cnt++] = (struct ran){ .first = u };
-			*slot = cnt;
-		}
-		list[*slot - 1].ns += u->ns;
-		list[*slot - 1].more |= list[*slot - 1].first->culprit != u->culprit;
-	}
-	hmap_release(&idx);
-	qsort(list, cnt, sizeof(*list), by_ran);
-	*ret_cnt = cnt;
-	return list;
-}
-
-static void neighbour_find(struct court *k, struct cand *c)
-{
+	struct cand *c = &k->cand[FIND_CPU_NEIGHBOUR];
 	double best = 0;
 	size_t cnt;
 	const struct ran *ran = who_ran(k, &cnt);
@@ -228,13 +109,8 @@ static void neighbour_find(struct court *k, struct cand *c)
 	c->steal = k->host_steal > 0.10 && best < k->host_steal * k->window_ns;
 }
 
-void weigh_neighbour(struct court *k)
-{
-	neighbour_find(k, &k->cand[FIND_CPU_NEIGHBOUR]);
-}
-
 /* The thread wants a CPU for a part of its time and has none, or there is none to have. */
-static bool lacks_cpu(const struct court *k, uint32_t t)
+static bool lacks_cpu(const struct context *k, uint32_t t)
 {
 	const struct thread *th = t != NO_IDX ? &k->m->threads[t] : NULL;
 
@@ -243,15 +119,15 @@ static bool lacks_cpu(const struct court *k, uint32_t t)
 }
 
 /* A short wait for a CPU may stand for many requests; that makes it no lack of CPU. */
-static void weigh_lack(struct court *k)
+static void weigh_lack(struct context *k)
 {
 	struct cand *c = &k->cand[FIND_CPU_NEIGHBOUR];
 
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *x = &k->w->causes[i];
 
-		if (x->kind != CAUSE_RUNQ_OTHER || x->entry_proc == NO_IDX ||
-		    !k->m->procs[x->entry_proc].target || lacks_cpu(k, x->thread))
+		if (x->kind != CAUSE_RUNQ_OTHER || !proc_is_target(k->m, x->entry_proc) ||
+		    lacks_cpu(k, x->thread))
 			continue;
 		k->cand[FIND_HEALTHY].ns += x->ns;
 		c->ns -= x->ns;
@@ -260,14 +136,13 @@ static void weigh_lack(struct court *k)
 		c->ns = 0;
 }
 
-static bool asks_target(const struct court *k, uint32_t tgid)
+static bool asks_target(const struct context *k, uint32_t tgid)
 {
 	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
 		const struct ev_conn *c = &k->m->conns_last[i];
 		uint32_t p = model_proc_by_tgid(k->m, c->tgid);
 
-		if (c->role == ROLE_SERVER && c->peer_tgid == tgid && p != NO_IDX &&
-		    k->m->procs[p].target)
+		if (c->role == ROLE_SERVER && c->peer_tgid == tgid && proc_is_target(k->m, p))
 			return true;
 	}
 	return false;
@@ -278,9 +153,9 @@ static bool asks_target(const struct court *k, uint32_t tgid)
  * of those who have them, a child that it forked for something else among them.  A client
  * on this host that takes the CPUs is its own slow side.
  */
-static bool used_by_others(struct court *k, double runq)
+static bool used_by_others(struct context *k, double runq)
 {
-	struct users s = cpu_users(k);
+	struct cpu_users s = cpu_users(k);
 	double self = s.own + s.beside + s.peers, ns = self > 0 ? runq * (1 - s.own / self) : 0;
 	struct cand *own = &k->cand[FIND_CPU_OWN], *c = &k->cand[FIND_CPU_NEIGHBOUR];
 	const struct culprit *who = s.beside > s.peers ? s.child : s.peer;
@@ -305,7 +180,7 @@ static bool used_by_others(struct court *k, double runq)
 	return true;
 }
 
-static double target_run(const struct court *k)
+static double target_run(const struct context *k)
 {
 	double ns = 0;
 
@@ -317,7 +192,7 @@ static double target_run(const struct court *k)
 }
 
 /* The chain ends at the one that is blamed, where most of the demand does. */
-static void top_of_thread(const struct court *k, struct cand *own, uint32_t thread)
+static void top_of_thread(const struct context *k, struct cand *own, uint32_t thread)
 {
 	const struct cause *top = NULL;
 	double ns = 0;
@@ -337,7 +212,7 @@ static void top_of_thread(const struct court *k, struct cand *own, uint32_t thre
 	own->top_ns = top->ns;
 }
 
-void weigh_cpu(struct court *k)
+static void weigh_cpu(struct context *k)
 {
 	struct cand *own = &k->cand[FIND_CPU_OWN];
 	double laid = own->ns - k->cpu_queue_ns; /* what lies unread is no work yet */
@@ -347,18 +222,18 @@ void weigh_cpu(struct court *k)
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 
-		if (c->kind == CAUSE_RUNQ_SELF && c->lock == NO_IDX && c->entry_proc != NO_IDX &&
-		    k->m->procs[c->entry_proc].target)
+		if (c->kind == CAUSE_RUNQ_SELF && c->lock == NO_IDX &&
+		    proc_is_target(k->m, c->entry_proc))
 			runq += c->ns;
 	}
 	computing = laid > runq ? laid - runq : 0;
-	beside_find(k);
+	children_beside(k);
 	full = full_thread(k);
 	if (full != NO_IDX) {
 		own->loop = full;
 		top_of_thread(k, own, full);
 	}
-	weigh_neighbour(k);
+	neighbour_find(k);
 	weigh_lack(k);
 	if (target_run(k) >= OWN_MIN &&
 	    (full != NO_IDX || (k->turns > 0 && computing >= LONG_RUN_NS * k->turns)))
@@ -371,73 +246,345 @@ void weigh_cpu(struct court *k)
 	own->ns = 0;
 }
 
-struct kind { double ns, most_ns; const struct cause *most; };
-
-static void kinds_add(struct kind *kinds, const struct cause *x, double ns)
+static void weigh_stalls_neighbour(struct context *k, const struct stall_group *g)
 {
-	struct kind *d = &kinds[x->kind];
-
-	d->ns += ns;
-	if (ns > d->most_ns) {
-		d->most_ns = ns;
-		d->most = x;
-	}
+	(void)g;
+	neighbour_find(k);
 }
 
-/* Each child that a handler waits for has a little of it: what counts is their sum. */
-static void top_of_kinds(struct cand *c, const struct kind *kinds)
-{
-	double best = 0;
+/* ---- evidence ---- */
 
-	for (unsigned i = 0; i < CAUSE_CNT; i++) {
-		if (kinds[i].ns <= best)
+static uint32_t busy_thread(const struct cand *c)
+{
+	return c->loop != NO_IDX ? c->loop : c->top ? c->top->thread : NO_IDX;
+}
+
+static void cpu_lines(struct context *k, struct finding *f, const struct cand *c)
+{
+	uint32_t t = busy_thread(c);
+	const struct thread *th = t != NO_IDX ? &k->m->threads[t] : NULL;
+	double life = th && th->end_ns > th->begin_ns ? th->end_ns - th->begin_ns : 1;
+
+	if (th)
+		say_figures(k, f, "{}: running {}, waiting for a CPU {} of the time",
+			    N_WORD(thread_label(k, t)),
+			    N_SHARE("running", part_of(th->ns[ST_RUN], life)),
+			    N_SHARE("waiting_for_cpu", part_of(th->ns[ST_RUNQ], life)));
+	if (k->host_steal > 0.02)
+		say_figures(k, f, "all CPUs of the host: {} idle, {} stolen by the hypervisor",
+			    N_SHARE("host_idle", k->host_idle),
+			    N_SHARE("host_stolen", k->host_steal));
+	else
+		say_figures(k, f, "all CPUs of the host: {} idle",
+			    N_SHARE("host_idle", k->host_idle));
+	culprit_lines(k, f);
+}
+
+static void resource_cpu(struct context *k, struct finding *f, const struct cand *c)
+{
+	f->resource = "CPU";
+	f->res_kind = "cpu";
+	f->culprit = party_of(k->m, busy_thread(c));
+}
+
+static void explain_own(struct context *k, struct finding *f, const struct cand *c)
+{
+	resource_cpu(k, f, c);
+	f->summary = arena_printf(k->arena, "It uses all the CPU it can get; %s is the busiest.",
+				  thread_label(k, busy_thread(c)));
+	cpu_lines(k, f, c);
+}
+
+static void explain_neighbour(struct context *k, struct finding *f, const struct cand *c)
+{
+	bool child = is_child_of_target(k, c->neighbour);
+
+	resource_cpu(k, f, c);
+	f->culprit = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
+	f->summary = c->steal ? arena_printf(k->arena, "The hypervisor gives %.0f %% of the CPU "
+					     "time to other machines.", 100 * k->host_steal) :
+				arena_printf(k->arena, "%s (pid %u)%s takes the CPU it needs.",
+					     c->neighbour_comm, c->neighbour,
+					     child ? ", a child that it forked," : "");
+	if (child)
+		copies_line(k, f);
+	cpu_lines(k, f, c);
+}
+
+static void refute_neighbour(struct context *k, struct finding *f, const struct cand *c)
+{
+	refute(k, f, "the process is as slow when %s rests", c->neighbour_comm);
+}
+
+static void quota_lines(struct context *k, struct finding *f)
+{
+	for (size_t i = 0; i < k->m->cgroup_cnt; i++) {
+		const struct cgroup *g = &k->m->cgroups[i];
+
+		if (!g->nr_throttled)
 			continue;
-		best = kinds[i].ns;
-		c->top = kinds[i].most;
-		c->top_ns = kinds[i].most_ns;
+		f->resource = g->path;
+		f->res_kind = "cgroup";
+		say_figures(k, f, "cgroup {}: quota {} of a CPU, held back in {} of {} periods, "
+			    "{} in all", N_WORD(g->path),
+			    N_SHARE("quota", part_of(g->quota_us, g->period_us)),
+			    N_CNT("periods_held_back", g->nr_throttled),
+			    N_CNT("periods", g->nr_periods), N_NS("held_back", g->throttled_ns));
 	}
 }
 
-void weigh_loop(struct court *k)
+static void explain_quota(struct context *k, struct finding *f, const struct cand *c)
 {
-	struct cand *c = &k->cand[FIND_LOOP_BLOCKED];
-	struct kind kinds[CAUSE_CNT] = { 0 };
+	resource_cpu(k, f, c);
+	f->summary = "The CPU quota of its cgroup holds it back.";
+	cpu_lines(k, f, c);
+	quota_lines(k, f);
+}
 
+/* A child of the target that has the CPU: what it is there for. */
+static void child_step(struct context *k, struct finding *f, const struct cand *c)
+{
+	uint32_t t = c->neighbour ? model_thread_by_tid(k->m, c->neighbour) : NO_IDX;
+	struct step *s;
+
+	if (!thread_is_target(k->m, t))
+		return;
+	s = step_thread(k, f, t, f->share);
+	s->role = "child";
+	s->doing = "has the CPU";
+	s->does = STEP_RUNS;
+}
+
+static void neighbour_step(struct context *k, struct finding *f, const struct cand *c)
+{
+	struct step *s;
+
+	if (c->neighbour && thread_is_target(k->m, model_thread_by_tid(k->m, c->neighbour)))
+		return;
+	s = step_add(k, f, f->share);
+	s->role = "neighbour";
+	s->who = (struct party){ .pid = c->neighbour, .comm = c->neighbour_comm };
+	s->doing = c->steal ? "the hypervisor gave the CPU to others" : "has the CPU";
+}
+
+/* ---- what is missing ---- */
+
+static void states_of(const struct context *k, double *ret_run, double *ret_runq)
+{
+	*ret_run = *ret_runq = 0;
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
-		const struct thread *th = &k->m->threads[t];
-		const struct wthread *w = &k->w->threads[t];
-		double life = th->end_ns - th->begin_ns, away, part, ns;
-		struct cand *from;
-
-		if (w->role != ROLE_T_LOOP || !thread_is_target(k->m, t))
+		if (!thread_is_target(k->m, t))
 			continue;
-		away = life - w->idle_ns;
-		part = away > 0 ? w->stall_ns / away : 0;
-		if (w->stall_max_ns < WAITS_STALL_NS || part < STALL_SHARE ||
-		    w->stall_cnt > STALL_RARE * k->turns + 1)
-			continue;
-		if (part > 1)
-			part = 1;
-		for (size_t i = 0; i < k->w->cause_cnt; i++) {
-			const struct cause *x = &k->w->causes[i];
-
-			if (x->entry != t || x->lock != NO_IDX || x->kind == CAUSE_QUEUE ||
-			    x->end != NO_IDX)
-				continue;
-			from = x->kind == CAUSE_TIMER ? &k->cand[FIND_TIMER] :
-			       x->kind == CAUSE_RUN || x->kind == CAUSE_RUNQ_SELF ?
-						      &k->cand[FIND_CPU_OWN] :
-			       x->kind == CAUSE_UNSEEN || x->kind == CAUSE_OTHER ||
-					       x->kind == CAUSE_CHILD ?
-						      &k->cand[FIND_UNKNOWN] : NULL;
-			ns = x->ns * part;
-			if (!from || from->ns < ns)
-				continue;
-			from->ns -= ns;
-			c->ns += ns;
-			c->loop = t;
-			kinds_add(kinds, x, ns);
-		}
+		*ret_run += (double)k->m->threads[t].ns[ST_RUN];
+		*ret_runq += (double)k->m->threads[t].ns[ST_RUNQ];
 	}
-	top_of_kinds(c, kinds);
 }
+
+/* It has the CPUs: a thread of it never rests, or there are none to spare and most are its own. */
+static void lacks_own_cpu(struct context *k, struct finding *f, const struct cand *c)
+{
+	double run, runq, busy = (double)k->m->host.cpu_busy_ns;
+
+	if (c->loop != NO_IDX && thread_is_full(k, c->loop))
+		return;
+	states_of(k, &run, &runq);
+	if (k->host_idle >= HOST_FULL_IDLE)
+		lack(k, f, 1, "no thread of it runs all the time, and the CPUs are %.0f %% idle",
+		     100 * k->host_idle);
+	else if (2 * run < busy)
+		lack(k, f, 1, "only %.0f %% of what the CPUs do is its own", percent(run, busy));
+}
+
+/* Threads wait for a CPU, and who is named runs meanwhile. */
+static void lacks_neighbour(struct context *k, struct finding *f, const struct cand *c)
+{
+	double run, runq, ran = 0;
+
+	states_of(k, &run, &runq);
+	for (size_t i = 0; i < k->m->culprit_cnt; i++) {
+		const struct culprit *u = &k->m->culprits[i];
+		uint32_t v = model_proc_by_tgid(k->m, u->victim);
+
+		/* several processes of a program are one neighbour */
+		if (u->culprit && proc_is_target(k->m, v) &&
+		    named_alike(u->comm, c->neighbour_comm))
+			ran += (double)u->ns;
+	}
+	if (!c->neighbour && !c->steal)
+		lack(k, f, 2, "who has the CPUs was not seen");
+	if (runq < CPU_WAIT_MIN * k->window_ns)
+		lack(k, f, 2, "its threads wait for a CPU only %.1f %% of the time",
+		     percent(runq, k->window_ns));
+	if (!c->steal && 2 * ran < runq)
+		lack(k, f, 10 * ran < runq ? 2 : 1,
+		     "%s ran in only %.0f %% of the time that was waited for a CPU",
+		     c->neighbour_comm, percent(ran, runq));
+}
+
+static void lacks_quota(struct context *k, struct finding *f, const struct cand *c)
+{
+	(void)c;
+	for (size_t i = 0; i < k->m->cgroup_cnt; i++)
+		if (k->m->cgroups[i].nr_throttled)
+			return;
+	lack(k, f, 2, "no cgroup was seen to be held back by a quota");
+}
+
+/* ---- what to do ---- */
+
+static const char *next_own(struct context *k, const struct finding *f, const struct cand *c)
+{
+	if (c && c->loop != NO_IDX && k->host_idle >= HOST_FULL_IDLE)
+		return arena_printf(k->arena, "spread what %s computes%s over more threads, or "
+				    "make it cheaper: it is one thread, with the CPUs %.0f %% idle",
+				    step_who(k, f, "it"), step_place(k, f), 100 * k->host_idle);
+	return arena_printf(k->arena, "make what %s computes%s cheaper (heldup stacks), or give it "
+			    "more CPUs: they are %.0f %% idle", step_who(k, f, "it"),
+			    step_place(k, f), 100 * k->host_idle);
+}
+
+static const char *next_neighbour(struct context *k, const struct finding *f, const struct cand *c)
+{
+	if (c && c->steal)
+		return arena_printf(k->arena, "move to a machine that is not shared: the "
+				    "hypervisor keeps %.0f %% of the CPU time for others",
+				    100 * k->host_steal);
+	return arena_printf(k->arena, "move %s to other CPUs (taskset, cpuset) or give it less of "
+			    "these (cpu.weight, cpu.max)", step_who(k, f, "what else runs here"));
+}
+
+static const char *next_quota(struct context *k, const struct finding *f, const struct cand *c)
+{
+	const struct cgroup *g = NULL;
+
+	(void)c;
+	for (size_t i = 0; i < k->m->cgroup_cnt && !g; i++)
+		if (k->m->cgroups[i].nr_throttled && k->m->cgroups[i].period_us)
+			g = &k->m->cgroups[i];
+	if (!g)
+		return "raise cpu.max of its cgroup, or make it compute less";
+	return arena_printf(k->arena, "raise cpu.max of cgroup %s (now %.2f CPUs; held back in "
+			    "%llu of %llu periods), or make %s compute less", g->path,
+			    (double)g->quota_us / (double)g->period_us,
+			    (unsigned long long)g->nr_throttled,
+			    (unsigned long long)g->nr_periods, step_who(k, f, "it"));
+}
+
+/* ---- stalls ---- */
+
+/* Once, or in line behind its own load: that is only worth a word where it is this long. */
+#define STALL_ALONE_NS 250000000
+/*
+ * With more threads that want a CPU than there are, each waits for the time slices of the
+ * others, 3 to 30 ms each.  Longer is more than its turn.
+ */
+#define STALL_MIN_NS 100000000
+
+static bool own_stall_counts(const struct stall_finding *s)
+{
+	return s->cnt > 1 && s->median_ns >= STALL_ALONE_NS;
+}
+
+static bool neighbour_stall_counts(const struct stall_finding *s)
+{
+	return s->cnt > 1 ? s->median_ns >= STALL_MIN_NS : s->max_ns >= STALL_ALONE_NS;
+}
+
+static const char *own_stall(struct context *k, const struct cand *c, const struct stall_finding *s)
+{
+	if (!c->top || c->top->kind != CAUSE_RUN)
+		return "waits for a CPU that its own load keeps busy";
+	return arena_printf(k->arena, "%s %s%s", thread_label(k, c->top->thread),
+			    forks_in(k, c, s).last ? computing_words(k, c, s) : "computes",
+			    in_function(k, s, " in"));
+}
+
+static const char *neighbour_stall(struct context *k, const struct cand *c,
+				   const struct stall_finding *s)
+{
+	(void)s;
+	if (!c->neighbour)
+		return "waits for a CPU that others have";
+	return arena_printf(k->arena, "waits for a CPU that %s (pid %u) has", c->neighbour_comm,
+			    c->neighbour);
+}
+
+static const char *quota_stall(struct context *k, const struct cand *c,
+			       const struct stall_finding *s)
+{
+	(void)k;
+	(void)c;
+	(void)s;
+	return "held back by the CPU quota of its cgroup";
+}
+
+static bool own_yields(const struct context *k, double share, bool felt)
+{
+	(void)k;
+	(void)share;
+	return felt;
+}
+
+/* Most requests feel little of it where it explains less than this. */
+#define NEIGHBOUR_FELT 0.4
+
+static bool neighbour_yields(const struct context *k, double share, bool felt)
+{
+	(void)k;
+	return felt && share < NEIGHBOUR_FELT;
+}
+
+const struct finding_def finding_cpu_own = {
+	.cls = FIND_CPU_OWN,
+	.name = "cpu-own",
+	.title = "CPU used up by its own load",
+	.claims = claims_own,
+	.moves_from = 1u << FIND_CPU_OWN | 1u << FIND_CPU_NEIGHBOUR,
+	.weigh = weigh_cpu,
+	.explain = explain_own,
+	.refuted_if = "the same work is done in less time on the same CPU with another load "
+		      "pattern",
+	.lacks = lacks_own_cpu,
+	.next_step = next_own,
+	.stall_words = own_stall,
+	.stall_counts = own_stall_counts,
+	.yields = own_yields,
+	.is_held = true,
+	.stall_is_vague = true,
+	.stall_forks = true,
+};
+
+const struct finding_def finding_cpu_neighbour = {
+	.cls = FIND_CPU_NEIGHBOUR,
+	.name = "cpu-neighbour",
+	.title = "CPU taken by a neighbour",
+	.claims = claims_neighbour,
+	.weigh_stalls = weigh_stalls_neighbour,
+	.explain = explain_neighbour,
+	.refute = refute_neighbour,
+	.chain_threads = child_step,
+	.chain_end = neighbour_step,
+	.lacks = lacks_neighbour,
+	.next_step = next_neighbour,
+	.stall_words = neighbour_stall,
+	.stall_counts = neighbour_stall_counts,
+	.yields = neighbour_yields,
+	.outside = OUTSIDE_CPU,
+	.not_its_own = true,
+	.keeps_lines = true,
+};
+
+const struct finding_def finding_cpu_quota = {
+	.cls = FIND_CPU_QUOTA,
+	.name = "cpu-quota",
+	.title = "held back by a CPU quota",
+	.claims = claims_quota,
+	.explain = explain_quota,
+	.refuted_if = "a larger quota does not make it faster",
+	.lacks = lacks_quota,
+	.next_step = next_quota,
+	.stall_words = quota_stall,
+	.outside = OUTSIDE_CPU,
+	.not_its_own = true,
+	.keeps_lines = true,
+};

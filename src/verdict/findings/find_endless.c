@@ -12,12 +12,17 @@
 #include <string.h>
 
 #include "model/stack.h"
+#include "verdict/chain/step_functions.h"
 #include "verdict/context/figures.h"
-#include "verdict/context/context.h"
+#include "verdict/context/say.h"
+#include "verdict/context/targets.h"
+#include "verdict/evidence/cpu_users.h"
+#include "verdict/findings/findings.h"
+#include "verdict/findings/next_step.h"
 
 /* A watchdog allows a second and more; what is shorter the slow requests tell. */
 #define SPIN_MIN_NS 1e9
-/* Of a loop that takes long again and again this is no more than the next time. */
+/* A loop that takes long again and again takes no longer than this the next time. */
 #define SPIN_TIMES 4
 /* A wait as long as this is rest; shorter ones, as for memory or a lock, part no loop. */
 #define REST_NS 10000000u
@@ -25,7 +30,7 @@
 #define RUNS_MIN 0.7
 /* Somebody waits for most of it. */
 #define WAITS_MIN 0.8
-/* Of the demand, to be the verdict; else one finding beside it. */
+/* Share of the demand to be the verdict; else one finding beside it. */
 #define SHARE_MIN 0.3
 /* It has to last for this part of the watch to be beyond doubt. */
 #define SURE_PART 0.5
@@ -39,8 +44,8 @@ struct spin {
 	struct waiting who;
 };
 
-/* Who waits for an answer of the process when the watch ends. */
-static struct waiting waiting_for(const struct court *k, const struct proc *p)
+/* Clients that wait for an answer of the process when the watch ends. */
+static struct waiting waiting_for(const struct context *k, const struct proc *p)
 {
 	const struct model *m = k->m;
 	struct waiting owed = { 0 }, open = { 0 };
@@ -120,7 +125,7 @@ static uint64_t own_end_ns(const struct model *m, const struct thread *th)
 	return th->end_ns - REST_NS;
 }
 
-static struct spin spin_of(const struct court *k, uint32_t t)
+static struct spin spin_of(const struct context *k, uint32_t t)
 {
 	const struct model *m = k->m;
 	const struct thread *th = &m->threads[t];
@@ -167,7 +172,7 @@ static bool is_waited_for(const struct model *m, const struct thread *th, const 
 }
 
 /* The longest of those that somebody waits for. */
-static struct spin spin_find(const struct court *k, const struct proc *only)
+static struct spin spin_find(const struct context *k, const struct proc *only)
 {
 	const struct model *m = k->m;
 	struct spin best = { .thread = NO_IDX };
@@ -193,7 +198,7 @@ static struct spin spin_find(const struct court *k, const struct proc *only)
 	return best;
 }
 
-static const char *clients_words(struct court *k, const struct waiting *w)
+static const char *clients_words(struct context *k, const struct waiting *w)
 {
 	return arena_printf(k->arena, "%u request%s wait%s for an answer, the oldest for %s",
 			    w->cnt, w->cnt == 1 ? "" : "s", w->cnt == 1 ? "s" : "",
@@ -201,7 +206,7 @@ static const char *clients_words(struct court *k, const struct waiting *w)
 }
 
 /* ", in f ← g", where its samples say so; the step is what functions_add fills. */
-static const char *where_words(struct court *k, struct finding *f, const struct spin *s)
+static const char *where_words(struct context *k, struct finding *f, const struct spin *s)
 {
 	const struct step_fns *fns;
 
@@ -220,7 +225,7 @@ static const char *where_words(struct court *k, struct finding *f, const struct 
 			    fns->name_cnt > 1 ? " ← " : "", fns->name_cnt > 1 ? fns->names[1] : "");
 }
 
-static double share_of(const struct court *k, const struct spin *s)
+static double share_of(const struct context *k, const struct spin *s)
 {
 	double open_ns = s->who.cnt * (s->ns < k->window_ns ? s->ns : k->window_ns);
 
@@ -237,7 +242,7 @@ static struct finding *finding_new(struct verdict *v, unsigned cls)
 	return f;
 }
 
-bool spin_add(struct court *k, struct verdict *v)
+static bool find_endless(struct context *k, struct verdict *v)
 {
 	struct spin s = spin_find(k, NULL);
 	const struct thread *th;
@@ -266,11 +271,10 @@ bool spin_add(struct court *k, struct verdict *v)
 		    N_SHARE("running", part_of(th->ns[ST_RUN], th->end_ns - th->begin_ns)),
 		    N_SHARE("waiting_for_cpu",
 			    part_of(th->ns[ST_RUNQ], th->end_ns - th->begin_ns)));
-	refute(k, f, "it comes to an end by itself: then it is a long computation");
 	return true;
 }
 
-static const char *signal_words(struct court *k, uint32_t nr)
+static const char *signal_words(struct context *k, uint32_t nr)
 {
 	const char *abbrev = sigabbrev_np((int)nr);
 
@@ -284,7 +288,7 @@ static bool is_asked_to_end(const struct proc *p)
 	return p->died_of == 1 || p->died_of == 2 || p->died_of == 15;
 }
 
-bool death_add(struct court *k, struct verdict *v)
+static bool find_died(struct context *k, struct verdict *v)
 {
 	const struct proc *dead = NULL;
 	uint32_t left = 0;
@@ -326,6 +330,41 @@ bool death_add(struct court *k, struct verdict *v)
 			    N_CNT("waiting_requests", s.who.cnt),
 			    N_WORD(s.who.cnt == 1 ? "" : "s"), N_WORD(s.who.cnt == 1 ? "s" : ""),
 			    N_NS("oldest", s.who.oldest_ns));
-	refute(k, f, "someone sent the signal for another reason: a watchdog says so in its log");
 	return true;
 }
+
+static const char *next_endless(struct context *k, const struct finding *f, const struct cand *c)
+{
+	(void)c;
+	return arena_printf(k->arena, "see where it loops (heldup stacks -p %u), then restart it: "
+			    "%s runs %s", f->culprit.pid, step_who(k, f, "it"),
+			    step_what(f, "on"));
+}
+
+static const char *next_died(struct context *k, const struct finding *f, const struct cand *c)
+{
+	(void)c;
+	return arena_printf(k->arena, "read its log and its core dump (coredumpctl info %u): it "
+			    "died of %s", f->culprit.pid, step_what(f, "a signal"));
+}
+
+const struct finding_def finding_endless = {
+	.cls = FIND_ENDLESS,
+	.name = "endless-loop",
+	.title = "runs without answering",
+	.find = find_endless,
+	.refuted_if = "it comes to an end by itself: then it is a long computation",
+	.next_step = next_endless,
+	.is_certain = true,
+};
+
+const struct finding_def finding_died = {
+	.cls = FIND_DIED,
+	.name = "died",
+	.title = "died",
+	.find = find_died,
+	.refuted_if = "someone sent the signal for another reason: a watchdog says so in its log",
+	.next_step = next_died,
+	.is_certain = true,
+	.stands_alone = true,
+};

@@ -5,9 +5,13 @@
  */
 #include "base/hash.h"
 #include "verdict/context/figures.h"
-#include "verdict/context/context.h"
+#include "verdict/context/say.h"
+#include "verdict/context/tail.h"
+#include "verdict/context/targets.h"
+#include "verdict/findings/findings.h"
+#include "verdict/findings/next_step.h"
 
-/* Of the lives of the threads.  Less is what a tool costs that only looks. */
+/* Share of the threads' lives.  Less is what a tool costs that only looks. */
 #define STOPPED_MIN 0.5
 /* Stopped and let go on as often as this each second is no hand, but a means to slow it down. */
 #define BY_TURNS_MIN 1.0
@@ -18,8 +22,8 @@ struct stops {
 	uint64_t times, waked; /* stops in all, and those that one task ended most of */
 };
 
-/* Who let them go on, most often. */
-static void waker_count(const struct court *k, uint32_t t, struct stops *s, struct hmap *by_waker)
+/* Counts the tasks that let them go on. */
+static void waker_count(const struct context *k, uint32_t t, struct stops *s, struct hmap *by_waker)
 {
 	const struct thread *th = &k->m->threads[t];
 
@@ -42,7 +46,7 @@ static void waker_count(const struct court *k, uint32_t t, struct stops *s, stru
 	}
 }
 
-static struct stops stops_of(const struct court *k)
+static struct stops stops_of(const struct context *k)
 {
 	struct stops s = { .worst = NO_IDX, .waker = NO_IDX };
 	struct hmap by_waker = { 0 };
@@ -69,7 +73,7 @@ static struct stops stops_of(const struct court *k)
 	return s;
 }
 
-static void tell(struct court *k, struct finding *f, const struct stops *s)
+static void tell(struct context *k, struct finding *f, const struct stops *s)
 {
 	bool turns = s->cnt && s->times / (double)s->cnt >= BY_TURNS_MIN * k->window_ns / 1e9;
 
@@ -93,23 +97,18 @@ static void tell(struct court *k, struct finding *f, const struct stops *s)
 		say(k, f, "TracerPid in /proc/%u/status names a debugger, its cgroup may be "
 			  "frozen; without these, kill -CONT %u", k->m->threads[s->worst].tgid,
 		    k->m->threads[s->worst].tgid);
-	refute(k, f, "whoever stopped it does so only now, to look at it");
 }
 
-uint32_t stopped_waker(const struct court *k)
-{
-	return stops_of(k).waker;
-}
-
-void stopped_explain(struct court *k, struct finding *f)
+static void explain_stopped(struct context *k, struct finding *f, const struct cand *c)
 {
 	struct stops s = stops_of(k);
 
+	(void)c;
 	if (s.worst != NO_IDX)
 		tell(k, f, &s);
 }
 
-bool stopped_add(struct court *k, struct verdict *v)
+static bool find_stopped(struct context *k, struct verdict *v)
 {
 	struct stops s = stops_of(k);
 	struct finding *f;
@@ -123,3 +122,59 @@ bool stopped_add(struct court *k, struct verdict *v)
 	tell(k, f, &s);
 	return true;
 }
+
+static bool claims_stopped(const struct context *k, const struct cause *c)
+{
+	return c->kind == CAUSE_STOPPED && thread_is_target(k->m, c->thread);
+}
+
+static void lacks_stopper(struct context *k, struct finding *f, const struct cand *c)
+{
+	(void)c;
+	if (!k->of_stalls && !*f->culprit.comm)
+		lack(k, f, 1, "who stops it was not seen");
+}
+
+static const char *next_stopped(struct context *k, const struct finding *f, const struct cand *c)
+{
+	(void)c;
+	return arena_printf(k->arena, "find out who stops it%s%s; kill -CONT or a thaw of its "
+			    "cgroup lets it go on", f->culprit.pid ? ": " : "",
+			    f->culprit.pid ? step_who(k, f, "") : "");
+}
+
+static void stall_stopper(struct context *k, const struct cand *c, struct finding *f)
+{
+	uint32_t waker = stops_of(k).waker;
+
+	(void)c;
+	if (waker != NO_IDX)
+		f->culprit = party_of(k->m, waker);
+}
+
+static const char *stopped_stall(struct context *k, const struct cand *c,
+				 const struct stall_finding *s)
+{
+	const struct party *p = &s->f.culprit;
+
+	(void)c;
+	if (!p->pid)
+		return finding_title(FIND_STOPPED);
+	return arena_printf(k->arena, "stopped, and let go on by %s (pid %u)", p->comm, p->pid);
+}
+
+const struct finding_def finding_stopped = {
+	.cls = FIND_STOPPED,
+	.name = "stopped",
+	.title = "stopped by a signal, a debugger or a freezer",
+	.find = find_stopped,
+	.claims = claims_stopped,
+	.explain = explain_stopped,
+	.refuted_if = "whoever stopped it does so only now, to look at it",
+	.lacks = lacks_stopper,
+	.next_step = next_stopped,
+	.stall_words = stopped_stall,
+	.stall_culprit = stall_stopper,
+	.not_its_own = true,
+	.is_certain = true,
+};

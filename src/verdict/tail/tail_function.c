@@ -48,7 +48,7 @@ static bool in_stall(const struct sample *x, const struct stall *h)
 }
 
 /* Counts each function of the samples once a sample; how many samples there are. */
-static uint64_t fns_count(const struct court *k, const struct appfns *a, const struct stall *h,
+static uint64_t fns_count(const struct context *k, const struct appfns *a, const struct stall *h,
 			  uint64_t *cnt)
 {
 	uint32_t *last = ARENA_ARRAY(k->arena, uint32_t, a->fn_cnt + 1);
@@ -72,7 +72,7 @@ static uint64_t fns_count(const struct court *k, const struct appfns *a, const s
 	return all;
 }
 
-/* Of a file without symbols only a place is known: its caller's name says more. */
+/* A file without symbols gives only an offset: its caller's name says more. */
 static bool has_name(const struct stack_fn *fn)
 {
 	return !strstr(fn->name, "+0x");
@@ -95,7 +95,7 @@ static void place_set(const struct appfns *a, const struct app_stack *st, uint32
 	}
 }
 
-static bool run_place(const struct court *k, const struct appfns *a, const struct stall *h,
+static bool run_place(const struct context *k, const struct appfns *a, const struct stall *h,
 		      struct place *ret)
 {
 	uint64_t *cnt = ARENA_ARRAY(k->arena, uint64_t, a->fn_cnt + 1);
@@ -118,7 +118,7 @@ static bool run_place(const struct court *k, const struct appfns *a, const struc
 	return false;
 }
 
-const char *tail_runs_in(const struct court *k, const struct appfns *a, uint32_t thread)
+const char *tail_runs_in(const struct context *k, const struct appfns *a, uint32_t thread)
 {
 	struct stall life = { .begin_ns = k->m->threads[thread].begin_ns, .thread = thread,
 			      .end_ns = k->m->threads[thread].end_ns };
@@ -127,8 +127,8 @@ const char *tail_runs_in(const struct court *k, const struct appfns *a, uint32_t
 	return a && run_place(k, a, &life, &p) ? a->fns[p.named].name : "";
 }
 
-/* Where t was, which had the request or is the end of its chain. */
-static bool place_of(const struct court *k, const struct appfns *a, const struct stall *h,
+/* The function of t, which had the request or is the end of its chain. */
+static bool place_of(const struct context *k, const struct appfns *a, const struct stall *h,
 		     uint32_t t, struct place *ret)
 {
 	const struct wait *w;
@@ -144,7 +144,7 @@ static bool place_of(const struct court *k, const struct appfns *a, const struct
 	return true;
 }
 
-static void step_name(struct court *k, const struct appfns *a, struct step *st,
+static void step_name(struct context *k, const struct appfns *a, struct step *st,
 		      const struct place *p, uint64_t all_ns)
 {
 	struct step_fns *f = ARENA_NEW(k->arena, struct step_fns);
@@ -175,7 +175,7 @@ static struct step *end_of_chain(struct finding *f)
 }
 
 /* The place of most of the stalls, named at st, which may be NULL; its function, "" none. */
-static const char *most_name(struct court *k, const struct appfns *a, const struct stall_group *g,
+static const char *most_name(struct context *k, const struct appfns *a, const struct stall_group *g,
 			     struct step *st, bool end)
 {
 	struct place places[STALLS_MAX], *best = NULL;
@@ -208,7 +208,7 @@ static const char *most_name(struct court *k, const struct appfns *a, const stru
 	return best ? a->fns[best->named].name : "";
 }
 
-void tail_function(struct court *k, const struct appfns *a, const struct stall_group *g,
+void tail_function(struct context *k, const struct appfns *a, const struct stall_group *g,
 		   struct stall_finding *s)
 {
 	struct step *end = end_of_chain(&s->f);

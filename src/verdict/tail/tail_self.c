@@ -11,7 +11,7 @@
 #include "model/stack.h"
 #include "verdict/tail/tail_int.h"
 
-/* Of what the process ran during the stalls, this part is in one function ... */
+/* This part of what the process ran during the stalls is in one function ... */
 #define SHARED_MIN 0.5
 /* ... in which it is at other times for no more than this part as often. */
 #define OUTSIDE_MAX 0.3
@@ -34,8 +34,8 @@ static bool in_any(const struct stall_group *g, uint64_t ts_ns)
 	return false;
 }
 
-/* What the process ran, by function. */
-static void count(const struct court *k, const struct appfns *a, const struct stall_group *g,
+/* Counts what the process ran, by function. */
+static void count(const struct context *k, const struct appfns *a, const struct stall_group *g,
 		  uint32_t proc, struct busy_in *r)
 {
 	const struct model *m = k->m;
@@ -67,7 +67,7 @@ static void count(const struct court *k, const struct appfns *a, const struct st
  * The function that tells the stalls from the rest best, of several its innermost;
  * NO_IDX: none does.
  */
-static uint32_t fn_of(const struct court *k, const struct appfns *a, const struct stall_group *g,
+static uint32_t fn_of(const struct context *k, const struct appfns *a, const struct stall_group *g,
 		      const struct busy_in *r)
 {
 	double inside = (double)g->busy_ns, outside = k->window_ns - inside, least = 0;
@@ -89,7 +89,7 @@ static uint32_t fn_of(const struct court *k, const struct appfns *a, const struc
 }
 
 /* The thread of the process that was in fn during the stalls most often. */
-static uint32_t thread_in(const struct court *k, const struct appfns *a,
+static uint32_t thread_in(const struct context *k, const struct appfns *a,
 			  const struct stall_group *g, uint32_t proc, uint32_t fn)
 {
 	const struct model *m = k->m;
@@ -116,7 +116,7 @@ static uint32_t thread_in(const struct court *k, const struct appfns *a,
 	return best;
 }
 
-static void move(struct court *k, uint32_t thread)
+static void move(struct context *k, uint32_t thread)
 {
 	struct cand *from = &k->cand[FIND_PEER], *to = &k->cand[FIND_LOCK_HELD];
 	struct cause *x = ARENA_NEW(k->arena, struct cause);
@@ -135,7 +135,7 @@ static void move(struct court *k, uint32_t thread)
 	from->ns = 0;
 }
 
-struct self_run tail_self(struct court *k, const struct appfns *a, const struct stall_group *g)
+struct self_run tail_self(struct context *k, const struct appfns *a, const struct stall_group *g)
 {
 	struct self_run ret = { .function = "" };
 	struct cand *c = &k->cand[FIND_PEER];

@@ -7,10 +7,14 @@
  * A lock may also lie on the way to an end that says more, as a disk with a limit.
  * Then it is a link: its share is part of that end's, and it is no rival, but named.
  */
+#include "verdict/weigh/carriers.h"
+
 #include <string.h>
 
 #include "base/vec.h"
-#include "verdict/context/context.h"
+#include "verdict/context/conversations.h"
+#include "verdict/context/targets.h"
+#include "verdict/findings/findings.h"
 
 struct carrier {
 	uint8_t cls, of;	/* the finding it is; whose demand this is: differs for links */
@@ -37,20 +41,21 @@ static uint32_t first_alike(const struct model *m, uint32_t end)
 	return end;
 }
 
-static struct carrier key_of(const struct court *k, const struct cause *c)
+static struct carrier key_of(const struct context *k, const struct cause *c)
 {
 	struct carrier key = { .lock = NO_IDX, .end = NO_IDX, .peer = NO_IDX };
+	unsigned carrier;
 
-	key.cls = key.of = (uint8_t)finding_of_cause(k, c);
-	if (key.cls == FIND_EXTERNAL || key.cls == FIND_PEER) {
+	key.cls = key.of = (uint8_t)cause_finding(k, c);
+	carrier = finding_def(key.cls)->carrier;
+	if (carrier == CARRIER_PEER) {
 		key.end = first_alike(k->m, end_of_cause(k->m, c));
 		if (key.end == NO_IDX)
 			key.peer = peer_of_cause(k, c);
 		return key;
 	}
 	key.lock = c->lock;
-	if (c->lock != NO_IDX && key.cls != FIND_LOCK_HELD && key.cls != FIND_LOCK_CONVOY &&
-	    key.cls != FIND_CONN_LIMIT)
+	if (c->lock != NO_IDX && carrier != CARRIER_LOCK)
 		key.cls = (uint8_t)lock_finding(k, c->lock);
 	return key;
 }
@@ -87,13 +92,13 @@ static int by_ns(const void *pa, const void *pb)
 	return a->ns < b->ns ? 1 : a->ns > b->ns ? -1 : 0;
 }
 
-static void collect(const struct court *k, carriers *all)
+static void collect(const struct context *k, carriers *all)
 {
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 		struct carrier key;
 
-		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
+		if (!proc_is_target(k->m, c->entry_proc))
 			continue;
 		key = key_of(k, c);
 		if (key.lock != NO_IDX || key.end != NO_IDX || key.peer != NO_IDX)
@@ -102,8 +107,8 @@ static void collect(const struct court *k, carriers *all)
 	vec_sort(all, by_ns);
 }
 
-/* Of a peer's processes, the one that most of the carrier's demand ends in. */
-static uint32_t busiest_peer(const struct court *k, const struct carrier *x)
+/* The process of a peer that most of the carrier's demand ends in. */
+static uint32_t busiest_peer(const struct context *k, const struct carrier *x)
 {
 	double *ns = ARENA_ARRAY(k->arena, double, k->m->proc_cnt + 1), best = 0;
 	uint32_t peer = NO_IDX;
@@ -113,7 +118,7 @@ static uint32_t busiest_peer(const struct court *k, const struct carrier *x)
 		struct carrier key;
 		uint32_t p;
 
-		if (c->entry_proc == NO_IDX || !k->m->procs[c->entry_proc].target)
+		if (!proc_is_target(k->m, c->entry_proc))
 			continue;
 		key = key_of(k, c);
 		p = same_carrier(&key, x) ? peer_of_cause(k, c) : NO_IDX;
@@ -125,10 +130,10 @@ static uint32_t busiest_peer(const struct court *k, const struct carrier *x)
 	return peer;
 }
 
-static void take(const struct court *k, struct cand *d, const struct carrier *x)
+static void take(const struct context *k, struct cand *d, const struct carrier *x)
 {
 	d->lock = x->lock;
-	if (x->cls == FIND_EXTERNAL || x->cls == FIND_PEER) {
+	if (finding_def(x->cls)->carrier == CARRIER_PEER) {
 		d->end = end_of_cause(k->m, x->top);
 		d->peer = busiest_peer(k, x);
 		d->hangs = k->w->total.stale_cnt && d->end != NO_IDX &&
@@ -140,7 +145,7 @@ static void take(const struct court *k, struct cand *d, const struct carrier *x)
 	}
 }
 
-void carriers_choose(struct court *k)
+void carriers_choose(struct context *k)
 {
 	bool done[FIND_CNT] = { false };
 	carriers all = { 0 };
@@ -154,8 +159,8 @@ void carriers_choose(struct court *k)
 	vec_release(&all);
 }
 
-/* What the class lost to another while it was weighed, each of its carriers lost. */
-static double left_of(const struct court *k, const carriers *all, unsigned cls)
+/* Each carrier loses the part that its class lost while it was weighed. */
+static double left_of(const struct context *k, const carriers *all, unsigned cls)
 {
 	double ns = 0;
 
@@ -164,7 +169,7 @@ static double left_of(const struct court *k, const carriers *all, unsigned cls)
 	return ns > k->cand[cls].ns && ns > 0 ? k->cand[cls].ns / ns : 1;
 }
 
-static void more_add(struct court *k, const struct carrier *x, double ns)
+static void more_add(struct context *k, const struct carrier *x, double ns)
 {
 	struct cand *d;
 
@@ -178,7 +183,7 @@ static void more_add(struct court *k, const struct carrier *x, double ns)
 	d->top_ns = x->top_ns;
 }
 
-void carriers_split(struct court *k)
+void carriers_split(struct context *k)
 {
 	bool named[FIND_CNT] = { false };
 	carriers all = { 0 };
