@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
@@ -118,10 +120,23 @@ static void file_too_large(int sig)
 	(void)sig;
 }
 
+/* A file opened in the place of a closed one would get what is printed. */
+static void open_closed(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
 
+	open_closed();
 	if (argc < 2) {
 		print_usage(stderr);
 		return CLI_USAGE;

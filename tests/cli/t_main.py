@@ -7,7 +7,7 @@ import re
 import tempfile
 import threading
 
-from heldup_cli import FAILED, OK, RIGHTS, USAGE, commands, heldup, heldup_as_nobody
+from heldup_cli import FAILED, OK, RIGHTS, TOP, USAGE, commands, heldup, heldup_as_nobody
 
 NO_PID = "4194304"  # PID_MAX_LIMIT: never given to a process
 
@@ -41,6 +41,18 @@ def test_unknown_command_is_guessed():
     heldup("help", "dcotor").ended(USAGE).one_line().says(r"\(did you mean doctor\?\)$")
     for typed in ("nginx", "x", "", "w" * 500):
         heldup(typed).ended(USAGE).one_line().says(r"\(see heldup help\)$")
+
+
+def test_closed_descriptors_take_no_file():
+    """A page that is opened as descriptor 1 would get the text, too, or the text be refused."""
+    capture = os.path.join(TOP, "tests", "golden", "lock_held.cap")
+    with tempfile.TemporaryDirectory() as folder:
+        page = os.path.join(folder, "page.html")
+        heldup("why", "-i", capture, "--html", page, stdout=None,
+               preexec_fn=lambda: [os.close(fd) for fd in (0, 1)]).ended(OK)
+        with open(page) as f:
+            text = f.read()
+        assert text.startswith("<!doctype html>") and text.rstrip().endswith("</html>")
 
 
 def test_each_command_has_help():

@@ -321,7 +321,7 @@ TEST(code_tells_what_it_leaves_out)
 	c->stats.over_cnt = c->stats.refused_cnt = 0;
 	c->stats.cut_cnt = 3;
 	code_announce_unread(c, &emit, 1);
-	HAS(text, "over 16384 mappings with code in a process (in 3 looks)");
+	HAS(text, "over 16384 mappings with code in a process (seen 3 times)");
 	emit_release(&emit);
 	done(c);
 }

@@ -188,8 +188,8 @@ void code_announce_unread(struct code *c, struct emit *e, uint64_t now)
 			  "stacks through them may be short",
 			  (unsigned long long)(c->stats.refused_cnt - c->stats.over_cnt));
 	if (c->stats.cut_cnt)
-		emit_note(e, NOTE_LIMIT, now, "over %d mappings with code in a process (in %llu "
-			  "looks): stacks through the rest may be short",
+		emit_note(e, NOTE_LIMIT, now, "over %d mappings with code in a process (seen "
+			  "%llu times): stacks through the rest may be short",
 			  MAPPINGS_MAX, (unsigned long long)c->stats.cut_cnt);
 	if (c->stats.unread_cnt)
 		emit_note(e, NOTE_LIMIT, now, "%llu files with code were not read, for reading "
