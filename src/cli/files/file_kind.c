@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/files/file_kind.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/files/file_answers.h"
 #include "collect/source.h"
 #include "spans/spans.h"
 #include "store/format.h"
@@ -89,9 +91,13 @@ enum file_kind file_kind_of(const char *path)
 
 int file_kind_say(const char *path, enum file_kind wanted, struct err *err)
 {
-	enum file_kind kind = file_kind_of(path);
-	bool same = kind == wanted || (kind == FILE_CALLS && wanted == FILE_CAPTURE);
+	enum file_kind kind;
+	bool same;
 
+	if (err->code == -ETIMEDOUT) /* it would not answer this either */
+		return err->code;
+	kind = file_kind_of(path);
+	same = kind == wanted || (kind == FILE_CALLS && wanted == FILE_CAPTURE);
 	if (kind == FILE_OTHER || same)
 		return err->code;
 	if (!kinds[kind].reader)
@@ -103,7 +109,10 @@ int file_kind_say(const char *path, enum file_kind wanted, struct err *err)
 
 int file_kind_source(const char *path, struct source **ret_src, struct err *err)
 {
-	int code = source_file(path, ret_src, err);
+	int code = file_answers(path, err);
 
+	if (code < 0)
+		return code;
+	code = source_file(path, ret_src, err);
 	return code < 0 ? file_kind_say(path, FILE_CAPTURE, err) : code;
 }

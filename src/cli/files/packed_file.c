@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/files/file_answers.h"
 #include "cli/files/replaced_file.h"
 #include "requests/forest/packed.h"
 
@@ -19,7 +20,9 @@ enum { HEAD_MAX = 64 };
 
 int packed_file_read(const char *path, struct buf *out, struct err *err)
 {
-	return file_read(path, PACKED_FILE_MAX, out, err);
+	int code = file_answers(path, err);
+
+	return code < 0 ? code : file_read(path, PACKED_FILE_MAX, out, err);
 }
 
 /* A typing error must not cost somebody another file. */
@@ -47,6 +50,9 @@ int packed_file_check(const char *path, const char *what, struct err *err)
 
 	if (strcmp(path, "-") == 0)
 		return 0;
+	code = file_answers(path, err);
+	if (code < 0)
+		return code;
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		code = check_old(path, what, err);
 	return code < 0 ? code : replaced_file_check(path, err);

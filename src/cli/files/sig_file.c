@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/files/file_answers.h"
 #include "cli/files/file_kind.h"
 #include "functions/sig/sig.h"
 
@@ -20,8 +21,10 @@ int sig_file_read(const char *path, struct arena *arena, struct sigs **ret_sigs,
 		  struct err *err)
 {
 	CLEANUP(buf_release) struct buf bytes = {0};
-	int code = file_read(path, SIG_FILE_MAX, &bytes, err);
+	int code = file_answers(path, err);
 
+	if (code == 0)
+		code = file_read(path, SIG_FILE_MAX, &bytes, err);
 	if (code < 0)
 		return code;
 	code = sig_read(buf_str(&bytes), bytes.len, arena, ret_sigs, err);

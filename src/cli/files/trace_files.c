@@ -13,6 +13,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "cli/files/file_answers.h"
 #include "cli/files/file_kind.h"
 #include "trace/trace.h"
 #include "requests/graph/async_split.h"
@@ -220,6 +221,8 @@ static int read_all(struct reader *r, char **paths, size_t cnt,
 	struct err first = {0};
 	size_t unread_cnt = 0;
 
+	if (files_answer(paths, cnt, err) < 0)
+		return err->code;
 	for (size_t i = 0; i < cnt && !stop_requested(); i++) {
 		int code;
 
