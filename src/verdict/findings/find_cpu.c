@@ -46,33 +46,45 @@ static bool claims_quota(const struct context *k, const struct cause *c)
 	return c->kind == CAUSE_RUNQ_QUOTA;
 }
 
+/* Waits for a CPU in the demand laid on a thread, and its part that the target itself ran in. */
+struct queued {
+	double self, all;
+};
+
+static struct queued *queued_by_thread(const struct context *k)
+{
+	struct queued *by = ARENA_ARRAY(k->arena, struct queued, k->m->thread_cnt + 1);
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+		bool self = c->kind == CAUSE_RUNQ_SELF;
+
+		if (c->thread == NO_IDX || !(self || c->kind == CAUSE_RUNQ_OTHER ||
+					     c->kind == CAUSE_RUNQ_QUOTA))
+			continue;
+		by[c->thread].all += c->ns;
+		by[c->thread].self += self ? c->ns : 0;
+	}
+	return by;
+}
+
 /*
  * Running, or runnable while the target has the CPU: time that others take is not its
  * load, its clients on this host among them.
  */
-static double thread_cpu(const struct context *k, const struct cpu_users *users, uint32_t t)
+static double thread_cpu(const struct thread *th, const struct cpu_users *users, struct queued q)
 {
-	const struct thread *th = &k->m->threads[t];
 	double life = th->end_ns > th->begin_ns ? th->end_ns - th->begin_ns : 1;
-	double self = 0, all = 0;
 
-	for (size_t i = 0; i < k->w->cause_cnt; i++) {
-		const struct cause *c = &k->w->causes[i];
-
-		if (c->thread != t)
-			continue;
-		self += c->kind == CAUSE_RUNQ_SELF ? c->ns : 0;
-		all += c->kind == CAUSE_RUNQ_SELF || c->kind == CAUSE_RUNQ_OTHER ||
-			       c->kind == CAUSE_RUNQ_QUOTA ? c->ns : 0;
-	}
 	if (users->peers + users->beside > 0)
-		self *= users->own / (users->own + users->peers + users->beside);
-	return (th->ns[ST_RUN] + (all > 0 ? th->ns[ST_RUNQ] * self / all : 0)) / life;
+		q.self *= users->own / (users->own + users->peers + users->beside);
+	return (th->ns[ST_RUN] + (q.all > 0 ? th->ns[ST_RUNQ] * q.self / q.all : 0)) / life;
 }
 
 /* A thread that requests go through and that never rests. */
 static uint32_t full_thread(const struct context *k)
 {
+	const struct queued *queued = queued_by_thread(k);
 	struct cpu_users users = cpu_users(k);
 	uint32_t best = NO_IDX;
 	double most = OWN_FULL;
@@ -83,7 +95,7 @@ static uint32_t full_thread(const struct context *k)
 
 		if (!thread_is_target(k->m, t) || !thread_is_full(k, t) || k->beside[th->proc])
 			continue;
-		cpu = thread_cpu(k, &users, t);
+		cpu = thread_cpu(th, &users, queued[t]);
 		if (cpu >= most) {
 			most = cpu;
 			best = t;
