@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "report/wrap.h"
+#include "report/lines/wrap.h"
 
 TEST(wrap_lines_at_blanks)
 {

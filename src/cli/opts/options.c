@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "report/wrap.h"
+#include "report/lines/wrap.h"
 
 enum { WRAP_COLUMNS_MIN = 20 }; /* less is no width that somebody reads at */
 

@@ -63,7 +63,7 @@ unsigned output_columns(unsigned otherwise);
 
 /*
  * Prints text, or o's JSON, which is left as it is, to standard output.  Lines of text are
- * wrapped where its width is known and they are wider; see report/wrap.h.
+ * wrapped where its width is known and they are wider; see report/lines/wrap.h.
  */
 void output_print(const struct output_opts *o, const struct buf *out);
 void output_text(const struct buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/wrap.h"
+#include "report/lines/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
