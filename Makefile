@@ -82,7 +82,8 @@ BPF_OBJS := $(BPF_SRC:src/bpf/%.bpf.c=$(OUT)/bpf/%.bpf.o)
 # CALL(name) for each system call of the kernel's headers; src/base/syscalls.c numbers them.
 GEN      := $(OUT)/syscalls.inc
 PLAIN_OBJS := $(BPF_SRC:src/bpf/%.bpf.c=$(OUT)/bpf/plain/%.bpf.o)
-SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h $(OUT)/plain.skel.h)
+# What follows requests is loaded for that alone: an object of its own.
+SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h $(OUT)/plain.skel.h $(OUT)/paths.skel.h)
 # Text that the program carries: each becomes `const char embed_NAME[]` (NUL
 # terminated) and `const unsigned long embed_NAME_len`; NAME is the file's
 # name with everything but letters and digits turned into _.
@@ -169,7 +170,11 @@ $(OUT)/plain.bpf.o: $(PLAIN_OBJS)
 	$(call say,BPFLINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(OUT)/heldup.skel.h $(OUT)/plain.skel.h: $(OUT)/%.skel.h: $(OUT)/%.bpf.o
+$(OUT)/paths.bpf.o: $(OUT)/bpf/paths/paths.bpf.o
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(OUT)/heldup.skel.h $(OUT)/plain.skel.h $(OUT)/paths.skel.h: $(OUT)/%.skel.h: $(OUT)/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q){ echo "/* NOLINTBEGIN */"; $(BPFTOOL) gen skeleton $< name $*_bpf; \
 		echo "/* NOLINTEND */"; } >$@
@@ -367,4 +372,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(EVAL_TOOLS:build/tests/%=$(OBJ)/tests/eval/bin/%.d) $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(EVAL_TOOLS:build/tests/%=$(OBJ)/tests/eval/bin/%.d) $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(OUT)/bpf/paths/paths.bpf.d $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)

@@ -20,16 +20,17 @@ BELOW = {
     "trace": {"base"},
     "requests": {"base", "model", "trace"} | EVENTS,
     "spans": {"base", "model", "trace"},
+    "paths": {"base", "wire", "trace"},
 }
 BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
-BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "http", "spans"}
+BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "http", "spans", "paths"}
 BELOW["http"] = BELOW["report"] | {"report"}
 BELOW["main"] = {"base", "cli"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
-GENERATED = {"heldup.skel.h"}
+GENERATED = {"heldup.skel.h", "paths.skel.h"}
 
 FUNCTION_MAX, FILE_MAX, HEADER_MAX, COLUMN_MAX = 60, 800, 200, 100
 P95_MAX = 45

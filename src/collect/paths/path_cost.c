@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/paths/path_cost.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/proc/host.h"
+#include "reads/reads.h"
+#include "store/event.h"
+
+/* A tracepoint needs so long to call a program, without the time of the timing: bench/programs. */
+#define CALL_NS 25.0
+#define TIMING_NS 35.0
+
+static uint64_t busy_now(void)
+{
+	struct ev_host host = {0};
+
+	host_read(&host);
+	return host.cpu_busy_ns;
+}
+
+static void programs(struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_cnt)
+{
+	struct bpf_program *prog;
+
+	*ret_ns = *ret_cnt = 0;
+	bpf_object__for_each_program(prog, obj) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) < 0)
+			continue;
+		*ret_ns += info.run_time_ns;
+		*ret_cnt += info.run_cnt;
+	}
+}
+
+void path_cost_begin(struct path_cost *c, struct bpf_object *obj)
+{
+	c->stats_fd = reads_open_stats();
+	c->begin_ns = clock_mono_ns();
+	c->own_ns = clock_self_cpu_ns();
+	c->busy_ns = busy_now();
+	programs(obj, &c->run_ns, &c->run_cnt);
+}
+
+void path_cost_end(struct path_cost *c, struct bpf_object *obj)
+{
+	uint64_t ns, cnt;
+	double took, gone, runs, busy;
+
+	programs(obj, &ns, &cnt);
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	runs = (double)(cnt - c->run_cnt);
+	took = (double)(ns - c->run_ns) - runs * TIMING_NS;
+	took = (took > 0 ? took : 0) + runs * CALL_NS;
+	took += (double)(clock_self_cpu_ns() - c->own_ns);
+	gone = (double)(clock_mono_ns() - c->begin_ns) + 1;
+	busy = (double)(busy_now() - c->busy_ns);
+	c->share = took / (busy > gone ? busy : gone);
+}

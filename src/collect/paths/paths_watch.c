@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/paths/paths_watch.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/rights.h"
+#include "base/stop.h"
+#include "base/write_limit.h"
+#include "collect/live/kbtf.h"
+#include "collect/paths/path_cost.h"
+#include "collect/paths/path_procs.h"
+#include "collect/proc/procfs.h"
+#include "collect/target/guard.h"
+#include "collect/target/target.h"
+#include "paths.skel.h"
+#include "reads/reads.h"
+#include "wire/path_events.h"
+
+#define DRAIN_NS (20 * NS_PER_MS)
+#define SLICE_NS (200 * NS_PER_MS)
+#define MEASURE_NS (300 * NS_PER_MS)	/* of the first slice: what following costs */
+#define PAUSE_MAX_NS (20 * NS_PER_SEC)
+
+struct watch {
+	const struct paths_watch_opts *opts;
+	const struct paths_sink *sink;
+	struct target target;
+	struct paths_bpf *skel;
+	struct ring_buffer *ring;
+	struct hmap seen;	/* processes that the sink has */
+	uint64_t in_slice;	/* records */
+	struct paths_watched out;
+};
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char line[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, args);
+	log_debug("%s", line);
+	return 0;
+}
+
+static void process_tell(struct watch *w, uint32_t tgid)
+{
+	char comm[PROCFS_COMM_LEN];
+
+	if (hmap_get(&w->seen, tgid, NULL))
+		return;
+	hmap_put(&w->seen, tgid, 1);
+	procfs_comm(tgid, comm);
+	w->sink->process(w->sink->ctx, tgid, comm, path_proc_switches(tgid));
+}
+
+static int on_records(void *ctx, void *data, size_t size)
+{
+	struct watch *w = ctx;
+	const struct path_event *e = data;
+
+	if (size % sizeof(*e))
+		w->out.bad_cnt++;
+	for (size_t i = 0; i < size / sizeof(*e); i++) {
+		if (w->in_slice >= PATHS_EVENTS_MAX) {
+			w->out.lost_cnt++;
+			continue;
+		}
+		w->in_slice++;
+		w->out.event_cnt++;
+		process_tell(w, e[i].tgid);
+		w->sink->event(w->sink->ctx, &e[i]);
+	}
+	return 0;
+}
+
+static int load(struct watch *w, struct err *err)
+{
+	struct kbtf *k = kbtf_new(NULL);
+	int rc;
+
+	if (!k)
+		return err_rights(err, -ENOTSUP,
+				  "this kernel has no type information (/sys/kernel/btf/vmlinux)");
+	libbpf_set_print(print_libbpf);
+	w->skel = paths_bpf__open();
+	if (!w->skel) {
+		kbtf_free(k);
+		return err_errno(err, -errno, "open the BPF programs");
+	}
+	w->skel->rodata->pw_prev_state = kbtf_trace_args(k, "sched_switch") >= 5;
+	rc = kbtf_trace_args(k, "sock_recv_length") < 0 ? -ENOTSUP : 0;
+	kbtf_free(k);
+	if (rc < 0)
+		return err_rights(err, rc, "this kernel has no tracepoint sock_recv_length "
+				  "(Linux 6.3): requests cannot be followed");
+	w->skel->bss->pw_off = 1;
+	rc = paths_bpf__load(w->skel);
+	if (rc == -EPERM || rc == -EACCES)
+		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
+	if (rc < 0)
+		return err_rights(err, -ENOTSUP, "the kernel refused the BPF programs: %s",
+				  strerror(-rc));
+	w->ring = ring_buffer__new(bpf_map__fd(w->skel->maps.pw_ring), on_records, w, NULL);
+	if (!w->ring)
+		return err_errno(err, -errno, "open the ring buffer");
+	return 0;
+}
+
+static int begin(struct watch *w, struct err *err)
+{
+	int rc = target_resolve(w->opts->select, &w->target, err);
+
+	if (rc < 0)
+		return rc;
+	rc = load(w, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < w->target.cnt; i++) {
+		uint32_t tgid = w->target.tgids[i];
+
+		w->skel->bss->pw_followed[tgid / 64] |= UINT64_C(1) << tgid % 64;
+		process_tell(w, tgid);
+	}
+	path_procs_ports(w->target.tgids, w->target.cnt, w->sink->port, w->sink->ctx);
+	rc = paths_bpf__attach(w->skel);
+	if (rc < 0)
+		return err_rights(err, -ENOTSUP, "attach to the kernel's tracepoints: %s",
+				  strerror(-rc));
+	snprintf(w->out.selection, sizeof(w->out.selection), "%s", w->target.selection);
+	return 0;
+}
+
+/* All is loaded: what others made is read from now on, with the rights that are left. */
+static int rights_give(struct watch *w, struct err *err)
+{
+	int rc;
+
+	if (w->opts->unfiltered)
+		return 0;
+	rc = rights_keep(rights_of_watch() | guard_rights() | w->opts->keep);
+	if (rc < 0)
+		return err_errno(err, rc, "give rights away");
+	reads_apart();
+	rc = w->opts->writes ? write_limit_apply(w->opts->writes) : 0;
+	if (rc < 0)
+		log_debug("files to be written are not limited: %s", strerror(-rc));
+	rc = rights_filter_watch(0);
+	if (rc < 0)
+		log_debug("system calls are not filtered: %s", strerror(-rc));
+	return 0;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	const struct timespec ts = {.tv_sec = (time_t)(ns / NS_PER_SEC),
+				    .tv_nsec = (long)(ns % NS_PER_SEC)};
+
+	nanosleep(&ts, NULL);
+}
+
+static void flush(struct watch *w)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
+	int fd = bpf_program__fd(w->skel->progs.pw_flush), cpus = libbpf_num_possible_cpus();
+
+	for (int cpu = 0; cpu < cpus; cpu++) { /* refused where the CPU is offline: fine */
+		opts.cpu = (uint32_t)cpu;
+		bpf_prog_test_run_opts(fd, &opts);
+	}
+	ring_buffer__consume(w->ring);
+}
+
+/* Follows until end_ns, a stop, or as many records as a slice may have. */
+static void follow(struct watch *w, uint64_t end_ns, struct path_cost *cost)
+{
+	uint64_t begin_ns = clock_mono_ns(), now = begin_ns;
+	bool measured = false;
+
+	w->in_slice = 0;
+	path_cost_begin(cost, w->skel->obj);
+	__atomic_store_n(&w->skel->bss->pw_off, 0, __ATOMIC_SEQ_CST);
+	while (now < end_ns && !stop_requested() && w->in_slice < PATHS_EVENTS_MAX) {
+		sleep_ns(end_ns - now < DRAIN_NS ? end_ns - now : DRAIN_NS);
+		ring_buffer__consume(w->ring);
+		now = clock_mono_ns();
+		if (!measured && now - begin_ns > MEASURE_NS) {
+			measured = true;
+			path_cost_end(cost, w->skel->obj);
+			if (w->opts->max_cost_ppm && cost->share * 1e6 > w->opts->max_cost_ppm)
+				break;
+		}
+	}
+	if (!measured)
+		path_cost_end(cost, w->skel->obj);
+	__atomic_store_n(&w->skel->bss->pw_off, 1, __ATOMIC_SEQ_CST);
+	flush(w);
+	w->out.followed_ns += clock_mono_ns() - begin_ns;
+	w->out.slice_cnt++;
+	w->sink->slice_end(w->sink->ctx);
+}
+
+/* How long to look away so that the mean cost is what it may be. */
+static uint64_t pause_ns(const struct watch *w, const struct path_cost *cost)
+{
+	double part = cost->share * 1e6 / w->opts->max_cost_ppm - 1;
+	double ns = part * (double)SLICE_NS;
+
+	return ns > (double)PAUSE_MAX_NS ? PAUSE_MAX_NS : ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void run(struct watch *w)
+{
+	struct path_cost cost = {0};
+	uint64_t end_ns, now = clock_mono_ns(), until;
+
+	w->out.begin_ns = now;
+	end_ns = w->opts->duration_ns ? now + w->opts->duration_ns : UINT64_MAX;
+	follow(w, end_ns, &cost);
+	w->out.cost_share = cost.share;
+	while ((now = clock_mono_ns()) < end_ns && !stop_requested()) {
+		until = now + pause_ns(w, &cost);
+		for (; now < until && now < end_ns && !stop_requested(); now = clock_mono_ns())
+			sleep_ns(until - now < DRAIN_NS ? until - now : DRAIN_NS);
+		if (now >= end_ns || stop_requested())
+			break;
+		until = now + SLICE_NS;
+		follow(w, until < end_ns ? until : end_ns, &cost);
+	}
+	w->out.end_ns = clock_mono_ns();
+	w->out.lost_cnt += w->skel->bss->pw_lost;
+}
+
+int paths_watch(const struct paths_watch_opts *opts, const struct paths_sink *sink,
+		struct paths_watched *ret, struct err *err)
+{
+	struct watch w = {.opts = opts, .sink = sink};
+	int rc;
+
+	guard_raise();
+	reads_start();
+	rc = begin(&w, err);
+	if (rc == 0)
+		rc = rights_give(&w, err);
+	if (rc == 0)
+		rc = target_go(&w.target, err);
+	if (rc == 0) {
+		run(&w);
+		*ret = w.out;
+	}
+	guard_drop();
+	ring_buffer__free(w.ring);
+	paths_bpf__destroy(w.skel);
+	hmap_release(&w.seen);
+	target_release(&w.target);
+	return rc;
+}

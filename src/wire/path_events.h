@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef PATH_EVENTS_H
+#define PATH_EVENTS_H
+/*
+ * Records of bpf/paths about followed processes: sleeps with their
+ * waker, sends and receives on sockets, connects and new threads.  No payload.
+ * Compiled by both sides.  Times are CLOCK_MONOTONIC in nanoseconds.
+ *
+ * Records of one thread come in the order in which they happened; those of
+ * several CPUs are to be sorted by ns.
+ */
+#include <linux/types.h>
+
+enum path_event_kind {
+	PATH_WAIT = 1,		/* a sleep that ended; ns: the thread ran again */
+	PATH_SEND = 2,		/* bytes were handed to a socket */
+	PATH_RECV = 3,		/* bytes were taken from a socket */
+	PATH_CONNECT = 4,	/* connect() began; the local port is not known yet */
+	PATH_CLONE = 5,		/* tid made the thread or process `other` */
+	PATH_KIND_CNT,
+};
+
+#define PATH_NO_CALL 0xffff
+#define PATH_OWN_NAME 1		/* the socket has a name: it serves */
+#define PATH_PEER_NAME 2	/* its peer has one: it asks */
+
+struct path_wait {
+	__u64 off_ns;		/* it left the CPU */
+	__u64 wake_ns;		/* it was woken; 0: not seen */
+	__u64 word;		/* first argument of the call it slept in: a futex, a descriptor */
+	__u64 waker_word;	/* the same of the waker's call */
+	__s32 timeout_ms;	/* of epoll_wait; else the third argument */
+	__u16 waker_call;	/* PATH_NO_CALL: none */
+	__u8 uninterruptible;
+	__u8 pad;
+};
+
+struct path_sock {
+	__u64 cookie;		/* of the socket: never used again while the kernel runs */
+	__u32 bytes;
+	__u16 lport, rport;	/* host order; 0 for unix sockets */
+	__u8 raddr[16];		/* IPv4 in the first 4; unix sockets: the peer's address, 8 */
+	__u16 family;
+	__u16 cpu;
+	__u32 bound;		/* unix sockets: PATH_OWN_NAME | PATH_PEER_NAME */
+};
+
+struct path_clone {
+	__u64 flags;
+	__u32 tgid;		/* of the child */
+	__u32 pad[7];
+};
+
+struct path_event {
+	__u64 ns;
+	__u32 tid, tgid;
+	__u16 kind;		/* enum path_event_kind */
+	__u16 call;		/* PATH_WAIT: the system call's number, or PATH_NO_CALL */
+	__u32 other;		/* PATH_WAIT: the waker's tid, 0 none; PATH_CLONE: the child's */
+	union {
+		struct path_wait wait;
+		struct path_sock sock;
+		struct path_clone clone;
+	};
+};
+
+_Static_assert(sizeof(struct path_event) == 64, "one cache line");
+
+#endif /* PATH_EVENTS_H */
