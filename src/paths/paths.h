@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PATHS_H
+#define PATHS_H
+/*
+ * From what the kernel saw of a server (wire/path_events.h) to its requests, and
+ * to which request each call to another server belongs.  No payload is looked at.
+ * Pure: no files, no clock, no BPF.
+ *
+ *	paths_new, paths_serves for each port, paths_add for each event, paths_finish,
+ *	paths_result, paths_free
+ *
+ * A request begins when bytes are read from a connection that serves, and ends
+ * with the last bytes sent there before the next read.  A call begins with the
+ * connect or the first send on a connection to elsewhere, and ends with the last
+ * read before the next send.  Rules and gates are in rules.h; what they do not
+ * decide has no request.
+ *
+ * All indexes are into the arrays of the result; PATHS_NONE is none.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "paths/rules.h"
+#include "wire/path_events.h"
+
+#define PATHS_NONE UINT32_MAX
+
+struct paths;
+
+struct paths_request {
+	uint32_t tgid;
+	uint32_t reader, replier;	/* threads: of the first read, the last send */
+	uint32_t conn;
+	uint32_t parent;		/* the call of another followed process that it is */
+	uint32_t at_arrival;		/* requests of the process that were open when it came */
+	uint32_t nth;			/* on its connection, from 0, since the recording began */
+	uint64_t arrival_ns;		/* 0: before the recording began */
+	uint64_t first_reply_ns, reply_ns; /* 0: none was seen */
+	uint64_t bytes_in, bytes_out;
+	uint64_t worker_ns;		/* another thread was free for it; 0: the reader did it */
+	struct path_sock at;		/* as the first event had it */
+};
+
+struct paths_call {
+	uint32_t tgid;
+	uint32_t caller, answered_by;	/* threads */
+	uint32_t conn;
+	uint32_t request;		/* or PATHS_NONE: unknown */
+	uint32_t same_thread;		/* what the caller had read last: for comparison */
+	uint8_t rule;			/* enum call_rule */
+	uint64_t start_ns, answer_ns, end_ns; /* the last two 0: no answer was seen */
+	uint64_t bytes_out, bytes_in;
+	struct path_sock at;
+};
+
+struct paths_wait {			/* a sleep of a thread that worked on a request */
+	uint32_t request, tid;
+	uint32_t waker;			/* thread, 0 not known */
+	uint32_t waker_request;		/* what that one worked on, or PATHS_NONE */
+	uint64_t begin_ns, woken_ns, end_ns;
+	uint16_t call;
+	bool uninterruptible, is_lock;
+};
+
+struct paths_result {
+	const struct paths_request *requests;	/* by arrival */
+	const struct paths_call *calls;		/* by start */
+	const struct paths_wait *waits;		/* by request, then begin */
+	size_t request_cnt, call_cnt, wait_cnt;
+	uint64_t known_cnt[PATH_RULE_CNT];	/* answered calls by rule; [0]: unknown */
+	uint64_t refused_cnt[PATH_RULE_CNT];	/* would have left [arrival, last reply] */
+	uint64_t bad_cnt;			/* records not understood */
+};
+
+struct paths *paths_new(void);
+/* NULL is fine. */
+void paths_free(struct paths *p);
+
+/* A port on which followed processes listen. */
+void paths_serves(struct paths *p, uint16_t port);
+
+/*
+ * A process whose threads switch between tasks without the kernel (Go): its threads
+ * say nothing.
+ */
+void paths_switches(struct paths *p, uint32_t tgid);
+
+/* e is copied; in any order.  Of an unknown kind: counted. */
+void paths_add(struct paths *p, const struct path_event *e);
+
+/* Once, after the last event. */
+void paths_finish(struct paths *p);
+
+/* Borrowed until paths_free. */
+const struct paths_result *paths_result(const struct paths *p);
+
+/* "127.0.0.1:80", "[::1]:80", "unix:7f12": whom the socket talks to. */
+enum { PATHS_ADDR_MAX = 64 };
+char *paths_addr(char *out, const struct path_sock *s);
+
+#endif /* PATHS_H */

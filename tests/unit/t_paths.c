@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "base/vec.h"
+#include "paths/paths.h"
+
+enum { PORT = 80, UPSTREAM = 5432, PROC = 100, US = 1000 };
+enum { FUTEX = 202, EPOLL_WAIT = 232 };
+
+/*
+ * A script of a server: each line is something that a thread does.  Times go up by a
+ * microsecond with each line.
+ */
+struct play {
+	struct paths *p;
+	uint64_t ns;
+};
+
+static struct play play_new(void)
+{
+	struct play play = {.p = paths_new(), .ns = US};
+
+	paths_serves(play.p, PORT);
+	return play;
+}
+
+static void put(struct play *play, struct path_event *e, uint32_t tid)
+{
+	e->ns = play->ns += US;
+	e->tid = tid;
+	e->tgid = PROC;
+	paths_add(play->p, e);
+}
+
+static void bytes(struct play *play, uint32_t tid, uint16_t kind, uint64_t conn)
+{
+	struct path_event e = {.kind = kind, .sock = {.cookie = conn, .bytes = 10, .family = 2}};
+	bool asks = conn >= 1000;
+
+	e.sock.lport = asks ? (uint16_t)(40000 + conn) : PORT;
+	e.sock.rport = asks ? UPSTREAM : (uint16_t)(50000 + conn);
+	put(play, &e, tid);
+}
+
+/* Connections below 1000 are clients', others go to the upstream. */
+static void gets(struct play *play, uint32_t tid, uint64_t conn)
+{
+	bytes(play, tid, PATH_RECV, conn);
+}
+
+static void sends(struct play *play, uint32_t tid, uint64_t conn)
+{
+	bytes(play, tid, PATH_SEND, conn);
+}
+
+/* The thread slept until now in the call; by: who woke it, 0: nobody that is known. */
+static void slept(struct play *play, uint32_t tid, uint16_t call, uint64_t word, uint32_t by)
+{
+	struct path_event e = {.kind = PATH_WAIT, .call = call, .other = by};
+
+	e.wait.off_ns = play->ns + US / 4;
+	e.wait.wake_ns = play->ns + US / 2;
+	e.wait.word = e.wait.waker_word = word;
+	e.wait.waker_call = by ? FUTEX : PATH_NO_CALL;
+	put(play, &e, tid);
+}
+
+static const struct paths_result *done(struct play *play)
+{
+	paths_finish(play->p);
+	return paths_result(play->p);
+}
+
+/* The connection of the request that the call is of, 0: unknown. */
+static uint64_t owner(const struct paths_result *r, size_t call)
+{
+	return r->calls[call].request == PATHS_NONE ? 0
+						    : r->requests[r->calls[call].request].at.cookie;
+}
+
+TEST(paths_thread_of_a_connection)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	gets(&play, 1, 11);
+	gets(&play, 2, 12);
+	sends(&play, 1, 1001);
+	sends(&play, 2, 1002);
+	gets(&play, 2, 1002);
+	sends(&play, 2, 12);
+	gets(&play, 1, 1001);
+	sends(&play, 1, 11);
+	r = done(&play);
+	EQ_U(r->request_cnt, 2);
+	EQ_U(r->call_cnt, 2);
+	EQ_U(owner(r, 0), 11);
+	EQ_U(owner(r, 1), 12);
+	EQ_U(r->calls[0].rule, PATH_RULE_THREAD);
+	EQ_U(r->requests[1].at_arrival, 1);
+	paths_free(play.p);
+}
+
+/* A reader queues for workers, which nobody wakes: the reply says whose the call was. */
+TEST(paths_worker_that_replies)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	for (uint64_t i = 1; i <= 6; i++)
+		gets(&play, 9, i);
+	for (uint64_t i = 1; i <= 6; i += 2) {
+		sends(&play, 1, 1001);
+		sends(&play, 2, 1002);
+		gets(&play, 1, 1001);
+		gets(&play, 2, 1002);
+		sends(&play, 2, i + 1);
+		sends(&play, 1, i);
+	}
+	r = done(&play);
+	EQ_U(r->call_cnt, 6);
+	for (size_t i = 2; i < 6; i++) {
+		EQ_U(owner(r, i), i + 1);
+		EQ_U(r->calls[i].rule, PATH_RULE_FINISH);
+	}
+	OK(r->requests[3].worker_ns > r->requests[3].arrival_ns);
+	paths_free(play.p);
+}
+
+/* Handlers wait for the results of workers, who wake them. */
+TEST(paths_result_that_wakes_its_handler)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	gets(&play, 1, 11);
+	gets(&play, 2, 12);
+	sends(&play, 7, 1001);
+	sends(&play, 8, 1002);
+	gets(&play, 7, 1001);
+	slept(&play, 2, FUTEX, 0x2000, 7);
+	sends(&play, 2, 12);
+	gets(&play, 8, 1002);
+	slept(&play, 1, FUTEX, 0x1000, 8);
+	sends(&play, 1, 11);
+	r = done(&play);
+	EQ_U(owner(r, 0), 12);
+	EQ_U(owner(r, 1), 11);
+	EQ_U(r->calls[0].rule, PATH_RULE_RESULT);
+	paths_free(play.p);
+}
+
+/* Whoever waits for a lock wakes the next one later: nothing is handed over. */
+TEST(paths_lock_hands_nothing_over)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	for (int i = 0; i < 20; i++) {
+		slept(&play, 1, FUTEX, 0x1000, 7);
+		slept(&play, 7, FUTEX, 0x1000, 1);
+	}
+	gets(&play, 1, 11);
+	gets(&play, 2, 12);
+	sends(&play, 7, 1001);
+	gets(&play, 7, 1001);
+	slept(&play, 1, FUTEX, 0x1000, 7);
+	sends(&play, 2, 12);
+	sends(&play, 1, 11);
+	r = done(&play);
+	EQ_U(owner(r, 0), 0);
+	EQ_U(r->known_cnt[PATH_RULE_NONE], 1);
+	paths_free(play.p);
+}
+
+/* An event loop that replies from the answer, with two requests in flight all the time. */
+TEST(paths_loop_that_replies_from_the_answer)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	gets(&play, 1, 1);
+	sends(&play, 1, 1001);
+	for (uint64_t i = 2; i <= 80; i++) {
+		gets(&play, 1, i);
+		sends(&play, 1, 1000 + i);
+		slept(&play, 1, EPOLL_WAIT, 3, 0);
+		gets(&play, 1, 1000 + i - 1);
+		sends(&play, 1, i - 1);
+	}
+	r = done(&play);
+	for (size_t i = 0; i < 79; i++)
+		EQ_U(owner(r, i), i + 1);
+	EQ_U(r->calls[40].rule, PATH_RULE_ANSWER);
+	paths_free(play.p);
+}
+
+/* Timers before the call and after the answer: any guess could be wrong, so none is made. */
+TEST(paths_loop_with_timers_on_both_sides)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	for (uint64_t i = 1; i <= 4; i++)
+		gets(&play, 1, i);
+	for (uint64_t i = 1; i <= 200; i++) {
+		gets(&play, 1, i + 4);
+		if (i % 3)
+			slept(&play, 1, EPOLL_WAIT, 3, 0);
+		sends(&play, 1, 1000 + i);
+		gets(&play, 1, 1000 + i);
+		if (i % 5)
+			slept(&play, 1, EPOLL_WAIT, 3, 0);
+		sends(&play, 1, i);
+	}
+	r = done(&play);
+	EQ_U(r->call_cnt, 200);
+	EQ_U(r->known_cnt[PATH_RULE_NONE], 200);
+	paths_free(play.p);
+}
+
+/* connect() owns the first exchange, however late its bytes are sent. */
+TEST(paths_connect_counts_as_the_send)
+{
+	struct play play = play_new();
+	struct path_event e = {.kind = PATH_CONNECT,
+			       .sock = {.cookie = 1001, .rport = UPSTREAM, .family = 2}};
+	const struct paths_result *r;
+
+	gets(&play, 1, 11);
+	put(&play, &e, 1);
+	gets(&play, 1, 12);
+	sends(&play, 1, 1001);
+	gets(&play, 1, 1001);
+	sends(&play, 1, 12);
+	sends(&play, 1, 11);
+	r = done(&play);
+	EQ_U(r->call_cnt, 1);
+	EQ_U(owner(r, 0), 11);
+	paths_free(play.p);
+}
+
+TEST(paths_go_threads_say_nothing)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	paths_switches(play.p, PROC);
+	gets(&play, 1, 11);
+	gets(&play, 2, 12);
+	sends(&play, 1, 1001);
+	gets(&play, 1, 1001);
+	sends(&play, 1, 11);
+	sends(&play, 2, 12);
+	r = done(&play);
+	EQ_U(owner(r, 0), 0);
+	paths_free(play.p);
+}
+
+TEST(paths_events_in_any_order_and_of_no_kind)
+{
+	struct play play = play_new();
+	struct path_event e = {.kind = 77};
+	const struct paths_result *r;
+
+	put(&play, &e, 1);
+	play.ns = 100 * US;
+	sends(&play, 1, 11);
+	play.ns = 10 * US;
+	gets(&play, 1, 11);
+	r = done(&play);
+	EQ_U(r->bad_cnt, 1);
+	EQ_U(r->request_cnt, 1);
+	OK(r->requests[0].reply_ns - r->requests[0].arrival_ns == 90 * US);
+	paths_free(play.p);
+}
+
+TEST(paths_nothing_at_all)
+{
+	struct play play = play_new();
+	const struct paths_result *r = done(&play);
+
+	EQ_U(r->request_cnt + r->call_cnt + r->wait_cnt, 0);
+	paths_free(play.p);
+}
