@@ -214,8 +214,9 @@ build/tests/spans_dump: $(OBJ)/tests/spans/dump.o $(filter-out $(OBJ)/src/main.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-# What tests/eval asks for the calls of a capture (calls), and to thin one out (thin).
-EVAL_TOOLS := build/tests/calls build/tests/thin
+# What tests/eval asks for the calls of a capture (calls), to thin one out (thin), and for the
+# calls of followed servers (follow_calls).
+EVAL_TOOLS := build/tests/calls build/tests/thin build/tests/follow_calls
 $(EVAL_TOOLS): build/tests/%: $(OBJ)/tests/eval/bin/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
