@@ -13,10 +13,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "cli/follow_requests.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/forest_file_read.h"
 #include "cli/opts/request_opts.h"
 #include "cli/opts/options.h"
+#include "cli/opts/select_opts.h"
 #include "cli/files/page_file.h"
 #include "cli/files/trace_files.h"
 #include "trace/points.h"
@@ -37,6 +39,9 @@ enum {
 enum export_kind { EXPORT_FOLDED, EXPORT_CHROME, EXPORT_HTML, EXPORT_CNT };
 
 struct requests_cmd_opts {
+	struct select_opts select;	/* running servers; else files */
+	struct window_opts window;
+	struct cost_opts cost;
 	const char *type_re, *trace_id, *forest_path, *memory;
 	struct path_list diff;
 	double cv, slow_pct;
@@ -64,7 +69,23 @@ struct set {
 
 /* ---- options */
 
-static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memory_bytes,
+static int check_input(const struct requests_cmd_opts *o, const char *file, struct err *err)
+{
+	if (select_is_empty(&o->select)) {
+		if (!file)
+			return err_usage(err, "give files of spans, - for standard input, or "
+					 "running servers: -p PID, -u UNIT, --port N, --comm RE");
+	} else if (file) {
+		return err_usage(err, "files or running servers, not both: leave out '%s'", file);
+	} else if (o->diff.cnt || o->trace_id) {
+		return err_usage(err, "--diff and --trace read files of spans, no running servers");
+	} else if (select_check(&o->select, err) < 0) {
+		return err->code;
+	}
+	return 0;
+}
+
+static int check(const struct requests_cmd_opts *o, const char *file, uint64_t *ret_memory_bytes,
 		 struct err *err)
 {
 	unsigned to_stdout = 0;
@@ -72,8 +93,8 @@ static int check(const struct requests_cmd_opts *o, int argc, uint64_t *ret_memo
 	char why[160];
 	int code;
 
-	if (!argc)
-		return err_usage(err, "give files of spans, or - for standard input");
+	if (check_input(o, file, err) < 0)
+		return err->code;
 	if (o->trace_id && o->diff.cnt)
 		return err_usage(err, "--trace and --diff are two questions: ask one");
 	if (o->forest_path && !o->trace_id)
@@ -123,11 +144,19 @@ static int set_read(struct set *s, enum edge_rank_side side, char **paths, size_
 					   .keys = o->keys.specs, .key_cnt = o->keys.cnt,
 					   .rank = s->rank, .rank_side = side};
 	const struct trace_files_sink sink = {.ctx = s, .trace = take};
+	const struct follow_requests_opts live = {.cmd = s->cli->cmd, .cmd_opts = o,
+						.select = &o->select,
+						.duration_ns = o->window.duration_ns,
+						.max_cost_ppm = o->cost.max_ppm};
 	int code;
 
 	s->requests = requests_new(&opts, s->strings, s->points);
-	code = trace_files_read(paths, cnt, &how, s->strings, &sink, &s->cli->arena, &s->input,
-				err);
+	if (!select_is_empty(&o->select))
+		code = follow_requests_read(&live, s->strings, &sink, &s->cli->arena, &s->input,
+					  err);
+	else
+		code = trace_files_read(paths, cnt, &how, s->strings, &sink, &s->cli->arena,
+					&s->input, err);
 	return code < 0 ? code : 0;
 }
 
@@ -321,6 +350,11 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	return code;
 }
 
+static bool looks(const void *opts)
+{
+	return !select_is_empty(&((const struct requests_cmd_opts *)opts)->select);
+}
+
 static int requests_run(struct cli *cli, int argc, char **argv)
 {
 	struct requests_cmd_opts *o = cli->opts;
@@ -330,7 +364,7 @@ static int requests_run(struct cli *cli, int argc, char **argv)
 	int code;
 
 	o->exports[EXPORT_HTML] = o->output.html_path;
-	code = check(o, argc, &memory_bytes, &err);
+	code = check(o, argc ? argv[0] : NULL, &memory_bytes, &err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		files[k] = (struct page_file){.fd = -1};
 	for (unsigned k = 0; k < EXPORT_CNT && code == 0; k++)
@@ -343,6 +377,11 @@ static int requests_run(struct cli *cli, int argc, char **argv)
 }
 
 static const struct opt requests_opt_table[] = {
+	OPT_GROUP(select_running_opt_table, struct requests_cmd_opts, select),
+	OPT_GROUP(window_opt_table, struct requests_cmd_opts, window),
+	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
+	 .help = "follow part of the time over this share of the CPU; 0: all",
+	 .def = "1", .parse = cost_parse, OPT_AT(struct requests_cmd_opts, cost.max_ppm)},
 	{.type = OPT_STRING, .long_name = "type", .metavar = "RE",
 	 .help = "show only request types whose name matches",
 	 OPT_AT(struct requests_cmd_opts, type_re)},
@@ -390,13 +429,17 @@ static const struct opt requests_opt_table[] = {
 const struct cmd cmd_requests = {
 	.name = "requests",
 	.files_only = true,
-	.help = "what requests are held up by, from recorded traces",
-	.args = "FILE...",
-	.about = "Reads spans (OTLP, Jaeger, Zipkin, OSProfiler, X-Trace, tables; also packed),\n"
+	.looks = looks,
+	.help = "what requests are held up by, of running servers or recorded traces",
+	.args = "[FILE...]",
+	.about = "Follows the requests of running servers through threads and processes, by what\n"
+		 "the kernel sees and without reading what they send (-p, -u, --port, --comm); or\n"
+		 "reads spans (OTLP, Jaeger, Zipkin, OSProfiler, X-Trace, tables; also packed),\n"
 		 "groups requests by their critical path, and says between which two tracepoints\n"
 		 "time and variance arise and which attributes explain it.  Several FILEs are one\n"
 		 "set; - is standard input.",
-	.examples = "  heldup requests traces.json.gz             # what is held up, and where\n"
+	.examples = "  heldup requests --port 80 -d 30s           # of a running server\n"
+		    "  heldup requests traces.json.gz             # what is held up, and where\n"
 		    "  heldup requests day1.json day2.json --type GET\n"
 		    "  heldup requests --diff good.json bad.json  # what changed\n"
 		    "  heldup requests traces.json --trace 0008513adeefa797\n"

@@ -125,6 +125,28 @@ static void json_unsettled(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
+static void json_live(struct json *j, const struct requests_input *in)
+{
+	const struct requests_live *l = in->live;
+
+	if (!l) {
+		json_knull(j, "live");
+		return;
+	}
+	json_kobj(j, "live");
+	json_kstr(j, "selection", in->files[0].path);
+	json_ku64(j, "watched_ns", l->watched_ns);
+	json_ku64(j, "followed_ns", l->followed_ns);
+	json_ku64(j, "slices", l->slice_cnt);
+	json_ku64(j, "events", l->event_cnt);
+	json_ku64(j, "calls", l->call_cnt);
+	json_ku64(j, "likely_calls", l->likely_cnt);
+	json_ku64(j, "unknown_calls", l->unknown_cnt);
+	requests_json_num(j, "cost_share", l->cost_share, 5);
+	json_kbool(j, "switches_tasks", l->switches);
+	json_obj_end(j);
+}
+
 void requests_json_input(const struct requests_view *v, struct json *j)
 {
 	struct requests_note notes[REQUESTS_NOTES_MAX];
@@ -132,9 +154,10 @@ void requests_json_input(const struct requests_view *v, struct json *j)
 
 	json_kobj(j, "input");
 	json_karr(j, "files");
-	for (size_t i = 0; i < v->in->file_cnt; i++)
+	for (size_t i = 0; i < v->in->file_cnt && !v->in->live; i++)
 		json_file(j, &v->in->files[i]);
 	json_arr_end(j);
+	json_live(j, v->in);
 	json_ku64(j, "requests", v->r->stats.trace_cnt);
 	json_ku64(j, "spans", v->r->stats.span_cnt);
 	json_kbool(j, "stopped", v->in->stopped);

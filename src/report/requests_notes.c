@@ -53,6 +53,15 @@ static void notes_read(struct list *l, const struct requests_input *in)
 	note(l, "dropped_points", "events dropped", s.point_dropped_cnt);
 }
 
+static void notes_live(struct list *l, const struct requests_live *live)
+{
+	note(l, "lost_events", "events lost", live->lost_cnt);
+	note(l, "bad_events", "events not understood", live->bad_cnt);
+	note(l, "cut_requests", "requests not seen from begin to end", live->cut_cnt);
+	note(l, "refused_calls", "calls refused: not within the time of their request",
+	     live->refused_cnt);
+}
+
 static void notes_assembled(struct list *l, const struct assembler_stats *a)
 {
 	note(l, "repeated_spans", "spans read twice", a->duplicate_cnt);
@@ -111,6 +120,8 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 	struct list l = {.notes = notes};
 
 	notes_read(&l, v->in);
+	if (v->in->live)
+		notes_live(&l, v->in->live);
 	notes_assembled(&l, &v->in->assembled);
 	note(&l, "folded_names", "names with ids in them, taken for one route (--no-fold)",
 	     v->in->folded_cnt);

@@ -38,7 +38,19 @@ struct requests_file {		/* one input */
 	bool unread;		/* nothing of it could be read: stats.cut_at.why says why */
 };
 
+struct requests_live {		/* how running servers were followed */
+	uint64_t watched_ns, followed_ns;	/* the same where the cost allows it */
+	uint32_t slice_cnt;
+	uint64_t call_cnt, unknown_cnt, likely_cnt;	/* calls to others: which request's */
+	uint64_t refused_cnt;	/* would have been out of their request's time */
+	uint64_t event_cnt, lost_cnt, bad_cnt;
+	uint64_t cut_cnt;	/* requests not seen from begin to end */
+	double cost_share;	/* of the CPU time in use */
+	bool switches;		/* a runtime switches between tasks without the kernel */
+};
+
 struct requests_input {
+	const struct requests_live *live;	/* NULL: of files */
 	const struct requests_file *files;
 	size_t file_cnt;
 	struct assembler_stats assembled;

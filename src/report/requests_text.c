@@ -81,6 +81,19 @@ static void formats_words(const struct requests_input *in, struct buf *out)
 	}
 }
 
+static void live_words(const struct requests_input *in, struct buf *out)
+{
+	const struct requests_live *l = in->live;
+	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+
+	buf_printf(out, "%s: followed for %s", in->files[0].path, fmt_ns(a, l->followed_ns));
+	if (l->slice_cnt > 1)
+		buf_printf(out, " of %s, in %u slices (--max-cost)", fmt_ns(b, l->watched_ns),
+			   l->slice_cnt);
+	buf_printf(out, ", %s request%s", fmt_count(c, in->trace_cnt),
+		   in->trace_cnt == 1 ? "" : "s");
+}
+
 void requests_input_words(const struct requests_input *in,
 			  struct buf *out)
 {
@@ -88,6 +101,10 @@ void requests_input_words(const struct requests_input *in,
 	uint64_t span_cnt = 0, byte_cnt = 0;
 	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
 
+	if (in->live) {
+		live_words(in, out);
+		return;
+	}
 	for (size_t i = 0; i < in->file_cnt; i++) {
 		span_cnt += in->files[i].stats.span_cnt;
 		byte_cnt += in->files[i].stats.plain_bytes;
@@ -172,6 +189,28 @@ static void put_clocks(const struct requests_view *v, struct pen *p)
 			c->unsettled_cnt - CLOCKS_TOP);
 		pen_nl(p);
 	}
+}
+
+/* For how many calls it is known which request made them, and what that cost. */
+static void put_live(const struct requests_live *l, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	char n[FMT_MAX], known[FMT_MAX], likely[FMT_MAX], unknown[FMT_MAX], cost[FMT_MAX];
+	double all = l->call_cnt ? (double)l->call_cnt : 1;
+
+	if (l->call_cnt)
+		buf_printf(&b, "%s calls to other servers: of %s the request is known, of %s "
+			   "likely, of %s unknown; ", fmt_count(n, l->call_cnt),
+			   fmt_share(known, (double)(l->call_cnt - l->unknown_cnt - l->likely_cnt) /
+					    all),
+			   fmt_share(likely, (double)l->likely_cnt / all),
+			   fmt_share(unknown, (double)l->unknown_cnt / all));
+	buf_printf(&b, "following took %s of the CPU time in use",
+		   fmt_share(cost, l->cost_share));
+	requests_put_line(p, PEN_DIM, buf_str(&b));
+	if (l->switches)
+		requests_put_line(p, PEN_DOUBT, "a Go runtime switches between tasks on one "
+				  "thread: its threads do not tell requests apart");
 }
 
 /* What is not as it should be, in one paragraph; then the first bad span of each file. */
@@ -664,6 +703,8 @@ void requests_text(const struct requests_view *v, struct pen *p)
 	requests_input_words(v->in, &b);
 	pen_wrap(p, PEN_BOLD, 2, 3, buf_str(&b));
 	pen_nl(p);
+	if (v->in->live)
+		put_live(v->in->live, p);
 	put_notes(v, p);
 	if (v->diff)
 		requests_put_against(v, p);

@@ -87,6 +87,11 @@ static int text_print(const char *text)
 	return print_end();
 }
 
+static bool is_files_only(const struct cmd *cmd, const void *opts)
+{
+	return cmd->files_only && !(cmd->looks && cmd->looks(opts));
+}
+
 static int cmd_start(struct cli *cli, char **args)
 {
 	const struct cmd *cmd = cli->cmd;
@@ -104,7 +109,7 @@ static int cmd_start(struct cli *cli, char **args)
 			  parse.argv[cmd->max_args], cmd->name);
 		return cli_fail(cli, &err);
 	}
-	if ((cmd->files_only || file_rights_reads_file(cmd->opts, cli->opts)) &&
+	if ((is_files_only(cmd, cli->opts) || file_rights_reads_file(cmd->opts, cli->opts)) &&
 	    file_rights_drop(args, parse.argv, &err) < 0)
 		return cli_fail(cli, &err);
 	status = cmd->run(cli, parse.argc, parse.argv);

@@ -49,6 +49,7 @@ struct cmd {
 	size_t opts_size;
 	int max_args;		/* arguments that are no options; more are refused */
 	bool files_only;	/* never looks at a process; with -i no command does */
+	bool (*looks)(const void *opts); /* but for this: these options choose processes */
 
 	/* argv holds the arguments that are no options; returns an enum cli_exit. */
 	int (*run)(struct cli *cli, int argc, char **argv);

@@ -42,7 +42,7 @@ int size_parse(const char *text, uint64_t *ret_bytes)
 	return 0;
 }
 
-static int percent_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+int cost_parse(void *dst, const char *text, struct arena *arena, struct err *err)
 {
 	char *end;
 	double percent = strtod(text, &end);
@@ -57,7 +57,7 @@ static int percent_parse(void *dst, const char *text, struct arena *arena, struc
 const struct opt cost_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
 	 .help = "shed detail of short waits over this share of the CPU; 0: never", .def = "1",
-	 .parse = percent_parse, OPT_AT(struct cost_opts, max_ppm)},
+	 .parse = cost_parse, OPT_AT(struct cost_opts, max_ppm)},
 	OPT_END,
 };
 

@@ -11,7 +11,9 @@
 #include "cli/opts/opt.h"
 #include "report/pen.h"
 
+struct arena;
 struct buf;
+struct err;
 
 struct window_opts {
 	uint64_t duration_ns;
@@ -42,6 +44,9 @@ struct output_opts {
 struct cost_opts {
 	uint32_t max_ppm; /* 0: any */
 };
+
+/* OPT_CUSTOM: per cent of the CPU time in use, to ppm. */
+int cost_parse(void *dst, const char *text, struct arena *arena, struct err *err);
 
 extern const struct opt cost_opt_table[];     /* --max-cost, default 1 */
 extern const struct opt window_opt_table[];   /* -d, default 10s */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/follow_requests.h"
+
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/stop.h"
+#include "base/write_limit.h"
+#include "cli/opts/file_rights.h"
+#include "collect/paths/paths_watch.h"
+#include "paths/path_traces.h"
+#include "paths/paths.h"
+
+struct live {
+	struct paths *paths;	/* of this slice */
+	struct strtab *strings;
+	const struct trace_files_sink *sink;
+	struct hmap comms;	/* string ids by process */
+	struct hmap ports, switching;
+	int64_t offset_ns;
+	int code;		/* of the sink */
+	struct path_traces_cnt cnt;
+	struct requests_live out;
+};
+
+static void slice_begin(struct live *l)
+{
+	struct hmap_entry e;
+
+	l->paths = paths_new();
+	for (size_t pos = 0; hmap_next(&l->ports, &pos, &e);)
+		paths_serves(l->paths, (uint16_t)e.key);
+	for (size_t pos = 0; hmap_next(&l->switching, &pos, &e);)
+		paths_switches(l->paths, (uint32_t)e.key);
+}
+
+static void put_port(void *ctx, uint16_t port)
+{
+	struct live *l = ctx;
+
+	hmap_put(&l->ports, port, 1);
+	paths_serves(l->paths, port);
+}
+
+static void put_process(void *ctx, uint32_t tgid, const char *comm, bool switches)
+{
+	struct live *l = ctx;
+
+	hmap_put(&l->comms, tgid, strtab_add(l->strings, *comm ? comm : "process that ended"));
+	if (!switches)
+		return;
+	l->out.switches = true;
+	hmap_put(&l->switching, tgid, 1);
+	paths_switches(l->paths, tgid);
+}
+
+static void put_event(void *ctx, const struct path_event *e)
+{
+	struct live *l = ctx;
+
+	paths_add(l->paths, e);
+}
+
+static const char *comm_of(void *ctx, uint32_t tgid)
+{
+	const struct live *l = ctx;
+	uint64_t id = 0;
+
+	hmap_get(&l->comms, tgid, &id);
+	return strtab_str(l->strings, (uint32_t)id);
+}
+
+static int put_trace(void *ctx, const struct trace *t)
+{
+	struct live *l = ctx;
+
+	return l->sink->trace(l->sink->ctx, t);
+}
+
+static void slice_end(void *ctx)
+{
+	struct live *l = ctx;
+	const struct path_traces_opts how = {.strings = l->strings, .comm = comm_of,
+					     .trace = put_trace, .ctx = l,
+					     .offset_ns = l->offset_ns};
+	const struct paths_result *r;
+
+	paths_finish(l->paths);
+	r = paths_result(l->paths);
+	for (int rule = 0; rule < PATH_RULE_CNT; rule++) {
+		l->out.call_cnt += r->known_cnt[rule];
+		l->out.unknown_cnt += rule == PATH_RULE_NONE ? r->known_cnt[rule] : 0;
+		l->out.likely_cnt += call_rules[rule].likely ? r->known_cnt[rule] : 0;
+		l->out.refused_cnt += r->refused_cnt[rule];
+	}
+	l->out.bad_cnt += r->bad_cnt;
+	if (l->code == 0)
+		l->code = path_traces(l->paths, &how, &l->cnt);
+	paths_free(l->paths);
+	slice_begin(l);
+}
+
+/* Whether anything was seen at all decides what a person can do about it. */
+static int nothing(const struct live *l, const struct paths_watched *w, struct err *err)
+{
+	if (l->cnt.cut_cnt)
+		return err_set(err, -ENODATA, "%s: no request began and ended while it was "
+			       "followed: give a longer time with -d", w->selection);
+	return err_set(err, -ENODATA, "%s: no request came on a connection while it was followed",
+		       w->selection);
+}
+
+static void result_fill(struct live *l, const struct paths_watched *w, struct arena *arena,
+			struct requests_input *ret)
+{
+	struct requests_file *file = ARENA_NEW(arena, struct requests_file);
+	struct requests_live *out = ARENA_NEW(arena, struct requests_live);
+
+	file->path = arena_strdup(arena, w->selection);
+	file->stats.span_cnt = l->cnt.span_cnt;
+	*out = l->out;
+	out->followed_ns = w->followed_ns;
+	out->watched_ns = w->end_ns - w->begin_ns;
+	out->slice_cnt = w->slice_cnt;
+	out->event_cnt = w->event_cnt;
+	out->lost_cnt = w->lost_cnt;
+	out->bad_cnt += w->bad_cnt;
+	out->cut_cnt = l->cnt.cut_cnt;
+	out->cost_share = w->cost_share;
+	*ret = (struct requests_input){.files = file, .file_cnt = 1, .live = out,
+				       .trace_cnt = l->cnt.trace_cnt};
+}
+
+static void live_release(struct live *l)
+{
+	paths_free(l->paths);
+	hmap_release(&l->comms);
+	hmap_release(&l->ports);
+	hmap_release(&l->switching);
+}
+
+int follow_requests_read(const struct follow_requests_opts *opts, struct strtab *strings,
+		       const struct trace_files_sink *sink, struct arena *arena,
+		       struct requests_input *ret, struct err *err)
+{
+	CLEANUP(live_release) struct live l = {.strings = strings, .sink = sink};
+	CLEANUP(write_limit_close) struct write_limit *writes =
+		file_rights_writes(opts->cmd, opts->cmd_opts, NULL);
+	const struct paths_watch_opts watch = {
+		.select = opts->select, .duration_ns = opts->duration_ns,
+		.max_cost_ppm = opts->max_cost_ppm, .writes = writes,
+		.keep = file_rights_of_outputs(opts->cmd, opts->cmd_opts)};
+	const struct paths_sink to = {.ctx = &l, .port = put_port, .process = put_process,
+				      .event = put_event, .slice_end = slice_end};
+	struct paths_watched watched = {0};
+	int code;
+
+	l.offset_ns = (int64_t)(clock_real_ns() - clock_mono_ns());
+	slice_begin(&l);
+	code = paths_watch(&watch, &to, &watched, err);
+	if (code == 0)
+		code = l.code;
+	if (code == 0 && !l.cnt.trace_cnt)
+		code = nothing(&l, &watched, err);
+	if (code == 0)
+		result_fill(&l, &watched, arena, ret);
+	return code;
+}
