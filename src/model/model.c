@@ -194,20 +194,6 @@ struct track *model_track_get(struct model *m, uint32_t thread)
 	return t;
 }
 
-static uint8_t kind_of_class(unsigned cls)
-{
-	static const uint8_t kinds[WAIT_CLASS_CNT] = {
-		[WAIT_FUTEX] = RES_FUTEX,   [WAIT_PIPE] = RES_PIPE,	[WAIT_SOCKET] = RES_SOCKET,
-		[WAIT_EPOLL] = RES_EPOLL,   [WAIT_POLL] = RES_POLLSET,	[WAIT_TIMER] = RES_TIMER,
-		[WAIT_CHILD] = RES_CHILD,   [WAIT_FILE] = RES_FILE,	[WAIT_FSYNC] = RES_FILE,
-		[WAIT_FAULT] = RES_MEMORY,  [WAIT_RECLAIM] = RES_MEMORY, [WAIT_KLOCK] = RES_KLOCK,
-		[WAIT_IOURING] = RES_IOURING, [WAIT_FLOCK] = RES_FILE,	[WAIT_SYSV] = RES_SYSV,
-		[WAIT_EVENT] = RES_EVENTFD, [WAIT_THROTTLE] = RES_CPU,
-	};
-
-	return cls < WAIT_CLASS_CNT ? kinds[cls] : RES_NONE;
-}
-
 uint32_t model_res_get(struct model *m, uint64_t id, unsigned cls)
 {
 	struct model_priv *p = m->priv;
@@ -230,7 +216,7 @@ uint32_t model_res_get(struct model *m, uint64_t id, unsigned cls)
 	hmap_put(&p->by_res, id, p->res.cnt);
 	r = vec_add(&p->res);
 	r->id = id;
-	r->kind = kind_of_class(cls);
+	r->kind = wait_class_resource(cls);
 	r->peer = NO_IDX;
 	r->peer_comm = "";
 	return (uint32_t)p->res.cnt - 1;

@@ -260,10 +260,11 @@ uint32_t model_res_by_id(const struct model *m, uint64_t id);
 
 /* Short stable names of enum values, for text and JSON: "futex", "epoll", "net", ... */
 const char *wait_class_name(unsigned cls);
+unsigned wait_class_resource(unsigned cls); /* enum res_kind, where no more is known */
+unsigned wait_class_traits(unsigned cls); /* WAITC_*, 0 of none */
 const char *state_name(unsigned st); /* ST_*: "run", "runq", else wait_class_name */
 const char *res_kind_name(unsigned kind);
 const char *waker_ctx_name(unsigned ctx);
 const char *sock_role_name(unsigned role);
 const char *shed_name(unsigned bit); /* of enum shed, 0 and on */
-
 #endif /* MODEL_H */

@@ -4,16 +4,11 @@
 
 #define NAME_OF(table, at) ((at) < sizeof(table) / sizeof(*(table)) ? (table)[at] : "?")
 
-static const char *const class_names[WAIT_CLASS_CNT] = {
-	[WAIT_OTHER] = "other",	    [WAIT_FUTEX] = "futex",	[WAIT_PIPE] = "pipe",
-	[WAIT_SOCKET] = "socket",   [WAIT_EPOLL] = "epoll",	[WAIT_POLL] = "poll",
-	[WAIT_TIMER] = "timer",	    [WAIT_CHILD] = "child",	[WAIT_FILE] = "file",
-	[WAIT_FSYNC] = "fsync",	    [WAIT_FAULT] = "fault",	[WAIT_RECLAIM] = "reclaim",
-	[WAIT_KLOCK] = "klock",	    [WAIT_IOURING] = "iouring", [WAIT_AIO] = "aio",
-	[WAIT_FLOCK] = "flock",	    [WAIT_SYSV] = "sysv",	[WAIT_SIGNAL] = "signal",
-	[WAIT_STOPPED] = "stopped", [WAIT_EVENT] = "event",	[WAIT_KIDLE] = "kidle",
-	[WAIT_DIRTY] = "dirty",	    [WAIT_THROTTLE] = "throttle",
-};
+#define NAME(id, value, name, ...) [WAIT_##id] = (name),
+
+static const char *const class_names[WAIT_CLASS_CNT] = {WAIT_CLASSES(NAME)};
+
+#undef NAME
 
 static const char *const kind_names[RES_KIND_CNT] = {
 	[RES_NONE] = "none",	   [RES_FUTEX] = "futex",     [RES_PIPE] = "pipe",
@@ -38,6 +33,25 @@ static const char *const role_names[] = {
 const char *wait_class_name(unsigned cls)
 {
 	return NAME_OF(class_names, cls);
+}
+
+unsigned wait_class_resource(unsigned cls)
+{
+#define RESOURCE(id, value, name, resource, ...) [WAIT_##id] = (resource),
+	static const uint8_t of[WAIT_CLASS_CNT] = {WAIT_CLASSES(RESOURCE)};
+#undef RESOURCE
+
+	return cls < WAIT_CLASS_CNT ? of[cls] : RES_NONE;
+}
+
+unsigned wait_class_traits(unsigned cls)
+{
+#define TRAITS(id, value, name, resource, cause, group, metric, object, traits, ...) \
+	[WAIT_##id] = (traits),
+	static const uint8_t of[WAIT_CLASS_CNT] = {WAIT_CLASSES(TRAITS)};
+#undef TRAITS
+
+	return cls < WAIT_CLASS_CNT ? of[cls] : 0;
 }
 
 const char *state_name(unsigned st)

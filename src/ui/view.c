@@ -38,16 +38,9 @@ char view_group_letter(enum view_group g)
 
 enum view_group view_group_of(unsigned st)
 {
-	static const uint8_t of[WAIT_CLASS_CNT] = {
-		[WAIT_OTHER] = VG_OTHER,   [WAIT_FUTEX] = VG_LOCK,   [WAIT_PIPE] = VG_NET,
-		[WAIT_SOCKET] = VG_NET,	   [WAIT_EPOLL] = VG_POLL,   [WAIT_POLL] = VG_POLL,
-		[WAIT_TIMER] = VG_TIMER,   [WAIT_CHILD] = VG_OTHER,  [WAIT_FILE] = VG_DISK,
-		[WAIT_FSYNC] = VG_DISK,	   [WAIT_FAULT] = VG_MEM,    [WAIT_RECLAIM] = VG_MEM,
-		[WAIT_KLOCK] = VG_LOCK,	   [WAIT_IOURING] = VG_POLL, [WAIT_AIO] = VG_DISK,
-		[WAIT_FLOCK] = VG_LOCK,	   [WAIT_SYSV] = VG_LOCK,    [WAIT_SIGNAL] = VG_OTHER,
-		[WAIT_STOPPED] = VG_OTHER, [WAIT_EVENT] = VG_POLL,   [WAIT_KIDLE] = VG_OTHER,
-		[WAIT_DIRTY] = VG_DISK,	   [WAIT_THROTTLE] = VG_RUNQ,
-	};
+#define GROUP(id, value, name, resource, cause, group, ...) [WAIT_##id] = (group),
+	static const uint8_t of[WAIT_CLASS_CNT] = {WAIT_CLASSES(GROUP)};
+#undef GROUP
 
 	if (st < ST_WAIT)
 		return st == ST_RUN ? VG_RUN : VG_RUNQ;

@@ -8,37 +8,10 @@
  * A thread is, at each instant, in exactly one of: running, runnable
  * (waiting for a CPU), or waiting in one class of enum wait_class.
  */
+#include "wire/wait_classes.h"
 
 /* A wait of this length or more is always recorded whole: off CPU until it runs again. */
 #define WAIT_LONG_NS 1000000ull
-
-/* What a sleeping thread waits for, told from its system call and descriptor. */
-enum wait_class {
-	WAIT_OTHER = 0,	   /* a sleep that no rule below explains */
-	WAIT_FUTEX = 1,	   /* any futex operation, also PI, waitv, futex2 */
-	WAIT_PIPE = 2,	   /* read/write on pipe, FIFO or character device */
-	WAIT_SOCKET = 3,   /* recv, send, accept, connect */
-	WAIT_EPOLL = 4,
-	WAIT_POLL = 5,	   /* poll, select */
-	WAIT_TIMER = 6,	   /* nanosleep, clock_nanosleep */
-	WAIT_CHILD = 7,	   /* wait4, waitid, vfork */
-	WAIT_FILE = 8,	   /* reading or writing a file: its block device */
-	WAIT_FSYNC = 9,	   /* fsync family, O_SYNC write, journal commit */
-	WAIT_FAULT = 10,   /* page fault: no system call active */
-	WAIT_RECLAIM = 11, /* inside direct reclaim */
-	WAIT_KLOCK = 12,   /* kernel mutex, rwsem, ... (lock:contention_begin) */
-	WAIT_IOURING = 13,
-	WAIT_AIO = 14,	   /* io_getevents */
-	WAIT_FLOCK = 15,   /* flock, fcntl locks */
-	WAIT_SYSV = 16,	   /* semop, msgrcv, msgsnd, mq_* */
-	WAIT_SIGNAL = 17,  /* pause, sigsuspend, sigtimedwait */
-	WAIT_STOPPED = 18, /* stopped or traced */
-	WAIT_EVENT = 19,   /* read of eventfd, timerfd, signalfd, inotify */
-	WAIT_KIDLE = 20,   /* a kernel thread with nothing to do */
-	WAIT_DIRTY = 21,   /* writer held back by balance_dirty_pages */
-	WAIT_THROTTLE = 22,/* dequeued by the cgroup's CPU quota */
-	WAIT_CLASS_CNT
-};
 
 /* Which side of a blocking call, for WAIT_SOCKET, WAIT_PIPE and WAIT_FILE. */
 enum wait_op {

@@ -18,24 +18,11 @@ static uint8_t kind_of(const struct model *m, const struct ev_wait *e)
 	uint32_t res = model_res_by_id(m, e->res);
 	unsigned kind = res == NO_IDX ? RES_NONE : m->priv->res.items[res].kind;
 
-	switch (e->cls) {
-	case WAIT_SOCKET:
-		return RES_SOCKET;
-	case WAIT_EPOLL:
-		return RES_EPOLL;
-	case WAIT_FILE:
-	case WAIT_FSYNC:
-	case WAIT_FLOCK:
-		return RES_FILE;
-	case WAIT_IOURING:
-		return RES_IOURING;
-	case WAIT_PIPE:
-		return kind == RES_CHARDEV ? RES_CHARDEV : RES_PIPE;
-	case WAIT_EVENT:
-		return RES_EVENTFD;
-	default:
+	if (!(wait_class_traits(e->cls) & WAITC_KEYED))
 		return RES_NONE;
-	}
+	if (e->cls == WAIT_PIPE && kind == RES_CHARDEV)
+		return RES_CHARDEV;
+	return wait_class_resource(e->cls);
 }
 
 static uint8_t result_of(const struct ev_wait *e)
@@ -51,15 +38,8 @@ static uint8_t result_of(const struct ev_wait *e)
 /* Not of what the thread was made to wait for, wherever it was. */
 static bool is_in_call(const struct ev_wait *e)
 {
-	switch (e->cls) {
-	case WAIT_FAULT:
-	case WAIT_KIDLE:
-	case WAIT_STOPPED:
-	case WAIT_THROTTLE:
-		return false;
-	}
-	return e->sysnr >= 0 && !(e->flags & WAITF_PREEMPTED) && e->h.ts_ns >= e->off_ns &&
-	       e->off_ns;
+	return !(wait_class_traits(e->cls) & WAITC_FORCED) && e->sysnr >= 0 &&
+	       !(e->flags & WAITF_PREEMPTED) && e->h.ts_ns >= e->off_ns && e->off_ns;
 }
 
 bool call_of_wait(const struct model *m, const struct ev_wait *e, struct call *ret)

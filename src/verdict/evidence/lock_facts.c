@@ -37,27 +37,14 @@ const char *holders_mostly(const struct lock *l, double *ret_share)
 {
 	uint64_t all = 0, best = 0;
 	unsigned top = 0;
+#define HOLDER(id, value, name, resource, cause, group, metric, object, traits, holder) \
+	[ST_WAIT + WAIT_##id] = (holder),
 	static const char *const words[ST_CNT] = {
 		[ST_RUN] = "computing",
 		[ST_RUNQ] = "waiting for a CPU",
-		[ST_WAIT + WAIT_TIMER] = "sleeping on a timer",
-		[ST_WAIT + WAIT_FSYNC] = "in fsync",
-		[ST_WAIT + WAIT_FILE] = "waiting for the disk",
-		[ST_WAIT + WAIT_SOCKET] = "waiting on a socket",
-		[ST_WAIT + WAIT_EPOLL] = "asleep in epoll",
-		[ST_WAIT + WAIT_POLL] = "asleep in poll",
-		[ST_WAIT + WAIT_FUTEX] = "waiting on another futex",
-		[ST_WAIT + WAIT_FAULT] = "waiting for a page",
-		[ST_WAIT + WAIT_PIPE] = "waiting on a pipe",
-		[ST_WAIT + WAIT_CHILD] = "waiting for a child process",
-		[ST_WAIT + WAIT_KLOCK] = "waiting for a kernel lock",
-		[ST_WAIT + WAIT_FLOCK] = "waiting for a file lock",
-		[ST_WAIT + WAIT_RECLAIM] = "freeing memory",
-		[ST_WAIT + WAIT_DIRTY] = "held back as a writer",
-		[ST_WAIT + WAIT_THROTTLE] = "out of CPU quota",
-		[ST_WAIT + WAIT_STOPPED] = "stopped",
+		WAIT_CLASSES(HOLDER)
 	};
-
+#undef HOLDER
 	for (unsigned i = 0; i < ST_CNT; i++) {
 		all += l->holder_st[i];
 		if (l->holder_st[i] > best) {

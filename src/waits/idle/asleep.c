@@ -63,8 +63,7 @@ static bool opens_fifo(const struct wait *w)
 /* As a lock, a latch and a pause are waited for; what takes a child or a disk is no secret. */
 static bool hides_request(const struct engine *e, const struct wait *w)
 {
-	return (w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
-		w->cls == WAIT_SYSV || w->cls == WAIT_SIGNAL || w->cls == WAIT_TIMER ||
+	return (wait_class_traits(w->cls) & WAITC_LATCH || w->cls == WAIT_TIMER ||
 		opens_fifo(w)) &&
 	       !waits_for_client(e, w);
 }

@@ -21,9 +21,7 @@
 
 static bool class_hands_work(unsigned cls)
 {
-	return cls == WAIT_FUTEX || cls == WAIT_PIPE || cls == WAIT_EVENT || cls == WAIT_EPOLL ||
-	       cls == WAIT_POLL || cls == WAIT_SYSV || cls == WAIT_SOCKET || cls == WAIT_IOURING ||
-	       cls == WAIT_AIO || cls == WAIT_SIGNAL || cls == WAIT_CHILD;
+	return wait_class_traits(cls) & WAITC_WORK;
 }
 
 static bool is_lock_wait(const struct engine *e, const struct wait *w)

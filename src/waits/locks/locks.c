@@ -39,8 +39,7 @@ typedef VEC(struct lock_wait) lock_waits;
 
 static bool wait_can_lock(const struct wait *w)
 {
-	return w->cls == WAIT_FUTEX || w->cls == WAIT_KLOCK || w->cls == WAIT_FLOCK ||
-	       w->cls == WAIT_SYSV;
+	return wait_class_traits(w->cls) & WAITC_LOCK;
 }
 
 static bool res_is_lock(const struct res *r, uint32_t owner_cnt, uint32_t pi_cnt)
@@ -148,8 +147,7 @@ static bool wait_may_be_virtual(const struct engine *e, size_t i)
 		return false;
 	if (l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)
 		return false;
-	return w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
-	       w->cls == WAIT_SIGNAL || w->cls == WAIT_SYSV;
+	return wait_class_traits(w->cls) & WAITC_LATCH;
 }
 
 /* What its waker slept in till a moment before it woke w; NULL where it did not. */

@@ -49,8 +49,7 @@ static bool in_crowd(const struct engine *e, const struct crowd *c, const struct
 static bool is_open_wait(const struct engine *e, const struct wait *w)
 {
 	return wait_open(e, w) && !(w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) &&
-	       (w->cls == WAIT_FUTEX || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL ||
-		w->cls == WAIT_SYSV || w->cls == WAIT_SIGNAL || w->cls == WAIT_TIMER);
+	       (wait_class_traits(w->cls) & WAITC_LATCH || w->cls == WAIT_TIMER);
 }
 
 /* The run of waits at the end of t's life that are one wait with looks in between. */

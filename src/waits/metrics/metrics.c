@@ -27,8 +27,8 @@ enum metric_id {
 	M_IOURING_WAIT_TIME, M_IOURING_WAIT_COUNT, M_FSYNC_WAIT_TIME, M_FSYNC_WAIT_COUNT,
 	M_FILE_WAIT_TIME, M_FILE_WAIT_COUNT, M_DIRTY_WAIT_TIME, M_DIRTY_WAIT_COUNT,
 	M_FAULT_WAIT_TIME, M_FAULT_WAIT_COUNT, M_MAJFLT, M_MINFLT, M_SWAP_BYTES, M_SWAP_IN,
-	M_SWAP_OUT, M_RECLAIM_WAIT_TIME, M_RECLAIM_WAIT_COUNT, M_RECLAIM_SLEEP_WAIT_TIME,
-	M_RECLAIM_SLEEP_WAIT_COUNT, M_THROTTLE_WAIT_TIME, M_THROTTLE_WAIT_COUNT,
+	M_SWAP_OUT, M_IN_RECLAIM_TIME, M_IN_RECLAIM_COUNT, M_RECLAIM_WAIT_TIME,
+	M_RECLAIM_WAIT_COUNT, M_THROTTLE_WAIT_TIME, M_THROTTLE_WAIT_COUNT,
 	M_THROTTLED_TIME, M_THROTTLED_COUNT, M_AIO_WAIT_TIME, M_AIO_WAIT_COUNT,
 	M_FLOCK_WAIT_TIME, M_FLOCK_WAIT_COUNT, M_SYSV_WAIT_TIME, M_SYSV_WAIT_COUNT,
 	M_EVENT_WAIT_TIME, M_EVENT_WAIT_COUNT, M_CHILD_WAIT_TIME, M_CHILD_WAIT_COUNT,
@@ -37,71 +37,42 @@ enum metric_id {
 	M_OTHER_WAIT_TIME, M_OTHER_WAIT_COUNT, M_CNT,
 };
 
-#define WAIT_DEFS(name, what)                          \
-	{name "_wait_time", "s/s", "thread x " what}, \
-	{name "_wait_count", "1/s", "thread x " what}
+#define WAIT_DEFS(id, value, name, resource, cause, group, metric, object, ...)   \
+	[M_##id##_WAIT_TIME] = {metric "_wait_time", "s/s", "thread x " object}, \
+	[M_##id##_WAIT_COUNT] = {metric "_wait_count", "1/s", "thread x " object},
 
 static const struct metric_def defs[] = {
+	WAIT_CLASSES(WAIT_DEFS)
 	[M_RUNTIME] = {"runtime", "s/s", "thread"},
 	[M_RQ_TIME] = {"rq_time", "s/s", "thread"},
 	[M_BLOCK_TIME] = {"block_time", "s/s", "thread"},
 	[M_IOWAIT_TIME] = {"iowait_time", "s/s", "thread"},
 	[M_SLEEP_TIME] = {"sleep_time", "s/s", "thread"},
-	[M_FUTEX_WAIT_TIME] = WAIT_DEFS("futex", "futex"),
 	[M_FUTEX_WAKE_COUNT] = {"futex_wake_count", "1/s", "thread x futex"},
-	[M_PIPE_WAIT_TIME] = WAIT_DEFS("pipe", "file"),
-	[M_SOCKET_WAIT_TIME] = WAIT_DEFS("socket", "socket"),
-	[M_EPOLL_WAIT_TIME] = WAIT_DEFS("epoll", "epoll"),
 	[M_EPOLL_FILE_WAIT] = {"epoll_file_wait", "s/s", "epoll x file, thread x file"},
 	[M_SECTOR_COUNT] = {"sector_count", "sectors/s", "thread x device"},
 	[M_EPOLL_FILE_WAKE_COUNT] = {"epoll_file_wake_count", "1/s", "thread x file"},
-	[M_POLL_WAIT_TIME] = WAIT_DEFS("poll", "poll set"),
-	[M_KLOCK_WAIT_TIME] = WAIT_DEFS("klock", "kernel lock"),
 	[M_KLOCK_TIME] = {"klock_time", "s/s", "thread"},
 	[M_KLOCK_COUNT] = {"klock_count", "1/s", "thread"},
-	[M_IOURING_WAIT_TIME] = WAIT_DEFS("iouring", "ring"),
-	[M_FSYNC_WAIT_TIME] = WAIT_DEFS("fsync", "file"),
-	[M_FILE_WAIT_TIME] = WAIT_DEFS("file", "file"),
-	[M_DIRTY_WAIT_TIME] = WAIT_DEFS("dirty", "resource"),
-	[M_FAULT_WAIT_TIME] = WAIT_DEFS("fault", "resource"),
 	[M_MAJFLT] = {"majflt", "1/s", "thread"},
 	[M_MINFLT] = {"minflt", "1/s", "thread"},
 	[M_SWAP_BYTES] = {"swap_bytes", "bytes", "process"},
 	[M_SWAP_IN] = {"swap_in", "pages/s", "host"},
 	[M_SWAP_OUT] = {"swap_out", "pages/s", "host"},
-	[M_RECLAIM_WAIT_TIME] = {"reclaim_wait_time", "s/s", "thread"},
-	[M_RECLAIM_WAIT_COUNT] = {"reclaim_wait_count", "1/s", "thread"},
-	[M_RECLAIM_SLEEP_WAIT_TIME] = WAIT_DEFS("reclaim_sleep", "resource"),
-	[M_THROTTLE_WAIT_TIME] = WAIT_DEFS("throttle", "cpu"),
+	[M_IN_RECLAIM_TIME] = {"reclaim_wait_time", "s/s", "thread"},
+	[M_IN_RECLAIM_COUNT] = {"reclaim_wait_count", "1/s", "thread"},
 	[M_THROTTLED_TIME] = {"throttled_time", "s/s", "cgroup"},
 	[M_THROTTLED_COUNT] = {"throttled_count", "1/s", "cgroup"},
-	[M_AIO_WAIT_TIME] = WAIT_DEFS("aio", "resource"),
-	[M_FLOCK_WAIT_TIME] = WAIT_DEFS("flock", "file"),
-	[M_SYSV_WAIT_TIME] = WAIT_DEFS("sysv", "resource"),
-	[M_EVENT_WAIT_TIME] = WAIT_DEFS("event", "file"),
-	[M_CHILD_WAIT_TIME] = WAIT_DEFS("child", "resource"),
-	[M_TIMER_WAIT_TIME] = WAIT_DEFS("timer", "resource"),
-	[M_SIGNAL_WAIT_TIME] = WAIT_DEFS("signal", "resource"),
-	[M_STOPPED_WAIT_TIME] = WAIT_DEFS("stopped", "resource"),
-	[M_KIDLE_WAIT_TIME] = WAIT_DEFS("kidle", "resource"),
-	[M_OTHER_WAIT_TIME] = WAIT_DEFS("other", "resource"),
 };
+#undef WAIT_DEFS
+
 _Static_assert(sizeof(defs) / sizeof(*defs) == M_CNT, "a metric without its row");
 
-static const uint8_t metric_of_class[WAIT_CLASS_CNT] = {
-	[WAIT_OTHER] = M_OTHER_WAIT_TIME, [WAIT_FUTEX] = M_FUTEX_WAIT_TIME,
-	[WAIT_PIPE] = M_PIPE_WAIT_TIME, [WAIT_SOCKET] = M_SOCKET_WAIT_TIME,
-	[WAIT_EPOLL] = M_EPOLL_WAIT_TIME, [WAIT_POLL] = M_POLL_WAIT_TIME,
-	[WAIT_TIMER] = M_TIMER_WAIT_TIME, [WAIT_CHILD] = M_CHILD_WAIT_TIME,
-	[WAIT_FILE] = M_FILE_WAIT_TIME, [WAIT_FSYNC] = M_FSYNC_WAIT_TIME,
-	[WAIT_FAULT] = M_FAULT_WAIT_TIME, [WAIT_RECLAIM] = M_RECLAIM_SLEEP_WAIT_TIME,
-	[WAIT_KLOCK] = M_KLOCK_WAIT_TIME, [WAIT_IOURING] = M_IOURING_WAIT_TIME,
-	[WAIT_AIO] = M_AIO_WAIT_TIME, [WAIT_FLOCK] = M_FLOCK_WAIT_TIME,
-	[WAIT_SYSV] = M_SYSV_WAIT_TIME, [WAIT_SIGNAL] = M_SIGNAL_WAIT_TIME,
-	[WAIT_STOPPED] = M_STOPPED_WAIT_TIME, [WAIT_EVENT] = M_EVENT_WAIT_TIME,
-	[WAIT_KIDLE] = M_KIDLE_WAIT_TIME, [WAIT_DIRTY] = M_DIRTY_WAIT_TIME,
-	[WAIT_THROTTLE] = M_THROTTLE_WAIT_TIME,
-};
+#define METRIC(id, ...) [WAIT_##id] = M_##id##_WAIT_TIME,
+
+static const uint8_t metric_of_class[WAIT_CLASS_CNT] = {WAIT_CLASSES(METRIC)};
+
+#undef METRIC
 
 /* A thread's sums at the tick before. */
 struct thread_prev {
@@ -248,8 +219,8 @@ static void counter_rows(struct calc *c, const struct thread *t, struct thread_p
 #define ADDED(field) (now.field > prev->field ? now.field - prev->field : 0)
 	thread_row(c, M_KLOCK_TIME, t, share(c, ADDED(klock_ns)));
 	thread_row(c, M_KLOCK_COUNT, t, per_second(c, ADDED(klock_cnt)));
-	thread_row(c, M_RECLAIM_WAIT_TIME, t, share(c, ADDED(reclaim_ns)));
-	thread_row(c, M_RECLAIM_WAIT_COUNT, t, per_second(c, ADDED(reclaim_cnt)));
+	thread_row(c, M_IN_RECLAIM_TIME, t, share(c, ADDED(reclaim_ns)));
+	thread_row(c, M_IN_RECLAIM_COUNT, t, per_second(c, ADDED(reclaim_cnt)));
 	thread_row(c, M_MAJFLT, t, per_second(c, ADDED(maj_flt)));
 	thread_row(c, M_MINFLT, t, per_second(c, ADDED(min_flt)));
 #undef ADDED

@@ -167,33 +167,19 @@ static bool served_by_task(const struct engine *e, const struct wait *w)
 /* Where a wait of this class ends whoever woke it, or CAUSE_CNT to ask the waker. */
 static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 {
-	switch (w->cls) {
-	case WAIT_FILE:
-		return served_by_task(e, w) ? CAUSE_CNT : CAUSE_DISK;
-	case WAIT_DIRTY:
-	case WAIT_AIO:
-		return CAUSE_DISK;
-	case WAIT_FSYNC:
-		return served_by_task(e, w) ? CAUSE_CNT : CAUSE_FSYNC;
-	case WAIT_FAULT:
-		return served_by_task(e, w) ? CAUSE_CNT : CAUSE_MEMORY;
-	case WAIT_RECLAIM:
-		return CAUSE_MEMORY;
-	case WAIT_THROTTLE:
-		return CAUSE_RUNQ_QUOTA;
-	case WAIT_TIMER:
-		return CAUSE_TIMER;
-	case WAIT_KIDLE:
+#define CAUSE(id, value, name, resource, cause, ...) [WAIT_##id] = (cause),
+	static const uint8_t causes[WAIT_CLASS_CNT] = {WAIT_CLASSES(CAUSE)};
+#undef CAUSE
+
+	if (w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT)
 		return CAUSE_IDLE;
-	case WAIT_STOPPED:
-		return CAUSE_STOPPED;
-	case WAIT_SOCKET:
-		if (w->op == WAIT_OP_ACCEPT)
-			return CAUSE_IDLE;
+	if (w->cls == WAIT_SOCKET)
 		return socket_cause(e, w->res) == CAUSE_CLIENT ? CAUSE_CLIENT : CAUSE_CNT;
-	default:
+	if (causes[w->cls] == CAUSE_CNT)
 		return ended_by_client(e, w) ? CAUSE_CLIENT : CAUSE_CNT;
-	}
+	if (wait_class_traits(w->cls) & WAITC_SERVED && served_by_task(e, w))
+		return CAUSE_CNT;
+	return causes[w->cls];
 }
 
 /*
