@@ -256,7 +256,7 @@ static void put_chain(struct pen *p, const struct answer *a, const struct findin
 		return;
 	for (size_t i = 0; i < f->chain_len; i++)
 		per_request |= f->chain[i].per_request_ns != 0;
-	put_head(p, "CHAIN");
+	put_head(p, "WAIT CHAIN");
 	if (a->waits->demand_kind == 1 && p->columns >= CHAIN_WORDS)
 		pen_text(p, PEN_DIM, "  from the client on");
 	pen_right(p, PEN_DIM, p->columns - 13, "share");
@@ -341,7 +341,7 @@ static void put_also(struct pen *p, const struct verdict *v, int verbose, unsign
 		if (is_candidate(v, f))
 			continue;
 		if (!told++) {
-			put_head(p, "ALSO SEEN");
+			put_head(p, "ALSO FOUND");
 			pen_nl(p);
 		}
 		buf_printf(&line, "%s", finding_title(f->cls));
@@ -454,16 +454,16 @@ static void put_rest(struct pen *p, const struct verdict *v, const struct text_o
 					      ? (unsigned)v->change_cnt : CHANGES_SHOWN) : 0;
 	unsigned refute = f->refute_cnt && !doubt ? 4 : 0;
 
-	put_list(p, "SEEN", PEN_PLAIN,
+	put_list(p, "EVIDENCE", PEN_PLAIN,
 		 lines_for(p, opts, doubt ? 3 : 8, refute + changes + also + unseen + cost),
 		 f->evidence, f->evidence_cnt);
 	if (!doubt || opts->verbose)
-		put_list(p, "WOULD BE WRONG IF", PEN_PLAIN,
+		put_list(p, "RULE OUT FIRST", PEN_PLAIN,
 			 lines_for(p, opts, f->cls == FIND_HEALTHY ? 2 : 4,
 				   changes + also + unseen + cost), f->refute, f->refute_cnt);
 	put_changes(p, v, opts->verbose);
 	put_also(p, v, opts->verbose, unseen + cost);
-	put_list(p, "NOT SEEN", PEN_PLAIN, lines_for(p, opts, 5, cost), v->unseen, v->unseen_cnt);
+	put_list(p, "NOT COVERED", PEN_PLAIN, lines_for(p, opts, 5, cost), v->unseen, v->unseen_cnt);
 }
 
 /* "confidence medium: watched for 2.0 s only; only 14 requests were seen" */

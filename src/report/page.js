@@ -73,7 +73,7 @@ function list(title, items) {
 	return items.length ? [el('h3', '', title), el('ul', '', items.map(s => el('li', '', s)))] : [];
 }
 function reasons(f) {
-	return [list('Seen', f.evidence), list('Would be wrong if', f.refute)].flat();
+	return [list('Evidence', f.evidence), list('Rule out first', f.refute)].flat();
 }
 
 /* ---- chain ---- */
@@ -213,7 +213,7 @@ function graph(holder, chain) {
 
 function chainAndReasons() {
 	const left = el('section', '', el('h2', '', D.window.demand === 'requests' ? 'Chain, from the client on' : 'Chain'));
-	const right = el('section', '', el('h2', '', 'Why'), ...reasons(D), list('Not seen', D.unseen).flat());
+	const right = el('section', '', el('h2', '', 'Why'), ...reasons(D), list('Not covered', D.unseen).flat());
 	if (!D.chain.length && !D.candidates.length) {
 		page.append(right);
 		return;

@@ -71,8 +71,8 @@ TEST(report_text_says_the_verdict_first)
 	HAS(text, "futex 0x55d0c0");
 	HAS(text, "4321/4322");
 	HAS(text, "92 %");
-	HAS(line + 1, "WOULD BE WRONG IF");
-	HAS(line + 1, "NOT SEEN");
+	HAS(line + 1, "RULE OUT FIRST");
+	HAS(line + 1, "NOT COVERED");
 	HAS(line + 1, "12 lost");
 	HAS(line + 1, "402 ms");
 	free(text);
@@ -95,7 +95,7 @@ TEST(report_text_of_healthy_is_short)
 	widest(text, &lines);
 	OK(lines <= 17);
 	HAS(text, "next step: look at who asks it");
-	OK(!strstr(text, "CHAIN"));
+	OK(!strstr(text, "WAIT CHAIN"));
 	HAS(text, "confidence medium: watched for 1.0 s only; who asked was not seen");
 	free(text);
 }
