@@ -21,7 +21,7 @@ struct doctor_cmd_opts {
 
 static const struct opt doctor_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "no-self-test",
-	 .help = "load nothing: leave out the child that is killed",
+	 .help = "load no programs; skip the test that kills a child",
 	 OPT_AT(struct doctor_cmd_opts, no_self_test)},
 	OPT_GROUP(json_opt_table, struct doctor_cmd_opts, output),
 	OPT_GROUP(color_opt_table, struct doctor_cmd_opts, output),

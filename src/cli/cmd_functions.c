@@ -256,30 +256,28 @@ static const struct opt functions_opt_table[] = {
 	OPT_GROUP(window_opt_table, struct functions_cmd_opts, window),
 	OPT_GROUP(input_opt_table, struct functions_cmd_opts, input),
 	{.type = OPT_STRING, .long_name = "signatures", .metavar = "FILE",
-	 .help = "which calls tell which function, where calls have no stacks; else what "
-		 "`heldup learn` has kept",
+	 .help = "map calls to functions by FILE (default: what was learnt)",
 	 OPT_AT(struct functions_cmd_opts, sigs_path)},
 	OPT_GROUP(baseline_opt_table, struct functions_cmd_opts, baseline),
 	{.type = OPT_CHOICE, .long_name = "units", .metavar = "RULE", .choices = unit_rules,
-	 .help = "what a piece of work is: work (from one wait for work to the next) or "
-		 "paper (until thread or CPU change)", .def = "work",
+	 .help = "cut calls at waits for work, or as the paper does", .def = "work",
 	 OPT_AT(struct functions_cmd_opts, units)},
-	{.type = OPT_FLAG, .long_name = "calls-only", .help = "as if no call had a stack",
+	{.type = OPT_FLAG, .long_name = "calls-only", .help = "ignore the stacks of calls",
 	 OPT_AT(struct functions_cmd_opts, calls_only)},
 	{.type = OPT_FLAG, .long_name = "all-stacks",
-	 .help = "live: the stack of each call, not only of slow ones; costs more",
+	 .help = "live: take the stack of each call (costs more)",
 	 OPT_AT(struct functions_cmd_opts, all_stacks)},
 	{.type = OPT_INT, .long_name = "explain", .metavar = "RANK", .min = 1, .max = 1000,
-	 .help = "show what put this rank there", OPT_AT(struct functions_cmd_opts, explain)},
+	 .help = "show what gave this rank", OPT_AT(struct functions_cmd_opts, explain)},
 	{.type = OPT_INT, .long_name = "top", .metavar = "N", .min = 1, .max = 1000,
-	 .help = "functions shown", .def = "10", OPT_AT(struct functions_cmd_opts, top)},
+	 .help = "show N functions", .def = "10", OPT_AT(struct functions_cmd_opts, top)},
 	OPT_GROUP(output_opt_table, struct functions_cmd_opts, output),
 	OPT_END,
 };
 
 const struct cmd cmd_functions = {
 	.name = "functions",
-	.help = "which functions are to blame, from a window of system calls",
+	.help = "rank the functions to blame, by a window of system calls",
 	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "Cuts the calls into pieces of work, finds those unlike the others of their kind\n"
 		 "(more calls, slower calls, calls that never returned, no calls at all), and\n"

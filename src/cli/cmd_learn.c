@@ -249,19 +249,18 @@ static int learn_run(struct cli *cli, int argc, char **argv)
 static const struct opt learn_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct learn_cmd_opts, select),
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
-	 .help = "how long to watch", .def = "30s", .min = 10 * NS_PER_MS,
+	 .help = "watch for so long", .def = "30s", .min = 10 * NS_PER_MS,
 	 OPT_AT(struct learn_cmd_opts, window.duration_ns)},
 	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
-	 .help = "learn from a capture, or another program's trace, whose calls have stacks",
+	 .help = "learn from a capture or trace whose calls have stacks",
 	 OPT_AT(struct learn_cmd_opts, input.path)},
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
-	 .help = "write the signatures here, - is standard output, and not where all commands "
-		 "look",
+	 .help = "write signatures to FILE, not where all commands look",
 	 OPT_AT(struct learn_cmd_opts, out_path)},
-	{.type = OPT_FLAG, .long_name = "merge", .help = "merge the files given into one",
+	{.type = OPT_FLAG, .long_name = "merge", .help = "merge FILEs into one",
 	 OPT_AT(struct learn_cmd_opts, merge)},
 	{.type = OPT_STRING, .long_name = "show", .metavar = "FILE",
-	 .help = "show what is in a file; with NAME, only functions whose name holds it",
+	 .help = "show the signatures in FILE, of functions that match NAME",
 	 OPT_AT(struct learn_cmd_opts, show_path)},
 	OPT_GROUP(names_opt_table, struct learn_cmd_opts, names),
 	OPT_GROUP(json_opt_table, struct learn_cmd_opts, output),
@@ -271,7 +270,7 @@ static const struct opt learn_opt_table[] = {
 
 const struct cmd cmd_learn = {
 	.name = "learn",
-	.help = "learn by which system calls functions are known",
+	.help = "learn which system calls functions make",
 	.args = "[NAME|FILE ...] [-- COMMAND ...]",
 	.about = "Watches the system calls of a program with the stack of each, and writes\n"
 		 "down for each function by which short runs of calls it is known. It is kept\n"

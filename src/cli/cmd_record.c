@@ -185,26 +185,25 @@ static int record_run(struct cli *cli, int argc, char **argv)
 static const struct opt record_opt_table[] = {
 	OPT_GROUP(select_opt_table, struct record_opts, select),
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
-	 .help = "how long to watch: 500ms, 2m; 10s, with --calls until Ctrl-C",
+	 .help = "watch for so long: 500ms, 2m (10s; --calls: till Ctrl-C)",
 	 .min = 10 * NS_PER_MS, OPT_AT(struct record_opts, duration_ns)},
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
-	 .help = "write the capture here; - is standard output",
+	 .help = "write the capture to FILE, -: standard output",
 	 OPT_AT(struct record_opts, output)},
-	{.type = OPT_FLAG, .long_name = "force", .help = "replace a file that is not a capture",
+	{.type = OPT_FLAG, .long_name = "force", .help = "replace FILE even if it is no capture",
 	 OPT_AT(struct record_opts, force)},
-	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks: name no functions",
+	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks, so name no functions",
 	 OPT_AT(struct record_opts, no_stacks)},
 	OPT_GROUP(calls_opt_table, struct record_opts, calls),
 	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
-	 .help = "copy a capture, mending one that was cut, or make one of "
-		 "another program's trace",
+	 .help = "copy or mend a capture, or convert another program's trace",
 	 OPT_AT(struct record_opts, input.path)},
 	OPT_END,
 };
 
 const struct cmd cmd_record = {
 	.name = "record",
-	.help = "write what is seen to a capture file",
+	.help = "record a watch into a capture file",
 	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "Watches like the other commands and writes what it sees to a file, which\n"
 		 "they all read with -i FILE. Ctrl-C ends the watching and completes the file.\n"

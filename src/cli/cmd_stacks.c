@@ -275,15 +275,15 @@ static const struct opt stacks_opt_table[] = {
 	OPT_GROUP(input_opt_table, struct stacks_cmd_opts, input),
 	OPT_GROUP(names_opt_table, struct stacks_cmd_opts, names),
 	{.type = OPT_CHOICE, .long_name = "mode", .metavar = "MODE", .choices = mode_names,
-	 .help = "on, off or waker: one view; or all", .def = "all",
+	 .help = "show one view: on, off or waker; or all", .def = "all",
 	 OPT_AT(struct stacks_cmd_opts, mode)},
-	{.type = OPT_FLAG, .long_name = "idle", .help = "also where threads wait for work",
+	{.type = OPT_FLAG, .long_name = "idle", .help = "show idle waits, too",
 	 OPT_AT(struct stacks_cmd_opts, idle)},
 	{.type = OPT_FLAG, .long_name = "kernel",
-	 .help = "with --pprof: waits with the kernel's functions too",
+	 .help = "with --pprof: add the kernel's functions of waits",
 	 OPT_AT(struct stacks_cmd_opts, kernel)},
 	{.type = OPT_STRING, .long_name = "diff", .metavar = "FILE",
-	 .help = "against this capture; the other is FILE2, -i or watched",
+	 .help = "compare with this capture",
 	 OPT_AT(struct stacks_cmd_opts, diff_path)},
 	OPT_GROUP(output_opt_table, struct stacks_cmd_opts, output),
 	EXPORT("folded", EXPORT_FOLDED, "write lines for flamegraph.pl"),
@@ -291,14 +291,14 @@ static const struct opt stacks_opt_table[] = {
 	EXPORT("speedscope", EXPORT_SPEEDSCOPE, "write a profile for speedscope"),
 	EXPORT("chrome", EXPORT_CHROME, "write the end, up to 2 s, for Perfetto and Chrome"),
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
-	 .help = "also keep a capture of what was watched",
+	 .help = "keep a capture of the watch, too",
 	 OPT_AT(struct stacks_cmd_opts, capture_path)},
 	OPT_END,
 };
 
 const struct cmd cmd_stacks = {
 	.name = "stacks",
-	.help = "in which functions the time goes, on the CPU and off it",
+	.help = "show in which functions time goes, on CPU and off CPU",
 	.args = "[PID | NAME | FILE2 | -- COMMAND ...]",
 	.about = "Samples running threads and takes the stacks of waits and of who ended them,\n"
 		 "then shows the functions: on the CPU, off it by what was waited for, and which\n"

@@ -507,13 +507,13 @@ static int run(struct cli *cli, int argc, char **argv)
 static const struct opt symbols_opt_table[] = {
 	OPT_GROUP(select_running_opt_table, struct symbols_cmd_opts, select),
 	{.type = OPT_DURATION, .long_name = "debuginfod", .metavar = "TIME",
-	 .help = "wait for debuginfod this long in all, 0s: ask nobody", .def = "5s",
+	 .help = "wait for debuginfod so long in all, 0s: do not ask", .def = "5s",
 	 .max = 3600 * (int64_t)NS_PER_SEC, OPT_AT(struct symbols_cmd_opts, debuginfod_ns)},
 	{.type = OPT_FLAG, .long_name = "no-debug-files",
-	 .help = "only what the mapped files have in themselves",
+	 .help = "use only what the mapped files hold",
 	 OPT_AT(struct symbols_cmd_opts, no_debug_files)},
 	{.type = OPT_FLAG, .long_name = "jit",
-	 .help = "ask a Java VM to write the names of its code first, which makes it work",
+	 .help = "ask Java VMs to write the names of their code (disturbs)",
 	 OPT_AT(struct symbols_cmd_opts, jit)},
 	OPT_GROUP(json_opt_table, struct symbols_cmd_opts, output),
 	OPT_GROUP(color_opt_table, struct symbols_cmd_opts, output),
@@ -522,7 +522,7 @@ static const struct opt symbols_opt_table[] = {
 
 const struct cmd cmd_symbols = {
 	.name = "symbols",
-	.help = "say which names the functions of a process have, and what would give more",
+	.help = "show which function names can be found, and what adds more",
 	.args = "[ADDRESS ...]",
 	.about = "One line for each file whose code a process maps: its build id, where the names\n"
 		 "of its functions come from, how many have one, how many have only bounds (shown\n"

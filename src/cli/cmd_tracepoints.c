@@ -322,12 +322,12 @@ static int run(struct cli *cli, int argc, char **argv)
 static const struct opt tracepoints_opt_table[] = {
 	OPT_GROUP(select_running_opt_table, struct tracepoints_opts, select),
 	{.type = OPT_STRING, .short_name = 'm', .long_name = "match", .metavar = "RE",
-	 .help = "only names that match, of PROVIDER:NAME or of functions",
+	 .help = "list only names that match",
 	 OPT_AT(struct tracepoints_opts, match)},
 	{.type = OPT_FLAG, .short_name = 'f', .long_name = "functions",
-	 .help = "exported functions too", OPT_AT(struct tracepoints_opts, functions)},
+	 .help = "list exported functions, too", OPT_AT(struct tracepoints_opts, functions)},
 	{.type = OPT_INT, .short_name = 'n', .long_name = "rows", .metavar = "N", .max = ROWS_MAX,
-	 .help = "at most so many of each kind, 0 for all", .def = "200",
+	 .help = "list at most N of each kind, 0: all", .def = "200",
 	 OPT_AT(struct tracepoints_opts, rows)},
 	OPT_GROUP(json_opt_table, struct tracepoints_opts, output),
 	OPT_END,
@@ -335,7 +335,7 @@ static const struct opt tracepoints_opt_table[] = {
 
 const struct cmd cmd_tracepoints = {
 	.name = "tracepoints",
-	.help = "list the tracepoints and functions of a process that could be watched",
+	.help = "list tracepoints and functions of a process",
 	.about = "Lists the static tracepoints (USDT) that the authors of a process' programs and\n"
 		 "libraries put into them, with the place of each argument, and with -f the\n"
 		 "functions that its files export.  Switches nothing on.",

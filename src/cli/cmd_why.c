@@ -315,24 +315,25 @@ static const struct opt why_opt_table[] = {
 	OPT_GROUP(jit_opt_table, struct why_opts, names),
 	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
 	{.type = OPT_CUSTOM, .long_name = "fail-on", .metavar = "CLASS[,CLASS]",
-	 .help = "end with status 4 when the verdict is one of these; any: all but healthy "
-		 "and clients", .parse = fail_on_parse, OPT_AT(struct why_opts, fail_on)},
+	 .help = "exit with 4 on one of these; any: all but healthy, clients",
+	 .parse = fail_on_parse, OPT_AT(struct why_opts, fail_on)},
 	OPT_GROUP(output_opt_table, struct why_opts, output),
 	{.type = OPT_STRING, .short_name = 'o', .long_name = "output", .metavar = "FILE",
-	 .help = "also keep a capture of what was watched",
+	 .help = "keep a capture of the watch, too",
 	 OPT_AT(struct why_opts, capture_path)},
-	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks: name no functions",
+	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks, so name no functions",
 	 OPT_AT(struct why_opts, no_stacks)},
 	{.type = OPT_FLAG, .long_name = "brief",
-	 .help = "with --json: one line under 8 kB, for alerts", OPT_AT(struct why_opts, brief)},
+	 .help = "with --json: print one line under 8 kB, for alerts",
+	 OPT_AT(struct why_opts, brief)},
 	{.type = OPT_FLAG, .short_name = 'v', .long_name = "verbose",
-	 .help = "also the tables behind the verdict", OPT_AT(struct why_opts, verbose)},
+	 .help = "print the tables behind the verdict, too", OPT_AT(struct why_opts, verbose)},
 	OPT_END,
 };
 
 const struct cmd cmd_why = {
 	.name = "why",
-	.help = "say what holds a process up: resource, threads and chain",
+	.help = "name what holds a process up: resource, threads and chain",
 	.args = "[PID | NAME | -- COMMAND ...]",
 	.about = "Watches for a while, then names the resource that holds the processes up, the\n"
 		 "chain of threads from the client-facing one to the end of the waiting, what\n"

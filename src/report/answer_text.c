@@ -463,7 +463,8 @@ static void put_rest(struct pen *p, const struct verdict *v, const struct text_o
 				   changes + also + unseen + cost), f->refute, f->refute_cnt);
 	put_changes(p, v, opts->verbose);
 	put_also(p, v, opts->verbose, unseen + cost);
-	put_list(p, "NOT COVERED", PEN_PLAIN, lines_for(p, opts, 5, cost), v->unseen, v->unseen_cnt);
+	put_list(p, "NOT COVERED", PEN_PLAIN, lines_for(p, opts, 5, cost), v->unseen,
+		 v->unseen_cnt);
 }
 
 /* "confidence medium: watched for 2.0 s only; only 14 requests were seen" */

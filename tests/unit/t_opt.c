@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "cli/opts/cmd.h"
 #include "cli/opts/opt.h"
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
@@ -207,13 +208,27 @@ TEST(opt_help_shows_each_option_on_lines_of_at_most_80)
 	struct buf out = {0};
 
 	opt_help(all_table, 0, &out);
-	HAS(buf_str(&out), "  -d, --duration TIME     how long to watch");
+	HAS(buf_str(&out), "  -d, --duration TIME     watch for so long");
 	HAS(buf_str(&out), "(default 10s)\n");
-	HAS(buf_str(&out), "\n  -- CMD ARGS             start this and watch it\n");
+	HAS(buf_str(&out), "\n  -- CMD ARGS             start this command and watch it\n");
 	HAS(buf_str(&out), "\n      --json              print JSON\n");
 	for (const char *at = buf_str(&out); *at; at += strcspn(at, "\n") + 1)
 		OK(strcspn(at, "\n") <= 80);
 	buf_release(&out);
+}
+
+static void help_is_short(void *ctx, const struct opt *o)
+{
+	if (o->help && strlen(o->help) > OPT_HELP_MAX)
+		FAIL("%s: help of %zu characters: %s", (const char *)ctx, strlen(o->help), o->help);
+}
+
+TEST(opt_helps_are_short)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		OK(strlen(commands[i]->help) <= OPT_HELP_MAX);
+		opt_each(commands[i]->opts, help_is_short, (void *)commands[i]->name);
+	}
 }
 
 TEST(color_follows_option_then_environment)

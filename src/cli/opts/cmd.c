@@ -20,7 +20,7 @@ const struct cmd *cmd_find(const char *name)
 }
 
 static const struct opt help_opt_table[] = {
-	{.type = OPT_FLAG, .short_name = 'h', .long_name = "help", .help = "print this"},
+	{.type = OPT_FLAG, .short_name = 'h', .long_name = "help", .help = "print this help"},
 	OPT_END,
 };
 

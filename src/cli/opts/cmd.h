@@ -39,7 +39,7 @@ struct cli {
 
 struct cmd {
 	const char *name;
-	const char *help;	/* one line, lower case, no full stop */
+	const char *help;	/* an imperative, lower case, no full stop; see OPT_HELP_MAX */
 	const char *args;	/* what stands after the options in the usage line, or NULL */
 	const char *about;	/* a paragraph or two for -h, lines of at most 80 columns */
 	const char *examples;	/* lines "  command   # what it does", or NULL */

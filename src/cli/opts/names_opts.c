@@ -19,7 +19,7 @@ enum {
 
 const struct opt jit_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "jit",
-	 .help = "ask Java VMs for the names of their code first, which makes them work",
+	 .help = "ask Java VMs to write the names of their code (disturbs)",
 	 OPT_AT(struct names_opts, jit)},
 	OPT_END,
 };
@@ -27,7 +27,7 @@ const struct opt jit_opt_table[] = {
 const struct opt names_opt_table[] = {
 	{.type = OPT_TYPE_GROUP, .group = jit_opt_table},
 	{.type = OPT_FLAG, .long_name = "lines",
-	 .help = "lines and inlined functions too, from debug information",
+	 .help = "add lines and inlined functions from debug information",
 	 OPT_AT(struct names_opts, lines)},
 	OPT_END,
 };

@@ -11,7 +11,7 @@
  *	static const struct opt why_opts[] = {
  *		OPT_GROUP(select_opt_table, struct why_opts, select),
  *		{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration",
- *		 .metavar = "TIME", .help = "how long to watch", .def = "10s",
+ *		 .metavar = "TIME", .help = "watch for so long", .def = "10s",
  *		 OPT_AT(struct why_opts, window_ns)},
  *		OPT_END,
  *	};
@@ -36,6 +36,8 @@ enum opt_type {
 	OPT_TYPE_GROUP, /* the options of another table, off is added to theirs */
 };
 
+#define OPT_HELP_MAX 60 /* characters of a help text, held by tests/unit/t_opt.c */
+
 struct opt_list {
 	const char **items;
 	size_t cnt;
@@ -46,7 +48,7 @@ struct opt {
 	char short_name;       /* 0 for none */
 	const char *long_name; /* without --, NULL for none */
 	const char *metavar;   /* "FILE"; NULL for a flag */
-	const char *help;      /* lower case, no full stop */
+	const char *help;      /* an imperative, lower case, no full stop; see OPT_HELP_MAX */
 	const char *def;       /* parsed before the command line and shown in the help */
 	size_t off;
 	const char *const *choices; /* OPT_CHOICE, ends with NULL */

@@ -19,7 +19,7 @@ enum { WRAP_COLUMNS_MIN = 20 }; /* less is no width that somebody reads at */
 
 const struct opt window_opt_table[] = {
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
-	 .help = "how long to watch: 10s, 500ms, 2m", .def = "10s", .min = 10 * NS_PER_MS,
+	 .help = "watch for so long: 10s, 500ms, 2m", .def = "10s", .min = 10 * NS_PER_MS,
 	 OPT_AT(struct window_opts, duration_ns)},
 	OPT_END,
 };
@@ -56,7 +56,7 @@ int cost_parse(void *dst, const char *text, struct arena *arena, struct err *err
 
 const struct opt cost_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
-	 .help = "shed detail of short waits over this share of the CPU; 0: never", .def = "1",
+	 .help = "shed detail over this share of the CPU in use; 0: never", .def = "1",
 	 .parse = cost_parse, OPT_AT(struct cost_opts, max_ppm)},
 	OPT_END,
 };
@@ -79,7 +79,7 @@ const struct opt json_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "json", .help = "print JSON",
 	 OPT_AT(struct output_opts, json)},
 	{.type = OPT_FLAG, .long_name = "json-schema",
-	 .help = "print what the JSON holds, and exit", OPT_AT(struct output_opts, json_schema)},
+	 .help = "print the schema of the JSON, and exit", OPT_AT(struct output_opts, json_schema)},
 	OPT_END,
 };
 
@@ -91,7 +91,8 @@ const struct opt html_opt_table[] = {
 
 const struct opt color_opt_table[] = {
 	{.type = OPT_CHOICE, .long_name = "color", .metavar = "WHEN", .choices = color_names,
-	 .help = "auto, always or never", .def = "auto", OPT_AT(struct output_opts, color)},
+	 .help = "color the text: auto, always or never",
+	 .def = "auto", OPT_AT(struct output_opts, color)},
 	OPT_END,
 };
 

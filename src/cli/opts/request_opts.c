@@ -125,10 +125,10 @@ struct fold_opts fold_list_opts(const struct fold_list *list)
 
 const struct opt fold_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "fold", .metavar = "RE=TEXT", .parse = fold_parse,
-	 .help = "in names of spans, replace what RE matches with TEXT; may be repeated",
+	 .help = "replace RE by TEXT in span names (may be repeated)",
 	 OPT_AT(struct fold_list, rules)},
 	{.type = OPT_FLAG, .long_name = "no-fold",
-	 .help = "keep ids in names: do not make /user/17 and /user/18 one /user/{id}",
+	 .help = "keep ids in names: do not fold /user/17 to /user/{id}",
 	 OPT_AT(struct fold_list, keep_ids)},
 	OPT_END,
 };

@@ -73,28 +73,28 @@ static int regex_parse(void *dst, const char *text, struct arena *arena, struct 
 
 const struct opt select_running_opt_table[] = {
 	{.type = OPT_CUSTOM, .short_name = 'p', .long_name = "pid", .metavar = "PID[,PID]",
-	 .help = "these processes with all their threads", .parse = pids_parse,
+	 .help = "watch these processes, with all their threads", .parse = pids_parse,
 	 OPT_AT(struct select_opts, pids)},
 	{.type = OPT_CUSTOM, .long_name = "comm", .metavar = "RE",
-	 .help = "processes whose name matches", .parse = regex_parse,
+	 .help = "watch processes whose name matches", .parse = regex_parse,
 	 OPT_AT(struct select_opts, comm)},
 	{.type = OPT_STRING, .short_name = 'g', .long_name = "cgroup", .metavar = "CGROUP",
-	 .help = "all processes of a cgroup", OPT_AT(struct select_opts, cgroup)},
+	 .help = "watch the processes of a cgroup", OPT_AT(struct select_opts, cgroup)},
 	{.type = OPT_STRING, .short_name = 'u', .long_name = "unit", .metavar = "UNIT",
-	 .help = "all processes of a systemd unit", OPT_AT(struct select_opts, unit)},
+	 .help = "watch the processes of a systemd unit", OPT_AT(struct select_opts, unit)},
 	{.type = OPT_STRING, .long_name = "container", .metavar = "NAME",
-	 .help = "all processes of a container or pod: its name or id",
+	 .help = "watch the processes of a container or pod: name or id",
 	 OPT_AT(struct select_opts, container)},
 	{.type = OPT_INT, .long_name = "port", .metavar = "N", .min = 1, .max = 65535,
-	 .help = "whoever listens on this port", OPT_AT(struct select_opts, port)},
-	{.type = OPT_FLAG, .short_name = 'a', .long_name = "all", .help = "every process",
+	 .help = "watch the process that listens on this port", OPT_AT(struct select_opts, port)},
+	{.type = OPT_FLAG, .short_name = 'a', .long_name = "all", .help = "watch every process",
 	 OPT_AT(struct select_opts, all)},
 	OPT_END,
 };
 
 const struct opt select_opt_table[] = {
 	{.type = OPT_TYPE_GROUP, .group = select_running_opt_table},
-	{.type = OPT_COMMAND, .metavar = "CMD ARGS", .help = "start this and watch it",
+	{.type = OPT_COMMAND, .metavar = "CMD ARGS", .help = "start this command and watch it",
 	 OPT_AT(struct select_opts, command)},
 	OPT_END,
 };
