@@ -306,6 +306,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tests/eval/run --label foreign
 	$(Q)tests/eval/run --label foreign2
 	$(Q)tests/eval/run --label foreign3
+	$(Q)tests/eval/run --label foreign4
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
 	$(Q)tests/eval/run --label paths
