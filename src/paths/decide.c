@@ -263,32 +263,79 @@ static void calibrate_sibling(struct paths *p, const uint32_t *before)
 	vec_release(&tallies);
 }
 
+/*
+ * A result wakes nobody that is ready before it is waited for: while its handler still
+ * waits for a call that it made earlier and that is answered later.
+ */
 static void sibling_try(struct paths *p, uint32_t call, uint32_t other)
 {
 	const struct paths_call *c = &p->calls.items[call], *o = &p->calls.items[other];
 	uint32_t *by = &p->evidence.items[call].by[PATH_RULE_SIBLING];
 
-	if (c->request != PATHS_NONE || o->request == PATHS_NONE || !overlap(c, o) ||
-	    !is_pool_call(p, c) || !paths_fits(&p->requests.items[o->request], c))
-		return;
-	*by = *by == PATHS_NONE || *by == o->request ? o->request : PATHS_NONE;
+	if (*by == PATHS_NONE && c->request == PATHS_NONE && o->request != PATHS_NONE &&
+	    overlap(c, o) && o->answer_ns > c->answer_ns && is_pool_call(p, c) &&
+	    paths_fits(&p->requests.items[o->request], c))
+		*by = o->request;
+}
+
+struct idle_requests {		/* that were answered, and of which no call is known */
+	VEC(uint32_t) items;
+};
+
+static void idle_find(const struct paths *p, struct idle_requests *idle)
+{
+	VEC(uint32_t) cnts = {0};
+	size_t cnt = 0;
+
+	vec_reserve(&cnts, p->requests.cnt + 1);
+	for (uint32_t i = 0; i < p->requests.cnt; i++)
+		cnts.items[i] = 0;
+	VEC_FOREACH(&p->calls, c) {
+		if (c->request != PATHS_NONE)
+			cnts.items[c->request]++;
+	}
+	for (uint32_t i = 0; i < p->requests.cnt; i++) {
+		if (cnts.items[i] || !p->requests.items[i].arrival_ns)
+			continue;
+		cnt += p->requests.items[i].reply_ns != 0;
+		vec_push(&idle->items, i);
+	}
+	if ((double)cnt > PATH_IDLE_SHARE * (double)p->requests.cnt) /* they make none */
+		vec_clear(&idle->items);
+	vec_release(&cnts);
+}
+
+/* Requests make calls here, and one without any could be whose this call is. */
+static bool may_be_idle(const struct paths *p, const struct idle_requests *idle,
+			const struct paths_call *c)
+{
+	VEC_FOREACH(&idle->items, i) {
+		const struct paths_request *r = &p->requests.items[*i];
+
+		if (paths_fits(r, c))
+			return true;
+	}
+	return false;
 }
 
 static void siblings(struct paths *p)
 {
+	struct idle_requests idle = {0};
 	VEC(uint32_t) before = {0};
 
 	vec_reserve(&before, p->calls.cnt + 1);
 	beside(p, before.items);
 	calibrate_sibling(p, before.items);
+	idle_find(p, &idle);
 	for (uint32_t i = 0; i < p->calls.cnt; i++) {
-		if (before.items[i] == PATHS_NONE || !ANSWERED(p, i))
-			continue;
-		sibling_try(p, i, before.items[i]);
-		sibling_try(p, before.items[i], i);
+		if (before.items[i] != PATHS_NONE && ANSWERED(p, i) &&
+		    p->calls.items[i].request == PATHS_NONE &&
+		    !may_be_idle(p, &idle, &p->calls.items[i]))
+			sibling_try(p, i, before.items[i]);
 	}
 	apply(p, PATH_RULE_SIBLING);
 	vec_release(&before);
+	vec_release(&idle.items);
 }
 
 /* ---- from process to process */

@@ -54,6 +54,8 @@ extern const struct call_rule_def call_rules[PATH_RULE_CNT];
 #define PATH_LOOP_SHARE 0.01
 /* A worker that replies has no call under way, but for so many of its replies. */
 #define PATH_BUSY_SHARE 0.02
+/* Requests without a known call: if more, requests here need not make any. */
+#define PATH_IDLE_SHARE 0.05
 /* Calls that no open request contains, as those of a timer, of all calls of the process. */
 #define PATH_ALONE_SHARE 0.05
 

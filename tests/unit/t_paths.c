@@ -150,6 +150,34 @@ TEST(paths_result_that_wakes_its_handler)
 	paths_free(play.p);
 }
 
+/* Two results at once: the one that is ready first wakes nobody. */
+TEST(paths_result_that_wakes_nobody)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+	uint64_t conn = 10;
+
+	for (int i = 0; i < 50; i++, conn++) {
+		gets(&play, 1, conn);
+		sends(&play, 7, 1001);
+		sends(&play, 8, 1002);
+		gets(&play, i % 2 ? 8 : 7, i % 2 ? 1002 : 1001);
+		if (i % 2 == 0)
+			slept(&play, 1, FUTEX, 0x1000, 7);
+		gets(&play, i % 2 ? 7 : 8, i % 2 ? 1001 : 1002);
+		slept(&play, 1, FUTEX, 0x1000, i % 2 ? 7 : 8);
+		gets(&play, 2, 500 + conn);	/* so that not only one is open */
+		sends(&play, 1, conn);
+		sends(&play, 2, 500 + conn);
+	}
+	r = done(&play);
+	EQ_U(r->call_cnt, 100);
+	for (size_t i = 0; i < 100; i++)
+		EQ_U(owner(r, i), 10 + i / 2);
+	OK(r->known_cnt[PATH_RULE_SIBLING] + r->known_cnt[PATH_RULE_ONLY] >= 25);
+	paths_free(play.p);
+}
+
 /* Whoever waits for a lock wakes the next one later: nothing is handed over. */
 TEST(paths_lock_hands_nothing_over)
 {
