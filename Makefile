@@ -87,7 +87,7 @@ SKEL     := $(if $(BPF_SRC),$(OUT)/heldup.skel.h $(OUT)/plain.skel.h $(OUT)/path
 # Text that the program carries: each becomes `const char embed_NAME[]` (NUL
 # terminated) and `const unsigned long embed_NAME_len`; NAME is the file's
 # name with everything but letters and digits turned into _.
-EMBED    := $(sort $(wildcard docs/*.schema.json docs/json.md src/*/*.css src/*/*.js src/*/*.html))
+EMBED    := $(sort $(wildcard docs/*.schema.json docs/json.md src/*/*.css src/*/*.js src/*/*.html src/*/*/*.css src/*/*/*.js src/*/*/*.html))
 EMBED_OBJS := $(foreach f,$(EMBED),$(OBJ)/embed/$(notdir $(f)).o)
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_OBJS := $(UNIT_SRC:%.c=$(OBJ)/%.o)

@@ -28,8 +28,8 @@
 #include "functions/sig/sig.h"
 #include "model/calls/calls.h"
 #include "model/model.h"
-#include "report/pen.h"
-#include "report/sig_out.h"
+#include "report/lines/pen.h"
+#include "report/functions/sig_out.h"
 
 enum { COLUMNS = 110 };
 

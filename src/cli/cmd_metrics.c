@@ -20,8 +20,8 @@
 #include "cli/watching.h"
 #include "collect/source.h"
 #include "model/model.h"
-#include "report/metrics_out.h"
-#include "report/pen.h"
+#include "report/functions/metrics_out.h"
+#include "report/lines/pen.h"
 #include "waits/metrics/metrics.h"
 
 enum { KEEP_WAITS = 1024, KEEP_TICKS = 8 };

@@ -22,7 +22,7 @@
 #include "collect/proc/procfs.h"
 #include "collect/target/target.h"
 #include "reads/reads.h"
-#include "report/pen.h"
+#include "report/lines/pen.h"
 #include "symbols/names/demangle.h"
 #include "symbols/files/image.h"
 #include "symbols/names/symbols.h"

@@ -34,7 +34,7 @@
 #include "model/calls/calls.h"
 #include "model/model.h"
 #include "report/answer.h"
-#include "report/answer_brief.h"
+#include "report/answer/answer_brief.h"
 #include "store/capture.h"
 #include "verdict/confidence.h"
 #include "verdict/external_cause.h"

@@ -14,8 +14,8 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "trace/points.h"
-#include "report/forest_out.h"
-#include "report/pen.h"
+#include "report/forest/forest_out.h"
+#include "report/lines/pen.h"
 #include "requests/forest/forest_file.h"
 #include "requests/forest/packed.h"
 

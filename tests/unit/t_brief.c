@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "fixture_answer.h"
 #include "report/answer.h"
-#include "report/answer_brief.h"
+#include "report/answer/answer_brief.h"
 #include "verdict/context/figures.h"
 #include "verdict/context/say.h"
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "report/answer.h"
-#include "report/answer_brief.h"
+#include "report/answer/answer_brief.h"
 #include "unit.h"
 #include "verdict/findings/findings.h"
 

@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "functions/units/feature_kinds.h"
-#include "report/functions_out.h"
-#include "report/pen.h"
+#include "report/functions/functions_out.h"
+#include "report/lines/pen.h"
 #include "scene.h"
 
 /* One of the kinds, mmap, is noise. */

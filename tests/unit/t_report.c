@@ -8,7 +8,7 @@
 #include "fixture_answer.h"
 #include "report/answer.h"
 #include "report/facts.h"
-#include "report/pen.h"
+#include "report/lines/pen.h"
 #include "verdict/verdict.h"
 
 static const enum fixture_kind kinds[] = { FIXTURE_LOCK, FIXTURE_HEALTHY, FIXTURE_UNKNOWN,

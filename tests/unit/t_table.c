@@ -3,8 +3,8 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "report/pen.h"
-#include "report/table.h"
+#include "report/lines/pen.h"
+#include "report/lines/table.h"
 
 static void print(unsigned columns, struct buf *out)
 {

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "trace/points.h"
-#include "report/pen.h"
-#include "report/waterfall.h"
+#include "report/lines/pen.h"
+#include "report/forest/waterfall.h"
 
 enum { SPANS_MAX = 8 };
 

@@ -10,7 +10,7 @@
 #include "cli/files/file_kind.h"
 #include "cli/files/packed_file.h"
 #include "trace/points.h"
-#include "report/forest_out.h"
+#include "report/forest/forest_out.h"
 #include "requests/graph/critical.h"
 #include "requests/forest/forest_file.h"
 #include "requests/graph/graph.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/requests_out.h"
+#include "report/requests/requests_out.h"
 
 struct arena;
 struct err;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "cli/opts/opt.h"
-#include "report/pen.h"
+#include "report/lines/pen.h"
 
 struct arena;
 struct buf;

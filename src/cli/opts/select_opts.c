@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "collect/proc/procfs.h"
-#include "report/pen.h"
+#include "report/lines/pen.h"
 
 static int pid_parse(const char *text, size_t len, int32_t *ret_pid)
 {
