@@ -4,7 +4,7 @@
  * is rare and lasts.  At the bound the shorter ones go, about a quarter in
  * one pass, so that a wait costs the same however many there are.
  *
- * What a thread reads after a wait is told by its next one, so the last long
+ * The next wait of a thread says what it read after one, so the last long
  * wait of a thread stays with its track until then.
  */
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int cmp_u64(const void *pa, const void *pb)
 	return 0;
 }
 
-/* Where all are as long as each other the older half goes: the newer tell as much. */
+/* The older half goes where all are as long as each other: the newer say as much. */
 static size_t drop_older(struct model_priv *p)
 {
 	size_t half = p->longs.cnt / 2;

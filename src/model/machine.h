@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MACHINE_H
 #define MACHINE_H
-/* What the machine was used for, over the window: plain values, part of model/model.h. */
+/* Use of the machine over the window: plain values, part of model/model.h. */
 #include <stdint.h>
 
 struct culprit {

@@ -93,7 +93,7 @@ struct proc {
 	uint32_t tgid, ppid;
 	const char *comm, *exe, *cgroup;
 	uint64_t cgroup_id;
-	uint8_t target, peer, kthread; /* chosen by the user; drawn in; kernel thread */
+	uint8_t target, peer, kthread; /* chosen by the user; a peer of those; kernel thread */
 	uint8_t watcher;	       /* heldup: no neighbour of anybody */
 	uint32_t first_thread, thread_cnt; /* run of proc_threads[] */
 	/* over the window: */

@@ -23,7 +23,7 @@ enum {
 	MODEL_WAITS_LIMIT = 1 << 24,
 	MODEL_SLICES_DEFAULT = 600,
 	LONG_PART = 4,		/* of max_waits, for long ones of the whole window */
-	COARSE_MAX = 1 << 16,	/* stretches: two hours of eight a second */
+	COARSE_MAX = 1 << 16,	/* intervals: two hours of eight a second */
 	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
 	THREADS_MAX = 1 << 16,
 	PROCS_MAX = 1 << 14,

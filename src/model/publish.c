@@ -213,8 +213,8 @@ static void publish_ends(struct model *m)
 }
 
 /*
- * Is the first of two readings of a sum from before the window?  A sum is told when it
- * moves: one that was told before the window only did not move in it.
+ * Is the first of two readings of a sum from before the window?  A sum is sent when it
+ * moves: one that was sent before the window only did not move in it.
  */
 static bool sum_has_base(const struct model *m, const struct event_hdr *first,
 			 const struct event_hdr *last)

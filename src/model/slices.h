@@ -35,7 +35,7 @@ uint32_t slices_row(struct slices *s);
 /* The slice that ns falls into, valid until the next tick or row; NULL before the first kept. */
 struct slice *slices_at(struct slices *s, uint32_t row, uint64_t ns);
 
-/* Where that tick begins, 0 before the first kept; *ret_end its end, UINT64_MAX when open. */
+/* The begin of that tick, 0 before the first kept; *ret_end its end, UINT64_MAX when open. */
 uint64_t slices_tick_begin(const struct slices *s, uint64_t ns, uint64_t *ret_end);
 
 size_t slices_bytes(const struct slices *s);

@@ -114,7 +114,7 @@ static void publish_files(struct model *m)
 	qsort(m->file_ticks, m->file_tick_cnt, sizeof(*m->file_ticks), cmp_file);
 }
 
-/* Who had to do with a resource, and how: one for each pair and side. */
+/* Rows by resource of who waited and who woke: one for each pair and side. */
 struct touch {
 	uint32_t res, thread;
 	uint32_t waited, woke;

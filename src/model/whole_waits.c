@@ -4,7 +4,7 @@
  * of the time that it kept before (pieces.h), or, for a live view, gives up
  * the oldest eighth.
  *
- * What a thread read after a wait is told by its next one, so the next after
+ * The next wait of a thread says what it read after one, so the next after
  * a wait in kept time stays too; the view clock makes it nothing.
  */
 #include <stdlib.h>
@@ -53,11 +53,11 @@ static bool is_in(const struct pieces *pieces, const struct wait *w, bool clear)
 /* May w stay?  *tells: the thread's last wait before it did, and w tells what was read after. */
 static bool stays(const struct pieces *pieces, const struct wait *w, bool clear, bool *tells)
 {
-	bool real = !(w->flags & WAITF_PREEMPTED), told = real && *tells;
+	bool real = !(w->flags & WAITF_PREEMPTED), said = real && *tells;
 	bool in = is_in(pieces, w, clear);
 
 	*tells = in || (*tells && !real);
-	return in || told;
+	return in || said;
 }
 
 static void filter(struct model *m, bool clear)
@@ -133,7 +133,7 @@ static void thin(struct model *m)
 	pieces_prune(&p->pieces);
 }
 
-/* At the bound of coarse stretches too: it comes to the same, many and short ones. */
+/* At the bound of coarse intervals too: it comes to the same, many and short ones. */
 void whole_coarse(struct model *m, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct pieces *pieces = &m->priv->pieces;

@@ -33,7 +33,7 @@ enum {
 	OF_KIND_MAX = 8,	/* resources, functions: the largest changes */
 };
 
-struct compared {		/* both sides, in what is to be compared */
+struct compared {		/* both sides */
 	struct context *k;
 	struct verdict *v;
 	double sec_was, sec_is;

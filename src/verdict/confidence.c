@@ -24,7 +24,7 @@
 #define WATCH_MIN 4.5
 /* The rule of three: where all of n did the same, up to 3/n of all may not, a tenth here. */
 #define REQUESTS_MIN 30
-/* Three stalls that are told alike leave little doubt; two may be chance. */
+/* Three stalls of one cause leave little doubt; two may be chance. */
 #define STALLS_MIN 3
 /* With more than this lost, sums may lean either way; with a fifth they tell little. */
 #define LOST_SOME 0.05
@@ -73,7 +73,7 @@ unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT])
 	by[DOUBT_SLOW] = g->slow >= SLOW_MIN;
 	by[DOUBT_EVIDENCE] = g->lacks;
 	by[DOUBT_SMALL] = g->small;
-	by[DOUBT_NOT_TOLD] = g->not_told ? 2 : 0;
+	by[DOUBT_INCONCLUSIVE] = g->inconclusive ? 2 : 0;
 	for (unsigned i = 0; i < DOUBT_CNT; i++)
 		sum += by[i];
 	return sum >= CONF_HIGH - CONF_LOW ? CONF_LOW : CONF_HIGH - sum;
@@ -186,7 +186,7 @@ static struct grounds grounds_of(const struct context *k, const struct finding *
 	g.small = finding_def(f->cls)->may_be_work && each_ns(k, f) < SMALL_NS;
 	switch (f->cls) {
 	case FIND_UNKNOWN:
-		g.not_told = true;
+		g.inconclusive = true;
 		g.share = 1;
 		g.second = 0;
 		break;
@@ -221,7 +221,7 @@ static struct grounds grounds_of_stall(const struct context *k, const struct sta
 	/* who computes long in a request of its own may be meant to */
 	return (struct grounds){ .seconds = k->window_ns / 1e9, .of_tail = true, .seen = s->cnt,
 				 .lost = r->lost, .share = s->f.share, .lacks = s->f.lacks,
-				 .not_told = finding_def(s->f.cls)->stall_is_vague };
+				 .inconclusive = finding_def(s->f.cls)->stall_is_vague };
 }
 
 static const char *requests_text(struct context *k, const struct grounds *g)
@@ -265,8 +265,8 @@ static const char *doubt_text(struct context *k, const struct finding *f, const 
 				    "%s", (unsigned long long)g->open, g->open == 1 ? "" : "s",
 				    g->open == 1 ? "s" : "", ns_text(k, r->hang_ms * 1e6));
 	case DOUBT_SLOW:
-		return arena_printf(k->arena, "%.1f %% of the requests were slow, and why is not "
-				    "told", 100 * g->slow);
+		return arena_printf(k->arena, "%.1f %% of the requests were slow, and no cause "
+				    "was found", 100 * g->slow);
 	case DOUBT_EVIDENCE:
 		return f->lack;
 	case DOUBT_SMALL:
@@ -320,7 +320,7 @@ void confidence_judge(struct context *k, struct verdict *v)
 
 /* ---- the other engine ---- */
 
-/* Published rankings have the guilty function among the first five. */
+/* Published rankings have the function to blame among the first five. */
 #define FNS_HEARD 5
 /* Share of all work that is more than usual: as much as a verdict must explain. */
 #define HARM_MIN 0.30

@@ -2,12 +2,12 @@
 #ifndef CONFIDENCE_H
 #define CONFIDENCE_H
 /*
- * How sure a finding is, told from what could have refuted it.  A finding that
+ * How sure a finding is, from what could have refuted it.  A finding that
  * was not given the chance to fail is not high; each doubt lowers the level, and
  * none raises it.
  *
  *	confidence_judge once, when the verdict is made
- *	confidence_hear, where functions were told as well
+ *	confidence_hear, where functions were ranked as well
  *
  * No other file sets a level.
  */
@@ -29,10 +29,10 @@ enum doubt {
 	DOUBT_SHARE,	/* it leaves much of the waiting unexplained */
 	DOUBT_SECOND,	/* another finding explains nearly as much */
 	DOUBT_OPEN,	/* requests hang that it does not explain */
-	DOUBT_SLOW,	/* slow requests of which nothing is told */
+	DOUBT_SLOW,	/* slow requests without a cause */
 	DOUBT_EVIDENCE,	/* what its class should show was not seen */
 	DOUBT_SMALL,	/* may be the usual work: little for each request */
-	DOUBT_NOT_TOLD,	/* its class says that nothing is told */
+	DOUBT_INCONCLUSIVE, /* its class says so */
 	DOUBT_CNT
 };
 
@@ -49,7 +49,7 @@ struct grounds {	/* what a finding had to stand up to */
 	double slow;	/* part of the requests that is slow, and nothing says why */
 	uint8_t lacks;	/* levels that missing evidence costs */
 	bool small;
-	bool not_told;
+	bool inconclusive;
 };
 
 /* enum confidence; by: how many levels each doubt costs, by enum doubt. */

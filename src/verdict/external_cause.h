@@ -2,7 +2,7 @@
 #ifndef VERDICT_OUTSIDE_H
 #define VERDICT_OUTSIDE_H
 /*
- * What the verdict on waits tells those who look for guilty functions: where
+ * The verdict on waits, for the search for functions to blame: where
  * it is sure that a neighbour or a limit is behind most of the time, no
  * function is.
  */

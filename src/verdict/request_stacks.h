@@ -3,7 +3,7 @@
 #define VERDICT_HELD_H
 /*
  * The requests' time, as the waits engine lays it, on the stacks in which it
- * was spent: what those who look for guilty functions need where all pieces
+ * was spent: what the search for functions to blame needs where all units
  * of work are slow alike, or hang, so that none deviates.
  *
  * A wait without a stack of its own is spread over the stacks of the same

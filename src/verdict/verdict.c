@@ -26,7 +26,7 @@
 #define VERDICT_MIN 0.30
 /* ... and this much to be named beside the verdict. */
 #define MENTION_MIN 0.15
-/* Two findings closer than this can't be told apart by sums that carry a few per cent of error. */
+/* Two findings closer than this are one by sums that carry a few per cent of error. */
 #define TIE 0.08
 
 const char *confidence_name(unsigned conf)

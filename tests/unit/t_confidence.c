@@ -47,7 +47,7 @@ TEST(confidence_from_made_evidence)
 		{ "evidence missing", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .lacks = 1) },
 		{ "its evidence missing", CONF_LOW, G(10, 1000, 0.95, 0.02, .lacks = 2) },
 		{ "may be its work", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .small = true) },
-		{ "unknown", CONF_LOW, G(10, 1000, 0.95, 0.02, .not_told = true) },
+		{ "unknown", CONF_LOW, G(10, 1000, 0.95, 0.02, .inconclusive = true) },
 	};
 #undef G
 
@@ -72,7 +72,7 @@ static void worsen(struct grounds *g, unsigned how, double by)
 	case 8: g->lacks += g->lacks < 2; break;
 	case 9: g->small = true; break;
 	case 10: g->slow += by / 10; break;
-	default: g->not_told = true; break;
+	default: g->inconclusive = true; break;
 	}
 }
 

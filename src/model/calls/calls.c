@@ -298,7 +298,7 @@ static void put(struct model *m, struct calls *c, const struct call *call)
 	c->seen[call->nr / 64] |= UINT64_C(1) << call->nr % 64;
 }
 
-/* What the last model_finish published goes back, so that more can be put to it. */
+/* Takes back what the last model_finish published, so that more can be put to it. */
 static void unpublish(struct model *m, struct calls *c)
 {
 	const struct code *code = &m->priv->code;
@@ -367,7 +367,7 @@ static bool add_name(struct model *m, struct calls *c, const struct event_hdr *e
 	return true;
 }
 
-/* Of two windows the sum is what both have. */
+/* The sum of two windows is what both have. */
 static bool add_window(struct model *m, struct calls *c, const struct event_hdr *ev)
 {
 	const uint32_t all = WINDOWF_SWITCHES | WINDOWF_ALL_STACKS | WINDOWF_KINDS;
@@ -650,7 +650,7 @@ static void publish_calls(struct model *m, struct calls *c)
 	c->dirty = false;
 }
 
-/* What is there of a window whose record was lost, and where it is whole from. */
+/* The part of a window whose record was lost, and where it is whole from. */
 static void settle_window(struct calls *c)
 {
 	struct model_calls *p = &c->pub;
@@ -667,7 +667,7 @@ static void settle_window(struct calls *c)
 		p->begin_ns = c->cut_ns;
 }
 
-/* Of a stream that was cut before it said which: all of it. */
+/* All of a stream that was cut before it said which. */
 static void publish_times(struct calls *c)
 {
 	struct model_calls *p = &c->pub;

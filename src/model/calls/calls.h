@@ -60,10 +60,10 @@ struct model_calls {
 /* "read", "futex", ...; "call-N" for a number that was never named, "call" if it has no call. */
 const char *model_call_name(const struct model *m, unsigned nr);
 
-/* Of the time from begin to end, how much was not recorded, or coarsely. */
+/* Time from begin to end that was not recorded, or coarsely. */
 uint64_t calls_away_ns(const struct model_calls *c, uint64_t begin_ns, uint64_t end_ns);
 
-/* Of the time from begin to end, what lies in one of the three lists. */
+/* Time from begin to end that lies in one of the three lists. */
 uint64_t calls_time_in(const struct call_away *list, size_t cnt, uint64_t begin_ns,
 		       uint64_t end_ns);
 

@@ -12,7 +12,7 @@
 #include "model/calls/calls.h"
 #include "model/model_int.h"
 
-/* What the call's first argument is, as a recorder of all calls says it. */
+/* The kind of the call's first argument, as a recorder of all calls says it. */
 static uint8_t kind_of(const struct model *m, const struct ev_wait *e)
 {
 	uint32_t res = model_res_by_id(m, e->res);

@@ -18,7 +18,7 @@ struct aways { VEC(struct call_away) items; };
 bool away_add(struct aways *a, uint64_t begin_ns, uint64_t end_ns);
 /* Sorts them and joins what overlaps. */
 void away_sort(struct aways *a);
-/* What both have, both sorted. */
+/* The common part of both, both sorted. */
 void away_cross(const struct aways *a, const struct aways *b, struct aways *ret);
 
 #endif /* MODEL_PAUSES_H */

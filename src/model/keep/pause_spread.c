@@ -72,7 +72,7 @@ void even_make(struct even *e, const struct pieces *pieces, uint64_t begin_ns, u
 	for (uint64_t i = 0; i < e->cnt; i++) {
 		double is = density(&bins[i]);
 
-		/* of a part of a second little can be told */
+		/* a part of a second says little */
 		if (is > 0 && is < least && bins[i].chosen_ns * 4 >= most)
 			least = is;
 	}

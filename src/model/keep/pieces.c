@@ -10,7 +10,7 @@ enum {
 	 * lie in one or two of them, and ten seconds have 74.
 	 */
 	SLICE_BITS = 27,
-	/* Rather half of each slice than fewer than this: a share is told from them. */
+	/* Rather half of each slice than fewer than this: shares are made of them. */
 	SLICES_MIN = 8,
 	SLICES_FEWEST = 4,
 	NARROW_MAX = 7, /* to 1 ms: less than that holds hardly a whole short wait */
@@ -50,7 +50,7 @@ bool pieces_coarse(struct pieces *p, uint64_t begin_ns, uint64_t end_ns)
 	return true;
 }
 
-/* What is kept of the group of slices with this number: down the halves, by a hash bit each. */
+/* The part kept of the group of slices with this number: down the halves, by a hash bit each. */
 static struct stretch piece_of(const struct pieces *p, uint64_t group)
 {
 	unsigned bits = SLICE_BITS + p->level, to = SLICE_BITS - p->narrow;

@@ -6,7 +6,7 @@
  *
  * Time is cut into slices of 134 ms.  Halved once, of two neighbours one is
  * kept; halved again, of four; and so on, or, where few slices would be left,
- * half of each.  Which one is told by a hash of the place, so that what comes
+ * half of each.  A hash of the place says which, so that what comes
  * at regular times is neither always nor never met; what is kept after a
  * halving was kept before it.
  *

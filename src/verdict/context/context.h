@@ -50,7 +50,7 @@ struct context {
 	struct cand more[CARRIERS_MAX]; /* other carriers: weigh/carriers.h */
 	size_t more_cnt;
 	struct cand pool;	/* that another finding fills; ns 0: none */
-	double cpu_queue_ns;	/* of cpu-own: requests that lie unread for want of a CPU */
+	double cpu_queue_ns;	/* of cpu-own: requests that lie unread since there is no CPU */
 	double demand_ns;	/* of the target, with what the findings added */
 	double window_ns;
 	double turns;		/* requests answered */

@@ -11,14 +11,14 @@ struct context;
 
 enum { SHED_LINES_MAX = 6 };
 
-/* Lines of the not seen list, in the court's arena, SHED_LINES_MAX at most; how many. */
+/* Lines of the not seen list, in the context's arena, SHED_LINES_MAX at most; how many. */
 size_t shed_lines(struct context *k, const char **ret_lines);
 
 /*
  * Twice the standard error of a state's share of the targets' time, or of that
  * of others as far as demand was passed on to them, sleeps in which no request
- * was open left out; the largest of all states, told from how much the
- * stretches of kept time differ.  Below 0: from one it cannot be told.
+ * was open left out; the largest of all states, from how much the
+ * parts of kept time differ.  Below 0: there is but one part.
  */
 double shed_error(struct context *k);
 

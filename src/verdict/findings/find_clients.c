@@ -128,7 +128,7 @@ static void lacks_readers(struct context *k, struct finding *f, const struct can
 			ns += e->unsent_conns * k->window_ns;
 	}
 	if (2 * ns < c->ns)
-		lack(k, f, 1, "no answers lie untaken: told only from requests in pieces");
+		lack(k, f, 1, "no answers wait to be read: inferred from requests in pieces alone");
 }
 
 static const char *next_clients(struct context *k, const struct finding *f, const struct cand *c)

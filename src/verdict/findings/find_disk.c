@@ -280,7 +280,7 @@ static void disk_user(struct context *k, struct finding *f, const struct disk_us
 		    N_NS("disk_latency", (double)u->lat_ns / u->ios));
 }
 
-/* Sums of the threads of a process; false where an earlier row has told of them. */
+/* Sums of the threads of a process; false where an earlier row has them. */
 static bool of_process(const struct model *m, size_t idx, struct disk_use *ret)
 {
 	*ret = m->disk_uses[idx];

@@ -122,8 +122,9 @@ static void explain_lock(struct context *k, struct finding *f, const struct cand
 		    "first, before the others");
 		refute(k, f, "the others go on while this one still sleeps: watch for longer (-d)");
 	} else if (l->virt)
-		say_figures(k, f, "each waiter sleeps on something of its own ({} of them): told "
-			    "from who wakes whom", N_CNT("waited_for", l->res_cnt));
+		say_figures(k, f, "each waiter sleeps on something of its own ({} of them): the "
+			    "lock is inferred from who wakes whom",
+			    N_CNT("waited_for", l->res_cnt));
 	say_figures(k, f, "the lock was waited for {} of the time; {} threads held it meanwhile",
 		    N_SHARE("time_waited_for", part_of(l->busy_ns, k->window_ns)),
 		    N_CNT("holders", l->holder_cnt));
@@ -217,8 +218,8 @@ static void lacks_holder(struct context *k, struct finding *f, const struct cand
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
 
 	if (c->by_run) {
-		lack(k, f, 1, "no lock was seen: its holder is told by what runs in the stalls "
-		     "only");
+		lack(k, f, 1, "no lock was seen: its holder is inferred from what runs in the "
+		     "stalls");
 		return;
 	}
 	/* few waits make no lock, but say who ended them */
@@ -229,11 +230,11 @@ static void lacks_holder(struct context *k, struct finding *f, const struct cand
 		return;
 	}
 	if (l->presumed)
-		lack(k, f, 1, "nobody let go of it: its holder is told by who stopped first");
+		lack(k, f, 1, "nobody let go of it: its holder is inferred from who stopped first");
 	else if (holders_queued(l))
 		lack(k, f, 1, "who has it mostly waits for a CPU");
 	else if (l->virt)
-		lack(k, f, 1, "no common lock was seen: it is told from who wakes whom");
+		lack(k, f, 1, "no common lock was seen: it is inferred from who wakes whom");
 	lacks_end(k, f, l);
 }
 

@@ -18,7 +18,7 @@
 /* ---- demand ---- */
 
 /*
- * The lock was told from who wakes whom, and lies between programs that talk by a
+ * The lock was inferred from who wakes whom, and lies between programs that talk by a
  * socket: what looks like a holder is somebody whose answer is waited for.  A lock
  * that was seen is one wherever its holder waits.
  */
@@ -141,7 +141,7 @@ static void untaken_line(struct context *k, struct finding *f, uint32_t peer, co
 		ns += e->service_ns;
 		conns += e->conns;
 	}
-	/* several at once on one connection are not told apart there */
+	/* several at once on one connection are one there */
 	if ((double)n->service_ns > conns * k->window_ns)
 		return;
 	if (turns < 1 || seen < 2 * ns / turns || seen - ns / turns < UNTAKEN_MIN_NS)
@@ -152,7 +152,7 @@ static void untaken_line(struct context *k, struct finding *f, uint32_t peer, co
 }
 
 /*
- * Where the peer is asked, told from the conversations: another thread of ours
+ * Where the peer is asked, by the conversations: another thread of ours
  * may have asked than the one that waits, and that one waits for no socket.
  */
 static const struct end *asked_at(const struct context *k, const struct proc *peer)

@@ -79,8 +79,8 @@ static void tell(struct context *k, struct finding *f, const struct stops *s)
 
 	if (turns && s->waker != NO_IDX) {
 		f->culprit = party_of(k->m, s->waker);
-		f->summary = arena_printf(k->arena, "%s stops it and lets it go on by turns: %.0f "
-					  "times a second, %.0f %% of the time.",
+		f->summary = arena_printf(k->arena, "%s stops and continues it %.0f times a "
+					  "second; it is stopped %.0f %% of the time.",
 					  thread_label(k, s->waker),
 					  s->times / (double)s->cnt / (k->window_ns / 1e9),
 					  percent(s->most, k->window_ns));

@@ -137,7 +137,7 @@ static void asked_candidate(struct context *k, struct verdict *v)
 				  "oldest for %s.", best->await_reply, best->rport,
 				  *f->resource ? ", " : "", f->resource,
 				  ns_text(k, best->oldest_await_ms * 1e6));
-	refute(k, f, "that service owes no answer: it was told something, not asked");
+	refute(k, f, "that service owes no answer: it was sent a message, not a request");
 }
 
 static void workers_candidate(struct context *k, struct verdict *v)
@@ -209,7 +209,7 @@ static bool yields(const struct context *k, double share, bool felt)
 const struct finding_def finding_unknown = {
 	.cls = FIND_UNKNOWN,
 	.name = "unknown",
-	.title = "cannot be told from what was seen",
+	.title = "inconclusive",
 	.claims = claims_all,
 	.explain = explain_unknown,
 	.next_step = next_unknown,

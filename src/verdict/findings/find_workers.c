@@ -313,7 +313,7 @@ static void weigh_queue(struct context *k)
 	}
 	kept = pool_kept_by(k, p.group, &own);
 	if (kept != FIND_WORKERS) {
-		/* what fills the pool is told first; with that mended, or more workers, it ends */
+		/* what fills the pool comes first; without that, or with more workers, it ends */
 		give(k, kept, queue);
 		if (!is_shared(k, p.group, kept))
 			pool_note(k, p.group, kept, queue);
@@ -370,7 +370,7 @@ static void explain_workers(struct context *k, struct finding *f, const struct c
 			    N_SHARE("blocked", part_of(g->blocked_ns, g->life_ns)));
 	}
 	if (c->kept_by)
-		say(k, f, "what fills it is told above: with a quicker answer there, or with more "
+		say(k, f, "the finding above fills it: with a quicker answer there, or with more "
 			  "workers, fewer requests wait");
 	queue_lines(k, f);
 }
