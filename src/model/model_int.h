@@ -188,10 +188,11 @@ struct model_priv {
 	struct arena pub;	/* what the last model_finish published */
 };
 
-/* idx, made when new; NO_IDX for id 0 and when the table is full.  cls: of a wait on it. */
+/* lookups.c: idx, made when new; NO_IDX for id 0 and a full table.  cls: of a wait on it. */
 uint32_t model_thread_get(struct model *m, uint32_t tid, uint32_t tgid);
 uint32_t model_res_get(struct model *m, uint64_t id, unsigned cls);
 uint32_t model_proc_get(struct model *m, uint32_t tgid);
+uint32_t model_thread_new(struct model *m, uint32_t tid, uint32_t tgid); /* another life */
 
 /* The thread's track, made when new; its pointer dies with the next one made. */
 struct track *model_track_get(struct model *m, uint32_t thread);
@@ -266,5 +267,4 @@ static inline uint64_t since(uint64_t last, uint64_t first)
 {
 	return last >= first ? last - first : last;
 }
-
 #endif /* MODEL_MODEL_INT_H */

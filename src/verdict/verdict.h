@@ -8,7 +8,8 @@
  *
  *	verdict_make: results in, struct verdict in the caller's arena
  *
- * All text is plain UTF-8 without colour or layout; report/ renders it.
+ * findings/findings.h says how to add one.  All text is plain UTF-8 without colour or
+ * layout; report/ renders it.
  */
 #include "verdict/context/finding.h"
 
