@@ -279,10 +279,10 @@ const struct cmd cmd_functions = {
 	.name = "functions",
 	.help = "rank the functions to blame, by a window of system calls",
 	.args = "[PID | NAME | -- COMMAND ...]",
-	.about = "Cuts the calls into pieces of work, finds those unlike the others of their kind\n"
-		 "(more calls, slower calls, calls that never returned, no calls at all), and\n"
-		 "ranks the functions by how much of the extra time, and how little of the usual\n"
-		 "time, went through them.  Needs no source and no baseline.",
+	.about = "Cuts the calls into execution units, finds those unlike the others of their\n"
+		 "kind (more calls, slower calls, calls that never returned, no calls at all),\n"
+		 "and ranks the functions by how much of the extra time, and how little of the\n"
+		 "usual time, went through them.  Needs no source and no baseline.",
 	.examples = "  heldup functions -p 1234                # record ten seconds, then rank\n"
 		    "  heldup functions -i slow.cap            # from a recording\n"
 		    "  heldup functions -i slow.cap --explain 1 # what put the first there\n"

@@ -62,7 +62,7 @@ static void title_line(const struct view *v, const struct ui_info *info, bool pa
 	cells_say(out, LOOK_PLAIN, "  on %s, Linux %s  %u thread%s", h->hostname, h->kernel,
 		     h->thread_cnt, h->thread_cnt == 1 ? "" : "s");
 	if (h->peer_cnt)
-		cells_say(out, LOOK_PLAIN, ", %u process%s drawn in", h->peer_cnt,
+		cells_say(out, LOOK_PLAIN, ", %u peer process%s", h->peer_cnt,
 			     h->peer_cnt == 1 ? "" : "es");
 	cells_put(out, LOOK_PLAIN, CELL_FILL, 0, "");
 }
@@ -205,7 +205,7 @@ static void res_line(const struct view *v, uint64_t id, struct cells *out)
 			     view_waker_text(&r->waker), r->waker.tid);
 }
 
-/* What the page is of; empty on the first pages. */
+/* Names the subject of the page; empty on the first pages. */
 static void about_line(const struct ui *ui, const struct view *v, struct cells *out)
 {
 	const struct scope *s = &ui_page(ui)->scope;

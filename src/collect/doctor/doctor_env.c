@@ -118,7 +118,7 @@ static const char *first_line(struct doctor *d, const char *path)
 static void check_lockdown(struct doctor *d)
 {
 	static const struct doctor_mend mend = {
-		"reading kernel memory, on which waits are told by",
+		"reading kernel memory, on which waits are found by",
 		"boot with lockdown=integrity or none",
 	};
 	const char *text = first_line(d, "/sys/kernel/security/lockdown");

@@ -26,7 +26,7 @@
 #define GONE_TIMEOUT_NS (5 * NS_PER_SEC) /* programs are freed after a grace period */
 #define POLL_US 10000
 
-/* What the child tells: how it went, and in which words. */
+/* The child's report: how it went, and in which words. */
 struct child_word {
 	int code;
 	int stacks_code; /* of the load with stacks; if it failed, code is of one without */
@@ -121,7 +121,7 @@ static void judge(struct doctor *d, pid_t child, const struct child_word *word, 
 	size_t held = err ? 0 : attached_held_by(a, (uint32_t)child);
 	if (!held) {
 		doctor_add(d, DOCTOR_INFO, "self-test", "after kill -9", NULL,
-			   "cannot be told: the kernel does not list the programs (%s)",
+			   "unknown: the kernel does not list the programs (%s)",
 			   err ? strerror(-err) : "none found");
 		return;
 	}
