@@ -36,7 +36,7 @@ bool file_laid_by_another(const struct stat *dir, const struct stat *st);
 /* The same of a path, in *ret_st what lies there itself, no link followed. -EACCES, -ENOENT. */
 int file_look_own(const char *path, struct stat *ret_st);
 
-/* What stands after the last slash, which is all where nothing does; borrowed from path. */
+/* The part after the last slash, or all of path where there is none; borrowed from path. */
 const char *file_base_name(const char *path);
 
 #endif /* FILE_H */

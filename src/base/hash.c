@@ -47,7 +47,7 @@ void hmap_clear(struct hmap *m)
 	m->cnt = 0;
 }
 
-/* Where key is, or the free place where it would go.  There is always a free place. */
+/* Slot of key, or the free slot where it would go. One slot is always free. */
 static size_t hmap_place(const struct hmap *m, uint64_t key)
 {
 	size_t i = hash_u64(key) & (m->cap - 1);
@@ -161,7 +161,7 @@ void strtab_release(struct strtab *t)
 	*t = (struct strtab){.max_cnt = t->max_cnt};
 }
 
-/* Where a text is tried first is nobody's business, so this may be quicker than hash_bytes. */
+/* Callers never see the order of slots, so this hash may be quicker than hash_bytes. */
 static uint64_t text_hash(const char *str, size_t len)
 {
 	const uint64_t mul = UINT64_C(0x9e3779b97f4a7c15);
@@ -180,7 +180,7 @@ static uint64_t text_hash(const char *str, size_t len)
 	return hash_u64(hash ^ word);
 }
 
-/* Where the string is, or the free place where it would go. */
+/* Slot of the string, or the free slot where it would go. */
 static struct strtab_slot *strtab_place(const struct strtab *t, const char *str, size_t len,
 					uint32_t hash)
 {

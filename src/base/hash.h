@@ -59,7 +59,7 @@ enum { STRTAB_DEFAULT_MAX = 1 << 20 };
 
 struct strtab_slot {
 	uint32_t id;   /* 0: free */
-	uint32_t hash; /* so that nearly all others are told apart without a look at them */
+	uint32_t hash; /* so that nearly all others are recognised without a look at them */
 };
 
 struct strtab {

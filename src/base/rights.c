@@ -199,7 +199,7 @@ static int allow_reads(scmp_filter_ctx ctx)
 	return rc < 0 ? rc : allow_looking(ctx);
 }
 
-/* What no part needs that reads foreign files, watches included. */
+/* System calls that no part needs which reads foreign files, watches included. */
 static int deny_kernel(scmp_filter_ctx ctx)
 {
 	static const int calls[] = {

@@ -14,7 +14,7 @@
 #define RIGHTS_CAP(nr) (UINT64_C(1) << (nr))
 #define RIGHTS_NONE UINT64_C(0)
 
-/* What a watch goes on to need once its programs are loaded: reasons in rights.c. */
+/* The rights that a watch needs once its programs are loaded: reasons in rights.c. */
 uint64_t rights_of_watch(void);
 /* To have one's own priority raised, and to lock memory beyond a limit: guard.h. */
 uint64_t rights_of_priority(void);
@@ -26,10 +26,10 @@ uint64_t rights_of_owners(void);
 /* To become another user. */
 uint64_t rights_of_users(void);
 
-/* Of the capabilities that there are those in mask stay; 0 or -errno. */
+/* Keeps the capabilities in mask and gives up all others; 0 or -errno. */
 int rights_keep(uint64_t mask);
 
-/* Of those that are kept none is effective for a while: true gives them back. */
+/* Makes none of the kept capabilities effective for a while; true gives them back. */
 void rights_effective(bool on);
 
 /*

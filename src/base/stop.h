@@ -23,7 +23,7 @@ bool stop_requested(void);
 /*
  * The file that is being written, one at a time; NULL: none any more.  Of a
  * program that is ended at once it is removed when it has no more than its
- * first empty_bytes, else its name is told.  path is copied.
+ * first empty_bytes, else its name is printed.  path is copied.
  */
 void stop_writes(const char *path, size_t empty_bytes);
 

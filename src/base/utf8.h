@@ -14,7 +14,7 @@
  */
 size_t utf8_decode(const char *s, size_t len, uint32_t *ret_cp);
 
-/* What would move the cursor, hide text or turn its direction: C0, C1, bidi and such. */
+/* Moves the cursor, hides text or turns its direction: C0, C1, bidi and such. */
 bool utf8_is_unsafe(uint32_t cp);
 
 #endif /* UTF8_H */

@@ -2,7 +2,7 @@
 #ifndef TIMED_FORK_H
 #define TIMED_FORK_H
 /*
- * One piece of work that may never return, such as writing to a file system that
+ * One job that may never return, such as writing to a file system that
  * is dead or frozen: in a child made for it, with a time limit.  The child sees
  * the caller's memory as it is now and changes none of it.  For many small
  * questions about other processes: timed_call.h.
@@ -62,10 +62,13 @@ typedef int timed_worker_fn(void *ctx, const struct timed_job *job, struct err *
 struct timed_worker *timed_worker_new(timed_worker_fn *fn, void *ctx, size_t shared_bytes,
 				      bool is_here);
 
-/* What a job's data is written to before it is asked for: shared_bytes. */
+/* Memory for a job's data, written before timed_worker_ask: shared_bytes. */
 void *timed_worker_shared(struct timed_worker *w);
 
-/* What fn returns; -ETIMEDOUT when it, or a job before it, was given up on; -EIO: it died. */
+/*
+ * Returns what fn returns; -ETIMEDOUT when it, or a job before it, was given up on;
+ * -EIO: it died.
+ */
 int timed_worker_ask(struct timed_worker *w, unsigned op, size_t len, uint64_t limit_ns,
 		     struct err *err);
 

@@ -92,7 +92,7 @@ static void reader_serve(int sock, const struct timed_ops *ops, char *out)
 	}
 }
 
-/* Of the keeper's descriptors only the socket is left; what ends the keeper ends the reader. */
+/* The keeper keeps only the socket of its descriptors; what ends the keeper ends the reader. */
 static void reader_run(int sock, const struct timed_ops *ops, char *out, pid_t keeper)
 {
 	if (dup2(sock, 3) != 3 || close_range(4, ~0u, 0) < 0)
