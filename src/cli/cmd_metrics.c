@@ -45,7 +45,7 @@ struct run {
 	struct pen pen;
 	struct buf out;
 	uint64_t shown_ns;	/* end of the last tick that was printed */
-	size_t note_cnt;	/* told so far */
+	size_t note_cnt;	/* printed so far */
 	uint64_t tick_cnt;	/* delivered since the last finish */
 };
 
@@ -58,7 +58,7 @@ static int run_put(void *ctx, const struct event_hdr *ev)
 	return 0;
 }
 
-/* Notes are ordered by kind and text, so new ones may come in between: told by their number. */
+/* Notes are ordered by kind and text, so new ones may come in between: their number shows it. */
 static void tell_notes(struct run *r)
 {
 	const struct model *m = r->model;

@@ -34,7 +34,7 @@ enum {
 	COLUMNS = 120,
 	/* All traces are held in memory: about a gigabyte with their attributes. */
 	SPANS_MAX = 8 << 20,
-	/* Of one request: it is taken apart for each hypothesis, in each round. */
+	/* a limit for one request: it is taken apart for each hypothesis, in each round */
 	TRACE_SPANS_MAX = 8192,
 };
 
@@ -260,7 +260,7 @@ static int write_space(const char *path, const struct setup *s, struct err *err)
 	return packed_file_write(path, SPACE_FILE_WHAT, &bytes, err);
 }
 
-/* What is known already is learnt no second time. */
+/* Learns nothing that is known already. */
 static void learn_space(const struct replay_cmd_opts *o, struct setup *s)
 {
 	s->input.space = s->space;

@@ -223,7 +223,7 @@ static int export_one(unsigned kind, const struct requests_view *v, struct page_
 	return page_file_write(f, &out, err);
 }
 
-/* Of several requests of one trace the first whose type is asked for, else the first. */
+/* Picks, of several requests of one trace, the first whose type is asked for, else the first. */
 static int explain(const struct set *s, struct requests_view *v, struct err *err)
 {
 	const struct requests_cmd_opts *o = s->cli->opts;

@@ -3,7 +3,7 @@
  * Watches, or reads a capture, then answers: source -> model -> waits ->
  * verdict -> report, and functions of a window of system calls beside it.  What
  * was seen until an early end (Ctrl-C, the process gone, a source that fails) is
- * still answered, and the end is told.
+ * still answered, and the report names the end.
  */
 #include "cli/opts/cmd.h"
 #include "cli/opts/file_rights.h"
@@ -75,7 +75,7 @@ static void run_release(struct run *r)
  */
 static const struct model_opts why_model = {.no_res_ticks = 1, .max_calls = 1 << 20};
 
-/* Functions are told where calls were recorded; they go by where requests spent their time. */
+/* Functions are reported where calls were recorded; they go by where requests spent their time. */
 static struct waits_result *waits_of(const struct model *m, struct arena *arena)
 {
 	return waits_analyse(m, &(struct waits_opts){.by_wait = m->calls->end_ns > 0}, arena);
@@ -207,7 +207,7 @@ static const struct functions_result *functions_of(const struct model *m,
 	return functions_analyse(m, sig_store_find(m, a->arena), &opts, a->arena);
 }
 
-/* The watch told its own last; the answer was made since, and may have taken more. */
+/* The watch reported its own last; the answer was made since, and may have taken more. */
 static void memory_tell(struct model *m)
 {
 	struct ev_self now = {0};

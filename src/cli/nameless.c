@@ -41,7 +41,7 @@ static const char *debug_packages(const char *const *names, size_t cnt, struct a
 	return all;
 }
 
-/* What names code that a runtime makes; "" where no file of one is mapped. */
+/* The way to name code that a runtime makes; "" where no file of one is mapped. */
 static const char *runtime_words(const struct mappings *m, struct arena *a)
 {
 	VEC_FOREACH(&m->items, at) {

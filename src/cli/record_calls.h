@@ -55,7 +55,7 @@ int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
 void record_calls_release(struct record_calls *r);
 /* r lives as long as what is returned. */
 struct flight_opts record_calls_flight(struct record_calls *r);
-/* What froze it, how long the window is, what was lost. */
+/* Prints the reason of the freeze, the length of the window, the losses. */
 void record_calls_summary(const struct record_calls *r, FILE *out);
 
 #endif /* RECORD_CALLS_H */

@@ -12,7 +12,7 @@ struct model;
 struct stacks_result;
 struct waits_result;
 
-/* Of the chosen processes, in the arena; idle: waits for work too. */
+/* Stacks of the chosen processes, in the arena; idle: waits for work too. */
 struct stacks_result *stacks_seen(const struct model *m, const struct waits_result *w, bool idle,
 				  struct arena *arena);
 

@@ -30,7 +30,7 @@ struct watching {
 	uint64_t duration_ns;	    /* 0: until stopped */
 	/* out: */
 	uint64_t event_cnt, tick_cnt;
-	uint64_t lost_cnt;	    /* as last told by the source */
+	uint64_t lost_cnt;	    /* as the source last reported */
 };
 
 /*

@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/timed/timed_fork.h"
 
-/* Of the file or folder that path is in; "." for one without. */
+/* Path of the folder that holds path; "." for one without. */
 static char *folder_of(const char *path)
 {
 	char *folder = xstrdup(path), *slash = strrchr(folder, '/');
@@ -34,7 +34,7 @@ static char *folder_of(const char *path)
 	return xstrdup(".");
 }
 
-/* Where a file is, without a link in the way from here on. */
+/* A file's folder and name, without a link in the way from here on. */
 struct place {
 	int dir;	/* its folder; -1 none */
 	int other;	/* not in a folder: what a link such as /dev/stdout leads to; -1 none */
@@ -61,7 +61,7 @@ static int open_folder(const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What name in dir is, a link not followed; 0 too when nothing is there. */
+/* Looks at name in dir, a link not followed; 0 too when nothing is there. */
 static int look(int dir, const char *name, struct stat *ret, bool *ret_there)
 {
 	struct stat folder;

@@ -25,7 +25,7 @@ int sig_store_check(struct err *err);
 int sig_store_keep(const struct sigs *s, struct arena *arena, const char **ret_path,
 		   struct err *err);
 
-/* Of the model's modules; NULL where nothing is kept of them.  A file that is no good is told. */
+/* The stored signatures of the model's modules; NULL without any. Warns of a damaged file. */
 const struct sigs *sig_store_find(const struct model *m, struct arena *arena);
 
 #endif /* SIG_STORE_H */

@@ -163,7 +163,7 @@ static int learn_trace(void *ctx, const struct trace *t)
 	return ++r->learn_cnt == LEARN_MAX || out_of_time(r) ? -ECANCELED : 0;
 }
 
-/* The traces are walked once for the clocks, then with them mended. */
+/* The traces are walked once for the clocks, then with them corrected. */
 static int clocks_learn(struct reader *r, struct arena *arena, struct skew_result *ret,
 			struct err *err)
 {

@@ -30,7 +30,7 @@ enum cli_exit {
 	CLI_FOUND = 4,	/* answered, and the answer is what --fail-on names */
 };
 
-/* What a command's run function gets. */
+/* The arguments of a command's run function. */
 struct cli {
 	const struct cmd *cmd;
 	void *opts;	    /* the command's options struct, parsed, defaults filled in */

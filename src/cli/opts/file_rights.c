@@ -189,7 +189,7 @@ static int kept_of_outputs(const void *ctx, int talk, struct err *err)
 	return keep;
 }
 
-/* What lies on a file system that does not answer is not written to: nothing is kept for it. */
+/* Writes nothing to a file system that does not answer, and keeps no right for it. */
 static uint64_t look_at_outputs(const struct outputs *out)
 {
 	int keep = is_root() ? timed_fork(kept_of_outputs, out, TIMED_FORK_LOOK_NS, NULL) : 0;

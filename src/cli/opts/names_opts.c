@@ -60,7 +60,7 @@ void names_opts_ask(const struct names_opts *o, const struct select_opts *select
 	CLEANUP(target_release) struct target t = {0};
 	struct err err = {0};
 
-	/* what is wrong with the selection is told by whoever watches */
+	/* what is wrong with the selection is reported by the watch */
 	if (!o->jit || select->command || target_resolve(select, &t, NULL) < 0)
 		return;
 	for (size_t i = 0; i < t.cnt; i++) {

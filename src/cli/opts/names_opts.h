@@ -25,7 +25,7 @@ extern const struct opt jit_opt_table[];   /* the first alone */
  */
 struct symbols_opts names_opts_symbols(const struct names_opts *o);
 
-/* --jit: asks each Java VM among the selected to write its names; what fails is told. */
+/* --jit: asks each Java VM among the selected to write its names; prints what fails. */
 void names_opts_ask(const struct names_opts *o, const struct select_opts *select);
 
 #endif /* NAMES_OPTS_H */

@@ -280,7 +280,7 @@ static int defaults_fill(const struct opt *table, struct opt_parse *p, struct er
 	return 0;
 }
 
-/* What stands after "--": the command's to run, else plain arguments. */
+/* Takes the words after "--": the command's to run, else plain arguments. */
 static void rest_take(const struct opt *table, struct opt_parse *p, char **rest)
 {
 	struct opt_walk w = walk_start(table);
@@ -326,7 +326,7 @@ int opt_parse(const struct opt *table, struct opt_parse *p, char **args, struct 
 	return 0;
 }
 
-/* Where the words of the options stand. */
+/* The place of the options' words on a line. */
 struct help_place {
 	unsigned column, width;
 };

@@ -63,7 +63,7 @@ int size_parse(const char *text, uint64_t *ret_bytes);
 /* Colour for this stream: the option, else NO_COLOR, CLICOLOR_FORCE, else whether it is a TTY. */
 bool output_has_color(const struct output_opts *o, FILE *stream);
 
-/* Of the terminal on standard output, else of COLUMNS, else as given. */
+/* Width of the terminal on standard output, else COLUMNS, else as given. */
 unsigned output_columns(unsigned otherwise);
 
 /*

@@ -3,7 +3,7 @@
 #define PER_PROCESS_H
 /*
  * For commands that look at each chosen process once and show it on its own.
- * One that cannot be looked at is told and passed over when there are more.
+ * One that cannot be looked at is named and skipped when there are more.
  */
 #include <stdint.h>
 

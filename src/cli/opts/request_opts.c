@@ -20,7 +20,7 @@ static int number_parse(const char *text, double min, double max, double *ret)
 	return 0;
 }
 
-/* What stands after the colon: ascending numbers with commas between them. */
+/* Parses the text after the colon: ascending numbers with commas between them. */
 static int bounds_parse(char *text, struct key_spec *spec, struct arena *arena)
 {
 	double *bounds = ARENA_ARRAY(arena, double, BOUNDS_MAX), x;

@@ -33,8 +33,8 @@ int select_words(struct select_opts *s, int argc, char **argv, struct arena *are
 bool select_is_empty(const struct select_opts *s);
 
 /*
- * Exactly one way of selecting, or a line that says which ways there are.  Ids that
- * are of threads are told on stderr.
+ * Exactly one way of selecting, or a line that says which ways there are.  Ids of threads
+ * are named on stderr.
  */
 int select_check(const struct select_opts *s, struct err *err);
 
