@@ -29,7 +29,7 @@ struct watch_opts {		/* a zero field means its default */
 	const char *cmdline;	/* recorded in the capture; NULL: none */
 	uint64_t tick_ns;	/* default 1 s */
 	uint64_t duration_ns;	/* 0: until source_stop */
-	uint32_t max_peers;	/* counterpart processes drawn in; default 16 */
+	uint32_t max_peers;	/* peer processes watched too; default 16 */
 	uint32_t max_threads;	/* tracked threads; default 16384 */
 	uint32_t ring_bytes;	/* default 4 MiB, a power of two */
 	uint32_t arrivals;	/* 1: when data comes to each socket, which costs at each segment */

@@ -2,7 +2,7 @@
 #ifndef CODE_H
 #define CODE_H
 /*
- * What code the watched processes run, told to the unwinder in the kernel: the
+ * What code the watched processes run, handed to the unwinder in the kernel: the
  * tables of each module, the executable mappings of each process.
  *
  *	struct code *c = code_new(&fds, symbols)
@@ -61,7 +61,7 @@ void code_commit(struct code *c);
 
 /*
  * The process is to be scanned, and that committed, by a later code_step; what a
- * process not known yet maps is told to the kernel side at once.
+ * process not known yet maps goes to the kernel side at once.
  */
 void code_ask(struct code *c, const struct wire_maps *w, uint64_t now);
 void code_step(struct code *c, uint64_t now);

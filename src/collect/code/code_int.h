@@ -97,7 +97,7 @@ struct code {
 /* Id of a place for a new set, 0 when all are in use. */
 uint32_t code_set_slot(struct code *c);
 
-/* What a look at a process gave: told once where rights are missing. */
+/* Notes the result of a look at a process; warns once of missing rights. */
 void code_note_denied(struct code *c, int rc);
 
 /* *fd becomes the batch's. */
@@ -113,7 +113,7 @@ void code_maps_fill(struct code *c, uint32_t tgid, const struct mappings *maps,
 /* new_process.c.  Within its budget: tells the kernel side of a process not known yet. */
 void code_fresh(struct code *c, const struct wire_maps *w, uint64_t now);
 
-/* What lies in the process of a as in that of b; false: nothing does. */
+/* Finds the code that a and b have at the same place; false: there is none. */
 bool code_program_agree(const struct unw_program *a, const struct unw_program *b,
 			struct unw_program *ret);
 

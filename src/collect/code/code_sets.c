@@ -42,7 +42,7 @@ static void sets_collect(struct code *c)
 		key = next;
 		pos = &key;
 	}
-	VEC_FOREACH(&c->new_procs, e) /* of those that are still to be told to the kernel side */
+	VEC_FOREACH(&c->new_procs, e) /* of those that are still to go to the kernel side */
 		use(c, e->proc.set);
 	VEC_FOREACH(&c->making, id)
 		use(c, *id);

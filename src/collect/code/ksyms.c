@@ -125,7 +125,7 @@ void ksyms_ask(struct ksyms *ks, ksyms_ask_fn ask, void *ctx)
 	ks->ask_ctx = ctx;
 }
 
-/* Of one address, without reading them all. */
+/* Looks one address up, without reading them all. */
 static const char *asked_name(struct ksyms *ks, uint64_t addr)
 {
 	char name[KSYMS_NAME_LEN];

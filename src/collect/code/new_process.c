@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel side is told of a process when it first asks, before a set of
+ * What the kernel side gets of a process when it first asks, before a set of
  * its mappings is made: the mappings themselves, and, for processes of the same
  * program that will be gone too soon even for that, where its code lies in all
  * of them.  The latter is what two processes agree in, counted from the two

@@ -28,7 +28,7 @@ int unw_layout_make(const struct unw_row *rows, size_t row_cnt, const struct unw
 		    size_t ext_cnt, uint32_t text_len, struct unw_layout *ret);
 void unw_layout_release(struct unw_layout *l);
 
-/* What the kernel side finds for off; kind UNW_NONE where there is nothing.  For tests. */
+/* The row that the kernel side finds for off; kind UNW_NONE where there is none. For tests. */
 struct unw_row unw_layout_row(const struct unw_layout *l, uint32_t off);
 
 #endif /* UNW_LAYOUT_H */

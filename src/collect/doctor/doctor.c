@@ -118,7 +118,7 @@ static void check_btf(struct doctor *d, const struct btf *vmlinux)
 			   access("/sys/kernel", F_OK) == 0 ? "" : " (/sys is not mounted)");
 }
 
-/* What other runs have in the kernel at this moment. */
+/* Lists what other runs have in the kernel at this moment. */
 static void check_attached(struct doctor *d, struct doctor_result *r)
 {
 	static const struct doctor_mend mend = {
@@ -175,7 +175,7 @@ struct doctor_result doctor_run(struct arena *arena, const struct doctor_opts *o
 {
 	struct doctor d = {.arena = arena};
 	struct doctor_result r = {0};
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* each failure is told by a check */
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a check reports each failure */
 
 	run_checks(&d, opts, &r);
 	libbpf_set_print(print);

@@ -35,7 +35,7 @@
 #define SAMPLES_KEPT (1u << 18) /* 8 MiB: five minutes of eight CPUs that never rest */
 #define WAIT_MS 100 /* a signal that comes between the look and the wait is seen after this */
 
-/* What is left of the kernel's work on a call that was begun before the programs went. */
+/* Time in which the kernel ends its work on a call that began before the programs went. */
 #define SETTLE_US 2000
 
 static uint64_t default_memory(const struct flight_opts *o)
@@ -46,7 +46,7 @@ static uint64_t default_memory(const struct flight_opts *o)
 	return share < most ? share : most;
 }
 
-/* Where all calls are recorded for seconds only: 3 s of 300,000 a second fit. */
+/* A ring for seconds of all calls: 3 s of 300,000 a second fit. */
 static uint64_t ring_bytes(const struct flight_opts *o)
 {
 	return o->blocking ? o->memory_bytes / 4 : o->memory_bytes;
@@ -178,7 +178,7 @@ void flight_mark(struct live_flight *f, uint64_t now)
 		f->marks[0].heads[cpu] = f->heads[cpu].head;
 }
 
-/* Only counts what the first iteration finds: names are told at the freeze. */
+/* Only counts what the first iteration finds: names are written at the freeze. */
 static void count_seen(void *ctx, const struct wire_hdr *rec, size_t size)
 {
 	struct live *l = ctx;

@@ -40,7 +40,7 @@ enum flight_stacks {
 	FLIGHT_STACKS_ALL = 2,	/* of each call, whatever it costs */
 };
 
-/* What was recorded; filled when the window is frozen. */
+/* The recorded window; filled when it is frozen. */
 struct flight_report {
 	uint64_t window_ns;	/* all calls of this time are there */
 	uint64_t wanted_ns;	/* it was to be, or as long as it was recorded */

@@ -65,7 +65,7 @@ static double median(double *values, unsigned cnt)
 	return values[cnt / 2];
 }
 
-/* Where what is known of a series says that more is wrong; INFINITY: too little is known. */
+/* The value over which a series is anomalous; INFINITY: too little is known of it. */
 static double limit_of(const struct anomaly_series *s, bool of_most)
 {
 	unsigned cnt = s->cnt < ANOMALY_SECONDS ? s->cnt : ANOMALY_SECONDS;

@@ -260,7 +260,7 @@ static void tasks_put(struct dump *d)
 	}
 }
 
-/* What there is of the time without hooks: nothing, or what blocked. */
+/* Writes the time without hooks: nothing, or what blocked. */
 static void gap_put(struct dump *d, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct ev_calls_away away = {.begin_ns = begin_ns, .end_ns = end_ns};
@@ -324,7 +324,7 @@ void flight_dump(struct live *l)
 	if (l->stacks && f->opts.stacks != FLIGHT_STACKS_NONE)
 		ev.flags |= f->opts.stacks == FLIGHT_STACKS_ALL
 				    ? WINDOWF_STACKS | WINDOWF_ALL_STACKS : WINDOWF_STACKS;
-	if (!f->opts.blocking) /* the live source told of them */
+	if (!f->opts.blocking) /* the live source reported them */
 		tasks_put(d);
 	if (l->stacks)
 		stacks_put(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of system calls by their number: descriptors, results, names. */
+/* Facts about system calls by their number: descriptors, results, names. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -126,7 +126,7 @@ uint64_t flight_keep_play(struct live *l)
 	return begin_ns;
 }
 
-/* Of the whole machine, since the phase began. */
+/* Rate of the whole machine, since the phase began. */
 static double calls_per_s(const struct live_flight *f, uint64_t now)
 {
 	uint64_t cnt = 0;
@@ -160,7 +160,7 @@ static int probe(struct live *l, uint64_t now, struct err *err)
 	return 0;
 }
 
-/* What is there to see for a while longer is seen with all its calls. */
+/* Keeps all calls on for a while longer, so that what is there to see is seen. */
 static int fired(struct live *l, uint64_t now, struct err *err)
 {
 	struct live_flight *f = l->flight;

@@ -6,7 +6,7 @@
  * Any program at all system calls has a price that it cannot avoid, and a
  * server that does little else but call pays it for each: so the hooks have
  * to leave.  A phase begins by attaching them; its rate of calls, on the CPU
- * that had most, tells how long they stay away after it.  What is missed then
+ * that had most, decides how long they stay away after it.  What is missed then
  * is estimated from that rate, counted as lost and told.
  */
 #include <string.h>
@@ -71,7 +71,7 @@ static void phase_end(struct live *l, uint64_t now)
 	f->report.lost_cnt += live_bpf_calls_off(&l->bpf);
 }
 
-/* What was missed while they were away, in a ring: old ones leave the window too. */
+/* Notes a time without hooks in a ring: old ones leave the window too. */
 static void away_add(struct live_flight *f, uint64_t now)
 {
 	struct flight_duty *d = &f->duty;

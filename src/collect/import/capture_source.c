@@ -92,7 +92,7 @@ static int check_header(const struct file_source *f, const struct capture_header
 	return 0;
 }
 
-/* What stands first in the file, *ret_len bytes of it. */
+/* Reads the header of the file, *ret_len bytes of it. */
 static int read_header(struct file_source *f, struct capture_header *h, size_t *ret_len,
 		       struct err *err)
 {
@@ -256,7 +256,7 @@ static int put_note(struct file_source *f, struct event_sink *sink, enum note_ki
 	return sink->put(sink->ctx, &note.h);
 }
 
-/* What a reader of the report must know about the file. */
+/* Puts the notes about the file that a reader of the report needs. */
 static int put_notes(struct file_source *f, struct event_sink *sink)
 {
 	struct err text = {0};

@@ -4,7 +4,7 @@
 /*
  * Traces of system calls that other programs wrote, as sources: text of
  * strace, perf trace and perf script, packed by gzip or not, and directories
- * of LTTng (CTF).  What it is is told from the content.  Lines that are not
+ * of LTTng (CTF).  The content shows the format.  Lines that are not
  * understood are counted and shown, never fatal; memory does not grow with
  * the length of the trace.
  *

@@ -23,7 +23,7 @@ enum ctf_what {
 struct ctf_record {
 	uint64_t ns;
 	int64_t value;
-	uint32_t tid, tgid;	/* tgid 0: not told */
+	uint32_t tid, tgid;	/* tgid 0: not known */
 	uint16_t cpu, what;
 	uint32_t pad;
 	char comm[16];
@@ -34,7 +34,7 @@ enum { CTF_DIRS_MAX = 16 };
 
 struct import;
 
-/* The parent's side: what the child told so far. */
+/* The parent's side: what the child sent so far. */
 struct ctf_taker {
 	struct import *import;
 	uint64_t record_cnt;

@@ -90,7 +90,7 @@ void import_time(struct import *im, uint64_t ns);
 
 /* NULL over the bound.  Valid until the next one made. */
 struct import_thread *import_thread(struct import *im, uint32_t tid);
-/* What is 0 or NULL is not changed. */
+/* Changes nothing for an argument that is 0 or NULL. */
 void import_task(struct import *im, struct import_thread *t, uint32_t tgid, const char *comm,
 		 size_t comm_len);
 void import_exit(struct import *im, struct import_thread *t, uint64_t ns);

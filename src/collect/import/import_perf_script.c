@@ -34,7 +34,7 @@ enum event { LINE_ENTER, LINE_LEAVE, LINE_SWITCH, LINE_OTHER };
 
 struct line {
 	struct text comm;
-	uint32_t pid, tid;	/* pid 0: not told */
+	uint32_t pid, tid;	/* pid 0: not known */
 	uint16_t cpu;
 	uint64_t ns;
 	enum event event;

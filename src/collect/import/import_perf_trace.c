@@ -156,7 +156,7 @@ static void returned(struct perf_trace *p, struct import_thread *t, const struct
 	if (l->has_time) {
 		call->begin_ns = l->begin_ns;
 		call->dur_ns = l->dur_ns;
-	} else { /* began before the trace; when it ended is not told */
+	} else { /* began before the trace; its end is not known */
 		call->begin_ns = p->im->first_ns;
 		call->dur_ns = p->now_ns > call->begin_ns ? p->now_ns - call->begin_ns : 0;
 		call->flags |= CALLF_BEFORE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a value that a call returned means, and what a descriptor's name says. */
+/* Meaning of a value that a call returned, and of a descriptor's name. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>

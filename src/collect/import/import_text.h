@@ -42,7 +42,7 @@ bool take_seconds(struct text *t, uint64_t *ret_ns);
 /* [a-z0-9_]: the name of a system call.  Its length, 0 when there is none or it is too long. */
 size_t take_name(struct text *t, const char **ret_name);
 
-/* Of the text from at: NULL when there is none. */
+/* The first place in the text from at on: NULL when there is none. */
 const char *text_find(const struct text *t, const char *what);
 const char *text_find_last(const struct text *t, const char *what);
 
@@ -57,7 +57,7 @@ void text_trim(struct text *t);
  */
 bool take_path(struct text *t, struct text *ret_path);
 
-/* What stands behind ") = " of a call; false when there is none.  *ret_args: what is before. */
+/* The text behind ") = " of a call; false when there is none. *ret_args: what is before. */
 bool text_returned(const struct text *t, struct text *ret_args, struct text *ret);
 
 #endif /* IMPORT_TEXT_H */

@@ -171,7 +171,7 @@ static bool value_of(const char *text, const char *key, char *dst, size_t size)
 	return true;
 }
 
-/* Where runtimes keep what they know of a container, %s its id, and under which keys. */
+/* Files and keys in which runtimes keep what they know of a container; %s: its id. */
 static const struct {
 	const char *path, *name, *pod, *pod_namespace;
 } files[] = {

@@ -10,7 +10,7 @@
  */
 #include <stdint.h>
 
-/* 0 when it cannot be told.  Owner's id is in this process's pid namespace. */
+/* 0 when it is unknown.  Owner's id is in this process's pid namespace. */
 uint32_t owner_of_futex(uint32_t tgid, uint32_t tid);
 
 #endif /* FUTEX_OWNER_H */

@@ -54,7 +54,7 @@ void peers_watch(struct peers *p, const uint32_t *tgids, size_t tgid_cnt);
  */
 int peers_find(struct peers *p, const struct wire_res *w, struct peer *ret_peer);
 
-/* Who holds this socket inode; a watched process before any other; 0 nobody found. */
+/* The process that holds this socket inode, a watched one before any other; 0: none found. */
 uint32_t peers_sock_owner(struct peers *p, uint64_t ino);
 
 /* The same among the watched processes only: reads no others. */

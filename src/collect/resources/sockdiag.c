@@ -158,7 +158,7 @@ static void add_u32(uint32_t *sum, uint32_t value)
 	*sum = *sum > UINT32_MAX - value ? UINT32_MAX : *sum + value;
 }
 
-/* What TCP knows of when each side last said something. */
+/* Takes the times at which each side last sent, as TCP knows them. */
 static void take_times(const struct sockdiag *s, struct ev_conn *ev, const struct diag_sock *sock)
 {
 	uint64_t watched_ms = (clock_mono_ns() - s->first_mono_ns) / NS_PER_MS;
@@ -208,7 +208,7 @@ static int take_conn(void *ctx, const struct diag_sock *sock)
 	return 0;
 }
 
-/* The process at the other end of a whole group, told from one of its sockets. */
+/* The process at the other end of a whole group, found from one of its sockets. */
 static void find_group_peer(struct sockdiag *s, struct conn_group *g)
 {
 	const struct diag_sock *sock = &g->sample;

@@ -20,7 +20,7 @@
 #define GUARD_LOCK_MAX (128ull << 20)
 
 void guard_raise(void);
-/* What is needed for the memory to stay there once other rights are given away: rights.h. */
+/* The rights that keep the memory locked once other rights are given away: rights.h. */
 uint64_t guard_rights(void);
 /* Lets the memory go where it has become too large. */
 void guard_check(void);
