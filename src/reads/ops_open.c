@@ -120,7 +120,7 @@ long op_in_root(const void *args, size_t args_len, char *out, size_t cap, int *r
 	return fd < 0 ? fd : 0;
 }
 
-/* Where /proc/PID/map_files is not allowed: by its path, in the process's own root. */
+/* Opens by path, in the process's own root, where /proc/PID/map_files is not allowed. */
 static int open_by_path(const struct open_mapped *m)
 {
 	CLEANUP_CLOSE int root = -1;

@@ -95,7 +95,7 @@ long op_mem(const void *args, size_t args_len, char *out, size_t cap, int *ret_f
 	return got < 0 ? -errno : got;
 }
 
-/* What of /proc/TID is handed out; # stands for a number. */
+/* Names of /proc/TID that are handed out; # stands for a number. */
 static const char *const names[] = {
 	"stat", "status", "comm", "cgroup", "syscall", "fdinfo/#",
 	"net/tcp", "net/tcp6", "net/netstat", "net/snmp", "net/sockstat", "net/sockstat6",

@@ -41,7 +41,7 @@ static long ask_reader(const struct ask *a, struct buf *out)
 	return timed_call(&call);
 }
 
-/* What cannot hang: by the reader from that level on, before it here.  At most cap bytes. */
+/* Asks what cannot hang: by the reader from that level on, before it here. At most cap bytes. */
 static long ask_either(const struct ask *a, char *out, size_t cap, enum timed_apart from)
 {
 	CLEANUP(buf_release) struct buf bytes = {0};
@@ -83,7 +83,7 @@ long reads_mem(uint32_t tgid, uint32_t tid, uint64_t addr, void *out, size_t len
 	return got;
 }
 
-/* What everybody may read of every process, but where proc says otherwise. */
+/* True for files that everybody may read of every process, but where proc says otherwise. */
 static bool is_public(const char *name)
 {
 	return strcmp(name, "syscall") != 0 && strncmp(name, "fdinfo/", 7) != 0;

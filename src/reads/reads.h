@@ -41,7 +41,7 @@ struct reads_fd {
 	uint32_t mode; /* of the link: how it was opened */
 };
 
-/* What a descriptor is, as its link says, cut at cap; 0.  Never waits for a file system. */
+/* Describes a descriptor by its link, cut at cap; 0. Never waits for a file system. */
 int reads_fd(uint32_t tgid, int fd, char *out, size_t cap, struct reads_fd *ret);
 
 /* The path of the open file with this inode, among the first 512 descriptors; 0. */
