@@ -11,7 +11,7 @@
  * capture_finish has written all: a good capture that was there stays whole
  * until then.  Each tick is written out, so that after a crash the partial
  * file is readable up to the last tick.  When a signal ends the process at
- * once (stop.h), it goes if it has no events yet, else its name is told.
+ * once (stop.h), it goes if it has no events yet, else its name is printed.
  * Memory: one chunk, below 1 MiB.
  */
 #include <stdbool.h>

@@ -166,7 +166,7 @@ struct ev_turn {
 struct ev_tick {
 	struct event_hdr h;
 	uint64_t begin_ns;
-	uint64_t rest_ns;	/* of old captures: time left out so far, in no time told */
+	uint64_t rest_ns;	/* of old captures: time left out so far, at unknown times */
 };
 
 struct ev_thread {		/* cumulative, at ts_ns */
@@ -221,14 +221,14 @@ struct ev_sock {		/* snapshot of a socket in use */
 	uint32_t tgid, last_tid, role, pad;
 };
 
-struct ev_culprit {		/* cumulative, told when it moved */
+struct ev_culprit {		/* cumulative, sent when it moved */
 	struct event_hdr h;	/* tid: one of its threads */
 	uint32_t victim_tgid, culprit_tgid;
 	uint64_t ns, cnt;
 	uint32_t comm, pad;
 };
 
-struct ev_disk {		/* cumulative, told when it moved */
+struct ev_disk {		/* cumulative, sent when it moved */
 	struct event_hdr h;
 	uint32_t dev, tgid, op, comm;
 	uint64_t ios, sectors, lat_ns, lat_max_ns;

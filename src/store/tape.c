@@ -90,7 +90,7 @@ static uint64_t key_of(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
 	return hash_bytes(k, sizeof(k)) | 1;
 }
 
-/* Of stacks and what names them. */
+/* Key of stacks and of what names them. */
 static uint64_t code_key(const struct event_hdr *ev)
 {
 	const union {
@@ -279,7 +279,7 @@ static bool fold_wait(struct tape *t, const struct ev_wait *w)
 	return true;
 }
 
-/* What is kept of their window begins after them. */
+/* Folds calls: the kept ones of their window begin after them. */
 static void fold_calls(struct tape *t, const struct ev_calls *e)
 {
 	const struct ev_call *calls = (const void *)(e + 1);
