@@ -24,7 +24,7 @@ struct fns {
 void fns_init(struct fns *f, const struct model *m, struct arena *arena);
 void fns_release(struct fns *f);
 
-/* What is no function: process, thread, resource, ... */
+/* Adds an entry that is no function: process, thread, resource, ... */
 uint32_t fns_note(struct fns *f, unsigned kind, const char *name);
 
 /* The place of a function of another result. */

@@ -172,7 +172,7 @@ static void groups_total(struct maker *k)
 	}
 }
 
-/* Of samples the count is the weight, also where their interval is not known. */
+/* Weight of a sum; the count for samples, also where their interval is not known. */
 static uint64_t weight_of(const struct stack_sum *s)
 {
 	return s->st == ST_RUN && s->ns == 0 ? s->cnt : s->ns;
@@ -344,7 +344,7 @@ static const char *res_text(struct maker *k, uint32_t res)
 		       ? r->name : arena_printf(k->fns.arena, "%s %s", kind, r->name);
 }
 
-/* What paths begin and end with. */
+/* Makes the notes that paths begin and end with. */
 static void notes_make(struct maker *k)
 {
 	struct stacks_result *r = k->r;
@@ -480,7 +480,7 @@ uint32_t stacks_path(const struct stacks_result *r, const struct stack_row *row,
 	return o.cnt;
 }
 
-/* What every system call passes first. */
+/* True for functions that every system call passes first. */
 static bool is_kernel_entry(const char *name)
 {
 	return strncmp(name, "entry_", 6) == 0 || strncmp(name, "do_syscall", 10) == 0 ||

@@ -118,7 +118,7 @@ struct stacks_result stacks_filter(const struct stacks_result *r,
 /* "on-cpu", "off-cpu", "waker": stable. */
 const char *stacks_mode_name(unsigned mode);
 
-/* Of enum stack_end: "whole", "no-mapping", ... */
+/* Name of an enum stack_end: "whole", "no-mapping", ... */
 const char *stack_end_name(unsigned end);
 
 #endif /* STACKS_H */

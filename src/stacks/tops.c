@@ -69,7 +69,7 @@ struct top_fn *tops_make(const struct stacks_result *r, unsigned mode, struct ar
 	return tops;
 }
 
-/* What starts every thread and every program is in the C library: it tells nothing. */
+/* Skips functions of the C library that start every thread and program: they say nothing. */
 static uint32_t outermost_told(const struct stacks_result *r, const struct stack_path *p,
 			       uint32_t at)
 {
@@ -149,7 +149,7 @@ struct spot_maker {
 	unsigned mode;
 };
 
-/* By whose callers rows are told apart: in the waker's view those of the waker. */
+/* The frames whose callers separate rows: in the waker's view those of the waker. */
 static const uint32_t *callers(const struct spot *s, unsigned mode, uint32_t *ret_cnt)
 {
 	*ret_cnt = mode == STACKS_WAKER ? s->waker_fn_cnt : s->fn_cnt;
