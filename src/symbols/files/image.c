@@ -167,7 +167,7 @@ static void text_find(struct image *im)
 	}
 }
 
-/* Where there are more than fit in 16 bits, section 0 has the counts. */
+/* Takes the counts from section 0 where they do not fit in 16 bits. */
 static int section_counts(const struct image *im, uint64_t *ret_cnt, uint32_t *ret_names,
 			  struct err *err)
 {

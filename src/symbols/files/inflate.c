@@ -15,7 +15,7 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* What each can pack at most; a header that claims more is a bomb or damaged. */
+/* the largest ratio of each; a header that claims more is a bomb or damaged */
 enum { ZLIB_RATIO_MAX = 1032, ZSTD_RATIO_MAX = 50000, SMALL = 4096 };
 
 static int zlib_into(uint8_t *out, size_t out_len, const uint8_t *in, size_t in_len)

@@ -55,7 +55,7 @@ static enum lang lang_of(const char *symbol)
 	return len > 20 && strncmp(symbol + len - 20, "17h", 3) == 0 ? LANG_RUST : LANG_CPP;
 }
 
-/* Where what the compiler added for a part or a copy starts; the end when there is nothing. */
+/* Begin of what the compiler added for a part or a copy; the end when there is nothing. */
 static size_t base_len(const char *symbol)
 {
 	static const char *const added[] = {
@@ -166,7 +166,7 @@ struct span {
 	size_t len;
 };
 
-/* Of "X as Trait" and "impl Trait for X" in brackets: X, the type that has the method. */
+/* X, the type that has the method, in "X as Trait" and "impl Trait for X" in brackets. */
 static struct span rust_self(struct span in)
 {
 	size_t start = 0, end = in.len;

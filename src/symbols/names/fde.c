@@ -74,7 +74,7 @@ static size_t leb128_len(const struct bytes *b, size_t at, size_t end)
 	return len;
 }
 
-/* How this CIE's FDEs write addresses; PE_OMIT when that cannot be told. */
+/* How this CIE's FDEs write addresses; PE_OMIT when that is unknown. */
 static uint8_t cie_encoding(const struct bytes *b, size_t off)
 {
 	size_t end, at = off + 9; /* length, id, version */

@@ -167,7 +167,7 @@ static int send_question(struct lines *l, int fd, uint32_t key, uint64_t vaddr)
 	return sendmsg(l->sock, &msg, MSG_NOSIGNAL) == sizeof(q) ? 0 : -EIO;
 }
 
-/* What a child that took over could send is checked like any other input. */
+/* Checks the answer like any other input: a taken-over child could send it. */
 static int take_answer(struct lines *l, uint64_t wait_ns, struct lines_answer *ret)
 {
 	struct pollfd p = {.fd = l->sock, .events = POLLIN};

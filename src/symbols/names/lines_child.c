@@ -61,7 +61,7 @@ static bool is_function(Dwarf_Die *die)
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* Where in its caller an inlined function was called. */
+/* Place in its caller at which an inlined function was called. */
 static void call_place(Dwarf_Die *die, Dwarf_Files *files, struct lines_frame *caller)
 {
 	Dwarf_Attribute attr;

@@ -125,7 +125,7 @@ static const char *why(int code)
 	return code == -E2BIG ? "takes too much memory for a file of this size" : strerror(-code);
 }
 
-/* What stays open until symtab_finish. */
+/* The state of a load; open until symtab_finish. */
 struct loading {
 	struct module *m;
 	int fd; /* where names are read from later, -1: they are copied */
@@ -147,7 +147,7 @@ static bool add_table(struct loading *l, struct image *im, int fd, const char *t
 	return ret == 0;
 }
 
-/* What is unpacked is there three times: its sections and names are copied out of it. */
+/* Unpacked images are in memory three times: sections and names are copied out of them. */
 static bool add_packed(struct loading *l)
 {
 	const struct image_section *sec = image_find(l->im, ".gnu_debugdata");

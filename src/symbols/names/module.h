@@ -76,7 +76,7 @@ struct module_key module_key_of(const struct stat *st);
 struct module *module_new(const char *path, int fd, const char *root, struct err *err);
 struct module *module_new_bytes(const char *path, const void *data, size_t len, struct err *err);
 
-/* Fills tab and what follows; what cannot be read is told in problem. */
+/* Fills tab and what follows; problem says what cannot be read. */
 void module_load(struct module *m, const struct module_load_opts *opts,
 		 struct module_load_result *ret_result);
 void module_unload(struct module *m);

@@ -25,7 +25,7 @@ enum {
 int packages_find(const char *root, const char *const *paths, size_t cnt, struct arena *a,
 		  const char ***ret_names);
 
-/* What holds the debug symbols of a package: "mariadb-server-dbgsym", "libc6-dbg". */
+/* Package with the debug symbols of a package: "mariadb-server-dbgsym", "libc6-dbg". */
 const char *packages_debug(const char *package, struct arena *a);
 
 #endif /* PACKAGES_H */

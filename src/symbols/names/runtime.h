@@ -3,7 +3,7 @@
 #define RUNTIME_H
 /*
  * Runtimes that make or interpret code, which no file's symbols name: which one
- * a process has, told by the files it maps, and what makes it tell its names.
+ * a process has, known by the files it maps, and what makes it tell its names.
  */
 #include <stdbool.h>
 
@@ -14,10 +14,10 @@ struct runtime {
 	bool can_ask;		/* jvm_perfmap can ask a running one */
 };
 
-/* Of the file's name without folders; NULL for one that belongs to no runtime. */
+/* Runtime of a file's name without folders; NULL for one that belongs to none. */
 const struct runtime *runtime_of_file(const char *base_name);
 
-/* What to do, given the runtime's file (Python's tells its version). */
+/* Advice for a runtime, given its file (Python's has its version). */
 const char *runtime_advice(const struct runtime *r, const char *base_name);
 
 #endif /* RUNTIME_H */

@@ -114,7 +114,7 @@ static uint64_t hash_of_file(const struct module_key *key)
 	return hash_bytes(key, sizeof(*key));
 }
 
-/* What another copy of the same file has in common with it. */
+/* Hash of the parts that all copies of one file share. */
 static uint64_t hash_of_build(const struct module *m)
 {
 	struct {

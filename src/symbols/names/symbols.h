@@ -86,7 +86,7 @@ struct symbols *symbols_new(const struct symbols_opts *opts);
 void symbols_free(struct symbols *s);
 
 /*
- * The module of a file that a process maps, told by an open descriptor, which
+ * The module of a file that a process maps, given as an open descriptor, which
  * is duplicated when it is kept.  path is for people and may be that of another
  * namespace; root is "/proc/PID/root" of a process that maps it, below which
  * debug files are looked for beside the own /usr/lib/debug, or NULL.

@@ -131,7 +131,7 @@ static void add_entry(struct symtab *t, const struct symtab_entry *e)
 		vec_push(&t->entries, *e);
 }
 
-/* What table_load read is no longer needed, but for names that have no place in a file. */
+/* Drops what table_load read, but for names that have no place in a file. */
 static void table_drop(struct image *im, const char *name, int fd)
 {
 	const struct image_section *sec = image_find(im, name);
@@ -142,7 +142,7 @@ static void table_drop(struct image *im, const char *name, int fd)
 	image_drop(im, sec);
 }
 
-/* Where the names of one table are; -ENOSPC over the bound. */
+/* Adds the place of one table's names; -ENOSPC over the bound. */
 static int add_names(struct symtab *t, const struct symtab_strings *s)
 {
 	if (t->table_cnt == SYMTAB_TABLE_MAX)
@@ -352,7 +352,7 @@ static uint64_t end_of(const struct symtab_entry *e)
 	return (uint64_t)e->pc + e->len;
 }
 
-/* What reaches over the present address, while walking upwards. */
+/* The symbols that reach over the present address, while walking upwards. */
 struct reach {
 	uint64_t symbol_end; /* of symbols that have a size */
 	uint64_t bounds_end;

@@ -35,7 +35,7 @@ enum {
 	SYMTAB_NEST_MAX = 32,	 /* entries looked back at for one that reaches further */
 };
 
-/* What symbols must lie in: the executable part of the mapped file. */
+/* The range that symbols must lie in: the executable part of the mapped file. */
 struct symtab_text {
 	uint64_t base_vaddr;
 	uint64_t len;

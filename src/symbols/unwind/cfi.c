@@ -39,7 +39,7 @@ static void maker_release(struct cfi_maker *m)
 	vec_release(&m->fdes);
 }
 
-/* What the first pass knows of the CIEs of one section. */
+/* The CIEs of one section, as the first pass found them. */
 struct cie_index {
 	struct hmap by_off;
 	uint64_t last_off;

@@ -91,7 +91,7 @@ static int dir_open(struct cfi_cache *c, const char *dir, struct err *err)
 	return key_load(c, err);
 }
 
-/* What a watch will do there: a file system that is dead, or frozen, ends none of it. */
+/* Tries what a watch will do there: a file system that is dead, or frozen, ends none of it. */
 static int dir_try(const void *ctx, int talk, struct err *err)
 {
 	struct cfi_cache c = {.dir = -1};

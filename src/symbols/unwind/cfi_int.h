@@ -147,7 +147,7 @@ void cfi_plt_add(struct cfi_maker *m, struct image *im);
 enum { CFI_PLT_CNT = 4 };
 void cfi_plt_facts(struct image *im, uint64_t ret[3 * CFI_PLT_CNT]);
 
-/* Where a program's rows go: at pc from start on, below limit; a NULL m drops them. */
+/* The destination of a program's rows: at pc from start on, below limit; a NULL m drops them. */
 struct cfi_run {
 	struct cfi_maker *m;
 	const struct cfi_cie *cie;
