@@ -127,7 +127,7 @@ static void draw_states(const uint64_t *ns, uint64_t all_ns, uint32_t width, str
 		body;                                                        \
 	}
 
-/* Of the tick, also where the thread was there for less. */
+/* Share of the whole tick, also where the thread was there for less. */
 static double share(const struct view *v, uint64_t ns)
 {
 	return (double)ns / 1e7 / tick_s(v);

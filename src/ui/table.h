@@ -29,7 +29,7 @@ enum col_flags {
 	COL_TAIL = 1 << 1,	/* cut paths at their beginning */
 	COL_FLEX = 1 << 2,	/* takes what is left over */
 	COL_ASC = 1 << 3,	/* sorted smallest first as a rule */
-	/* Where the line is too narrow, the first of these go first, from the right. */
+	/* dropped first where the line is too narrow, from the right */
 	COL_DROP1 = 1 << 4,
 	COL_DROP2 = 1 << 5,
 	COL_DROP3 = 1 << 6,
@@ -85,7 +85,7 @@ void table_head(const struct table *t, size_t sort, bool reverse, struct cells *
 void table_row(const struct table *t, const struct view *v, uint32_t row, bool selected,
 	       struct cells *out);
 
-/* What lies behind table_get: columns.c. */
+/* The tables behind table_get: columns.c. */
 extern const struct table table_defs[TABLE_CNT];
 
 #endif /* TABLE_UI_H */

@@ -65,7 +65,7 @@ void ticks_free(struct ticks *t)
 	free(t);
 }
 
-/* Where a sum went back (a pid used again) the new value is all there is. */
+/* Growth of a sum; the new value where it went back (a pid used again). */
 static uint64_t grown(uint64_t now, uint64_t was)
 {
 	return now >= was ? now - was : now;
@@ -211,7 +211,7 @@ static void add_loss(struct ticks *t, const struct ev_loss *e)
 		t->lost += loss_spares_sums(i) ? 0 : e->cnt[i];
 }
 
-/* What it took to start, which comes before the first tick, is no cost of that. */
+/* Leaves out the cost of the start, which comes before the first tick. */
 static void add_self(struct ticks *t, const struct ev_self *e)
 {
 	t->self = *e;

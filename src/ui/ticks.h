@@ -2,8 +2,8 @@
 #ifndef TICKS_H
 #define TICKS_H
 /*
- * The sums that sources deliver as ever-growing counters, tick by tick, so
- * that a rate of any kept tick can be told: host, disks, own cost, losses,
+ * The sums that sources deliver as ever-growing counters, tick by tick, which gives the rate
+ * of any kept tick: host, disks, own cost, losses,
  * requests of each process.  Not for threads and waits: the model splits
  * those itself.
  *
@@ -43,7 +43,7 @@ void ticks_free(struct ticks *t);
 /* Copies what it needs. */
 void ticks_add(struct ticks *t, const struct event_hdr *ev);
 
-/* Of all ticks seen so far; those before _first are no longer kept. */
+/* Count of all ticks seen so far; those before _first are no longer kept. */
 uint64_t ticks_cnt(const struct ticks *t);
 uint64_t ticks_first(const struct ticks *t);
 

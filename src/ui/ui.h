@@ -69,7 +69,7 @@ struct ui {
 	row_vec rows;			/* of the page shown, in order */
 };
 
-/* Where a capture is written when nobody says another place. */
+/* Path of a capture when the user gives none. */
 #define UI_WRITE_PATH "heldup-top.capture"
 
 struct ui *ui_new(void);

@@ -24,7 +24,7 @@ struct ticks;
 
 enum view_group {	/* wait classes as the columns show them */
 	VG_RUN, VG_RUNQ, VG_LOCK, VG_NET, VG_POLL, VG_DISK, VG_MEM, VG_TIMER, VG_OTHER,
-	VG_IDLE,	/* waits for work, of any class: told by so_far.h */
+	VG_IDLE,	/* waits for work, of any class: so_far.h knows them */
 	VG_CNT
 };
 
@@ -88,7 +88,7 @@ struct view_host {			/* of the tick; shares are of all CPUs, 0 to 1 */
 	double self_cpu;		/* of one core */
 	uint64_t self_rss_bytes, self_events;
 	uint64_t lost_tick, lost_all;	/* records, all kinds of loss */
-	uint32_t thread_cnt, peer_cnt;	/* threads watched; processes drawn in */
+	uint32_t thread_cnt, peer_cnt;	/* threads watched; peer processes */
 	uint64_t turns;
 	uint32_t open, unread;
 };
