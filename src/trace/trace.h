@@ -42,7 +42,7 @@ enum span_flags {
 
 /* How one span is ordered after another.  The parent is not among these. */
 enum span_ref_kind {
-	SPAN_REF_LINK = 0,	/* told to be related: orders nothing inside one trace */
+	SPAN_REF_LINK = 0,	/* said to be related: orders nothing inside one trace */
 	SPAN_REF_FOLLOWS = 1,	/* begins after the other began, and nobody waits for it */
 	SPAN_REF_AFTER = 2,	/* happened after the other had ended: an explicit edge */
 };
@@ -99,7 +99,7 @@ struct trace {
 	uint32_t ref_cnt;
 };
 
-/* What a copy takes. */
+/* Bytes of a copy. */
 size_t trace_copy_bytes(const struct trace *t);
 
 /* A copy with all that is its own in block, which has room for trace_copy_bytes; returns block. */
