@@ -27,7 +27,7 @@
 struct arena;
 struct model;
 struct waits_tail;
-/* What a thread is for, told from what it waits on when nobody wants anything. */
+/* Purpose of a thread, inferred from its waits when it has no request. */
 enum role {
 	ROLE_T_NONE = 0,
 	ROLE_T_ENTRY = 1,   /* reads requests and answers them itself */
@@ -96,9 +96,9 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint32_t res;	    /* the busiest of them */
 	uint32_t res_cnt;
 	uint8_t cls;	    /* enum lock_class */
-	uint8_t virt;	    /* 1: told from who wakes whom, not from one futex */
+	uint8_t virt;	    /* 1: inferred from who wakes whom, not from one futex */
 	uint8_t gate;	    /* 1: threads without a request take turns under it at taking one */
-	uint8_t presumed;   /* 1: nobody let go of it; the holder is told by who stopped first */
+	uint8_t presumed;   /* 1: nobody let go of it; the holder is who stopped first */
 	uint32_t waiter_cnt, holder_cnt; /* distinct threads */
 	uint32_t holder;    /* thread idx that held it longest, NO_IDX */
 	uint64_t wait_ns, wait_cnt, max_ns;
@@ -188,7 +188,7 @@ struct waits_result {
 struct waits_result *waits_analyse(const struct model *m, const struct waits_opts *opts,
 				   struct arena *arena);
 
-/* Of the answer times in a struct end's hist: the middle of the bucket, 0 when there are none. */
+/* Middle of the quantile's bucket of the answer times in a struct end's hist, 0 when empty. */
 uint64_t hist_quantile_ns(const uint64_t *hist, double q, uint64_t longest_ns);
 /* The sum of those of ns or more, as far as their buckets say. */
 double hist_sum_from(const uint64_t *hist, uint64_t ns);

@@ -70,7 +70,7 @@ struct causes *causes_new(const struct engine *e);
 void causes_free(struct causes *c);
 void causes_add(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		const struct place *at, double ns);
-/* Of an interval of which only this part is kept: it counts, and lasted, accordingly. */
+/* Adds an interval of which only this part is kept: it counts, and lasted, accordingly. */
 void causes_add_part(struct causes *c, unsigned kind, uint32_t thread, uint32_t res,
 		     const struct place *at, double ns, double part);
 /* Demand at, that wait idx held up; where the engine tells demand by wait. */
@@ -86,12 +86,12 @@ double causes_total(const struct causes *c);
  */
 struct lead { uint8_t kind; uint32_t thread, res, lock, via, end, depth; double ns; };
 struct lead causes_lead(const struct causes *c);
-/* Where such a cause ends is no thread's doing. */
+/* True if such a cause ends by no thread's doing. */
 bool cause_ends_outside(unsigned kind);
 /* Sorted into the arena. */
 void causes_finish(const struct causes *c, struct engine *e);
 
-/* What thread t did in [a, b), laid on causes with this weight. */
+/* Lays what thread t did in [a, b) on causes with this weight. */
 void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
 		     double weight, const struct place *at);
 /* The same for one of its waits, clipped to [a, b). */
@@ -110,7 +110,7 @@ uint64_t stack_inner_site(const struct model *m, uint32_t stack);
  * all of the group's is, and hardly any of theirs.
  */
 struct site site_find(const struct model *m, const uint64_t *mine, const uint64_t *others);
-/* Of virtual locks: where they are waited for, let go and held. */
+/* Finds the sites of virtual locks: waited for, released and held. */
 void lock_sites(const struct engine *e);
 
 /* True where nobody's request depends on this wait. */
@@ -151,7 +151,7 @@ void reqs_sum(struct engine *e);
 void demand_lay(struct engine *e);
 /* unanswered.c: requests that hang through the whole window, and whom they wait for */
 double unanswered_cnt(const struct engine *e, uint32_t proc);
-/* What answers requests that nobody works on: other clients' words, the server's own clock? */
+/* The source of answers to requests that nobody works on: other clients' words, own clock. */
 enum news { NEWS_NONE = 0, NEWS_CLIENTS, NEWS_OWN };
 enum news waits_for_news(const struct engine *e, uint32_t proc);
 void unanswered_lay(struct engine *e, uint32_t proc, uint32_t loop, struct causes *into);

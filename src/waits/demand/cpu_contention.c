@@ -32,7 +32,7 @@ static bool is_own(const struct model *m, uint32_t victim, uint32_t tgid)
 	return false;
 }
 
-/* What watching takes of a CPU is there because we look. */
+/* True for ourselves: this CPU use is there because we watch. */
 static bool is_watcher(const struct model *m, uint32_t tgid)
 {
 	uint32_t p = model_proc_by_tgid(m, tgid);

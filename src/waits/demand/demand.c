@@ -148,7 +148,7 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 	}
 }
 
-/* What it did in [a, b). */
+/* Adds what thread t did in [a, b). */
 static void stretch_walk(struct demand *d, uint32_t t, struct causes *to, bool loop, uint64_t a,
 			 uint64_t b)
 {

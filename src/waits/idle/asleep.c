@@ -3,7 +3,7 @@
  * Threads that slept with a request for as long as the watch went on.
  *
  * Nothing was read nor answered meanwhile, so the probe counts no request of theirs.
- * The place tells: of a process with a thread for each connection, one that sleeps on
+ * The place shows it: of a process with a thread for each connection, one that sleeps on
  * something in which no client's socket is has been asked and has not answered yet;
  * one that sleeps on its client's socket has nothing to do.  Which threads those are
  * is told by count: as many as there are connections have one name, or lie in one

@@ -11,7 +11,7 @@
  */
 #include "waits/waits_int.h"
 
-/* Of the time of those whose end was seen; some may come just when another client does. */
+/* Share of waits' time whose end was seen; some may come just when another client does. */
 #define NEWS_SHARE 0.9
 /* Fewer may be chance. */
 #define NEWS_MIN 3
@@ -20,7 +20,7 @@
 /* So many that wait are enough to tell a line from a crowd. */
 #define CROWD_MAX 64
 
-/* The wait of t that ended last before at, of those that are told one by one; NULL: none. */
+/* The wait of t that ended last before at, of those that are kept one by one; NULL: none. */
 static const struct wait *wait_before(const struct model *m, uint32_t t, uint64_t at)
 {
 	const struct thread *th = &m->threads[t];

@@ -295,7 +295,7 @@ static void server_sock_seen(struct engine *e, struct hmap *seen, uint32_t t, ui
 	ti->reads = true;
 }
 
-/* Sockets that ended a wait for a set or list: which thread was told. */
+/* Sockets that ended a wait for a set or list: which thread was woken. */
 static void pollers_find(struct engine *e, struct hmap *ret_pollers)
 {
 	for (size_t i = 0; i < e->m->wait_cnt; i++) {
@@ -757,7 +757,7 @@ static uint32_t group_of(struct engine *e, uint32_t t, struct hmap *known)
 	return r->group_cnt++;
 }
 
-/* Busy: idle for less than a tenth of its life, so another piece of work would wait. */
+/* Busy: idle for less than a tenth of its life, so another request would wait. */
 #define BUSY_IDLE_MAX 0.10
 
 void groups_make(struct engine *e)

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "waits/waits_int.h"
 
-/* Of the waits at a place: most of them, since what one waits for is one thing. */
+/* Most of the waits at a place, since what one waits for is one thing. */
 #define PARK_SHARE 0.5
 
 struct park { uint32_t open_cnt, free_cnt; };
@@ -50,7 +50,7 @@ static struct park *park_of(struct parks *k, uint64_t key)
 	return &k->items.items[*slot - 1];
 }
 
-/* What this thread waits on. */
+/* Place that this thread waits on. */
 static struct park *own_place(struct parks *k, const struct wait *w)
 {
 	return park_of(k, hash_pair(w->thread, k->e->place[w->res]));

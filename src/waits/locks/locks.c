@@ -61,7 +61,7 @@ static struct lock *lock_new(struct waits_result *r, uint32_t res, unsigned cls)
 }
 
 /*
- * The two words that a condition variable uses by turns (see places_find) are
+ * The two words that a condition variable alternates between (see places_find) are
  * one lock where the same threads wait for both: who comes in by the one may
  * let go by the other.  Writes to first, by res idx, the one that stands for it.
  */
@@ -150,7 +150,7 @@ static bool wait_may_be_virtual(const struct engine *e, size_t i)
 	return wait_class_traits(w->cls) & WAITC_LATCH;
 }
 
-/* What its waker slept in till a moment before it woke w; NULL where it did not. */
+/* The sleep that w's waker ended a moment before it woke w; NULL without one. */
 static const struct wait *waker_slept(const struct model *m, const struct wait *w)
 {
 	const struct thread *k;
@@ -171,7 +171,7 @@ static const struct wait *waker_slept(const struct model *m, const struct wait *
 
 /* Threads that hand on to each other what one was given. */
 enum { HANDED_ON_MAX = 8 };
-/* Of a wait: who lay where work is given out for most of it held nothing. */
+/* Share of a wait: a thread that slept where work is given out for most of it held nothing. */
 #define HANDED_ON_SHARE 0.5
 
 /*
@@ -311,7 +311,7 @@ static uint64_t union_ns(const struct lock_wait *lw, size_t cnt)
 	return ns;
 }
 
-/* Who had it: from the hand-over before (or the wait's start) up to the wake-up. */
+/* Holder from the hand-over before (or the wait's start) up to the wake-up. */
 static uint32_t holder_of(const struct engine *e, const struct wait *w)
 {
 	const struct model *m = e->m;
@@ -357,7 +357,7 @@ static void holder_states(const struct engine *e, uint32_t t, uint64_t a, uint64
 	}
 }
 
-/* What of it is not kept. */
+/* Time of the wait that is not kept. */
 static uint64_t cut_ns(const struct engine *e, const struct lock_wait *lw)
 {
 	const struct wait *first = &e->m->waits[e->look_begin[lw->wait]];
@@ -442,7 +442,7 @@ static int by_thread_at(const void *pa, const void *pb)
 }
 
 /*
- * A thread from its way in to its way out.  What was told from wakers alone may
+ * A thread from its way in to its way out.  What was inferred from wakers alone may
  * be any lock: one that sleeps on a futex meanwhile waits for a sibling to let
  * it on, as threads of an interpreter do that give its lock up and come back.
  * Of a true limit those who passed compute, sleep or wait for somebody else.
@@ -458,7 +458,7 @@ static double passed_ns(const struct engine *e, const struct lock *l, const stru
 	return ns - st[ST_WAIT + WAIT_FUTEX];
 }
 
-/* Of n grabs by thread and time: notes the wakers of those who had to wait on at once. */
+/* Notes, of n grabs by thread and time, the wakers of those who had to wait on at once. */
 static void vain_mark(const struct grab *g, size_t n, struct hmap *ret_vain)
 {
 	for (size_t i = 0; i + 1 < n; i++) {
@@ -491,7 +491,7 @@ static const struct grab *way_out(const struct lock *l, const struct grab *g, si
 	return out;
 }
 
-/* Who had it may have let go meanwhile, unseen. */
+/* True where the holder may have released it, unseen. */
 static bool has_gap(const struct model *m, uint64_t begin_ns, uint64_t end_ns)
 {
 	return model_real_ns(m, end_ns) - model_real_ns(m, begin_ns) > end_ns - begin_ns;
@@ -574,7 +574,7 @@ static void holders_count(struct engine *e, struct lock *l, const struct lock_wa
 	free(g);
 }
 
-/* What they were while waits are known stands for the whole window. */
+/* Scales locks seen while waits are known to the whole window. */
 static void lock_stretch(const struct engine *e, struct lock *l)
 {
 	double by = 1 / e->r->part;

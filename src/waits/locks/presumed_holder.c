@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "waits/waits_int.h"
 
-/* The holder's own stop and the crowd's first are told apart by less than a scheduler period. */
+/* The holder's own stop and the crowd's first may be less than a scheduler period apart. */
 #define ORDER_SLACK_NS 50000000
 #define CROWD_MIN 2
 
@@ -149,7 +149,7 @@ static void crowd_count(const struct engine *e, const stucks *all, struct crowd 
 	}
 }
 
-/* Of the places where some of the family sleep that in which most do. */
+/* Place where most of the family sleep, of those where some do. */
 static struct crowd crowd_at_site(const struct engine *e, const stucks *all, uint32_t family,
 				  bool again)
 {

@@ -51,7 +51,7 @@ static bool woke_between(const wakes *all, uint32_t thread, uint64_t from_ns, ui
 	return i < all->cnt && all->items[i].waker == thread && all->items[i].at_ns <= to_ns;
 }
 
-/* With its only request open: known once roles are told. */
+/* With its only request open: known once roles are. */
 static bool in_its_request(const struct engine *e, const struct wait *w)
 {
 	const struct tinfo *ti = &e->tinfo[w->thread];

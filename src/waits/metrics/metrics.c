@@ -170,7 +170,7 @@ static double share(const struct calc *c, uint64_t ns)
 	return (double)ns / (double)c->tick_ns;
 }
 
-/* What was added to a sum since the tick before. */
+/* Growth of a sum since the tick before. */
 static uint64_t added(struct calc *c, uint64_t key, uint64_t sum)
 {
 	uint64_t *prev = hmap_slot(&c->s->sums, key);

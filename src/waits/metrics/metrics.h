@@ -3,8 +3,8 @@
 #define METRICS_H
 /*
  * The metrics of one tick: the sixteen of the papers under their names and
- * in their units, and more of the same kind.  Numbers, no judgement: for
- * that see waits.h.
+ * in their units, and more of the same kind.  Numbers only;
+ * waits.h explains them.
  *
  *	metrics_new
  *	after each tick and model_finish:  metrics_tick
@@ -51,7 +51,7 @@ struct metrics *metrics_new(void);
 /* NULL is fine. */
 void metrics_free(struct metrics *s);
 
-/* Of m's last whole tick.  The result lives in arena; its strings are m's. */
+/* Metrics of m's last whole tick. The result lives in arena; its strings are m's. */
 struct metrics_result metrics_tick(struct metrics *s, const struct model *m, struct arena *arena);
 
 /* All metrics there are, in the order of rows; cnt of them. */

@@ -18,7 +18,7 @@
 #define RUN_SURE_NS 10000000
 /* A request of ours or a worker's wait that covers this part of a request is what it waits for. */
 #define COVERS 0.6
-/* A wait that a recorded request covers by this part is told by that. */
+/* A wait that a recorded request covers by this part counts as that request's. */
 #define SAME 0.5
 
 static uint64_t overlap_ns(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -90,7 +90,7 @@ static void turns_take(struct tail_work *k)
 	}
 }
 
-/* Of the first turn_cnt spans, which are of recorded requests, one tells of [a, b) of t. */
+/* True if one of the first turn_cnt spans, of recorded requests, covers [a, b) of t. */
 static bool is_told(const struct tail_work *k, size_t turn_cnt, uint32_t t, uint64_t a, uint64_t b)
 {
 	for (size_t i = 0; i < turn_cnt; i++) {

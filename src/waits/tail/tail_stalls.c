@@ -187,7 +187,7 @@ static void spacing_tell(struct stall_group *g)
 	g->regular = g->stall_cnt >= REGULAR_MIN && var < REGULAR_CV * REGULAR_CV * mean * mean;
 }
 
-/* What all requests of the group waited for. */
+/* Sums the causes of all requests of the group. */
 static void causes_sum(struct tail_work *k, struct stall_group *g, uint64_t key)
 {
 	struct waits_result *r = k->e->r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a thread did where no long wait is known of it: did it run, and if it
- * serves many, was it one piece of work that kept it?
+ * serves many, did one request keep it?
  *
  * A loop under full load runs all the time and serves others meanwhile; it is
  * stuck only where its samples share a place in the code that those outside
@@ -23,7 +23,7 @@
 #define STUCK_OUT 0.3
 /* Fewer samples than these tell nothing of a place. */
 #define SAMPLES_MIN 5
-/* Of a thread's samples, spread over all of them: shares within 3 %. */
+/* Samples of a thread, spread over all of them: shares within 3 %. */
 #define LOOKED_AT_MAX 1000
 /* Without samples: the longest time between two uses of sockets, against the stretch. */
 #define STALL_PART 0.8
@@ -55,7 +55,7 @@ void samples_index(struct tail_work *k, struct arena *tmp)
 	qsort(k->samples, m->sample_cnt, sizeof(*k->samples), by_thread_ts);
 }
 
-/* Of thread t the samples from a on; m->sample_cnt or another thread's if there are none. */
+/* First sample of thread t from a on; m->sample_cnt or another thread's if there are none. */
 static size_t samples_after(const struct tail_work *k, uint32_t t, uint64_t a)
 {
 	return SORTED_PREFIX(k->samples, k->m->sample_cnt, it,
@@ -82,7 +82,7 @@ static void places_add(const struct tail_work *k, const struct sample *x, struct
 	hmap_release(&seen);
 }
 
-/* Of all samples of t, each place's count; made when it is first asked for. */
+/* Count of each place in all samples of t; made when it is first asked for. */
 static const struct hmap *places_of(struct tail_work *k, uint32_t t)
 {
 	size_t first, last, step;

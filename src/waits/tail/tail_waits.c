@@ -82,7 +82,7 @@ static void view_clock(const struct model *m, struct model *view, struct arena *
 	}
 }
 
-/* Which locks are stood in line for with no request is told by short waits too. */
+/* Short waits too show the locks that threads without a request queue for. */
 static void gates_copy(const struct engine *e, struct engine *v)
 {
 	struct hmap gates = { 0 };
@@ -111,7 +111,7 @@ static void view_make(const struct engine *e, struct engine *ret_v, struct arena
 	*ret_v = *e;
 	ret_v->m = view;
 	ret_v->by_wait = false;
-	/* of few long waits a line for a lock may not be told to be one */
+	/* few long waits may not show the queue for a lock */
 	ret_v->max_depth = WAITS_MAX_LINE;
 	ret_v->from_ns = view->begin_ns;
 	ret_v->r = ARENA_NEW(e->arena, struct waits_result);

@@ -164,7 +164,7 @@ static bool served_by_task(const struct engine *e, const struct wait *w)
 	       !(e->m->threads[w->waker].flags & TASKF_KTHREAD);
 }
 
-/* Where a wait of this class ends whoever woke it, or CAUSE_CNT to ask the waker. */
+/* Cause that ends a wait of this class whoever woke it, or CAUSE_CNT to ask the waker. */
 static unsigned fixed_cause(const struct engine *e, const struct wait *w)
 {
 #define CAUSE(id, value, name, resource, cause, ...) [WAIT_##id] = (cause),

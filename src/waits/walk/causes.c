@@ -91,7 +91,7 @@ static struct sum *sum_find(const struct causes *c, uint64_t first, unsigned kin
 	return NULL;
 }
 
-/* What is left of a place over the bound: few enough to keep, and still the same finding. */
+/* Fold of a place over the bound: few enough to keep, and still the same finding. */
 static struct place folded(struct causes *c, const struct place *at)
 {
 	struct place less = *at;

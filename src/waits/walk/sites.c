@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where in the program a wait is: functions told by their begin, named or not.
+ * Where in the program a wait is: functions known by their begin, named or not.
  *
  * A database's sessions wait for each other's locks, for their clients and for time to
  * pass in the same epoll or semaphore.  What parts these is the function: the innermost
@@ -15,7 +15,7 @@
 #include "model/stack.h"
 #include "waits/waits_int.h"
 
-/* What a program waits by, what wraps that, and who uses it. */
+/* the function a program waits by, its wrapper, and their user */
 enum { INNER_FNS = 3 };
 
 uint64_t frame_place(const struct model *m, const struct stack *s, uint32_t i)
@@ -63,9 +63,9 @@ uint64_t stack_inner_site(const struct model *m, uint32_t stack)
 
 /* All of the group but for stacks that end early. */
 #define SITE_ALL 0.9
-/* Of the others' time: what they share with the group is the way into the kernel. */
+/* Share of the others' time: what they share with the group is the way into the kernel. */
 #define SITE_OTHERS 0.05
-/* Of the group's: waits of its kind that were not told to be of it. */
+/* Share of the group's: waits of its kind that lie outside of it. */
 #define SITE_STRAY 0.05
 
 /* Adds ns to each function of a stack, once however often it is in it. */
