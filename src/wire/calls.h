@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct call_rec) == 16, "call_rec");
 #define CALL_STACKS_SLOW 1 /* over call_slow_ns; of others that blocked one a ms and thread */
 #define CALL_STACKS_ALL 2
 
-/* What is known of a call, by its number: call_info[]. */
+/* Facts about a call, by its number: call_info[]. */
 #define CALLI_FD 1u    /* argument 0 is a descriptor */
 #define CALLI_ZERO 2u  /* 0 means that nothing was there: end of file, no event */
 #define CALLI_CLOSE 4u /* argument 0 means another file afterwards, or none */
@@ -79,7 +79,7 @@ _Static_assert(sizeof(struct call_slot) == 32, "call_slot");
 #define CALL_PROBE 8u
 #define CALL_SLOT_CLAIMED 0xffffffffu
 
-/* Where a CPU writes next; a cache line of its own. */
+/* next place that a CPU writes to; a cache line of its own */
 struct call_head {
 	u64 head;	/* records written so far */
 	u64 other_cnt;	/* calls of threads that are not watched, with call_others */

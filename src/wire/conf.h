@@ -50,7 +50,7 @@ enum stacks_mode {
 	STACKS_REFUSED = 3, /* makes the verifier refuse the unwinder: for tests */
 };
 
-/* What the coarse clock can tell: turns that take as long are summed one by one. */
+/* Resolution of the coarse clock: requests that take as long are summed one by one. */
 #define TURN_SLOW_NS 12000000ull
 
 /* Programs, for the counts of their runs. */
@@ -70,7 +70,7 @@ struct run_cnts {
 	u64 cnt[RUN_CNT];
 };
 
-/* A process that wakes tracked threads without being tracked: maybe drawn in. */
+/* A process that wakes tracked threads without being tracked: maybe a peer. */
 struct peer_cand {
 	u64 wait_ns; /* it ended waits of this length, summed */
 	u64 cnt;
@@ -78,7 +78,7 @@ struct peer_cand {
 };
 
 /*
- * A process drawn in only because it is a client of a watched one: its states
+ * A peer process that is only a client of a watched one: its states
  * are kept, its socket calls are not looked at.  Beside enum task_flags.
  */
 #define TASKF_LIGHT (1u << 31)

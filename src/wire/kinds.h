@@ -51,7 +51,7 @@ enum wait_flags {
 	WAITF_CUT = 1 << 10,	   /* of old captures: what ended it was not watched */
 };
 
-/* What a resource is.  The id of a resource is made by the kernel side. */
+/* Kind of a resource. The kernel side makes its id. */
 enum res_kind {
 	RES_NONE = 0,
 	RES_FUTEX = 1,
@@ -95,7 +95,7 @@ enum task_flags {
 	TASKF_KTHREAD = 1 << 0,
 	TASKF_USER_WORKER = 1 << 1, /* io_uring and vhost workers */
 	TASKF_TARGET = 1 << 2,	    /* chosen by the user */
-	TASKF_PEER = 1 << 3,	    /* drawn in as a counterpart */
+	TASKF_PEER = 1 << 3,	    /* a peer process */
 	TASKF_WATCHER = 1 << 4,	    /* heldup, this one or another */
 };
 

@@ -2,8 +2,8 @@
 #ifndef WIRE_STACKS_H
 #define WIRE_STACKS_H
 /*
- * What the unwinder in the kernel is told (tables of modules, mappings of
- * processes) and what it tells (stacks, samples).  Include after wire.h or
+ * Input of the unwinder in the kernel (tables of
+ * modules, mappings of processes) and its output (stacks, samples).  Include after wire.h or
  * ktypes.h and conf.h.
  *
  * A module's table is one array of 4 KiB chunks, so that a row costs one
@@ -166,7 +166,7 @@ enum unw_count {
 	UNWC_REUSED = 2,   /* known by their fingerprint */
 	UNWC_BUDGET = 3,   /* not taken: over the budget */
 	UNWC_DOUBT = 4,	   /* a fingerprint stood for two stacks */
-	UNWC_SENT = 5,	   /* new ones, told to user space */
+	UNWC_SENT = 5,	   /* new ones, sent to user space */
 	UNWC_NESTED = 6,   /* not taken: one was being taken on this CPU */
 	UNWC_CALL_BUDGET = 7, /* of a system call, not taken: over the budget of those */
 	UNWC_END = 8,	   /* + enum unw_end: how they ended */
@@ -181,7 +181,7 @@ struct unw_budget {
 	s64 left_ns; /* below 0: the last walk took more than there was */
 };
 
-/* Of one CPU. */
+/* State of one CPU. */
 struct unw_cpu {
 	struct unw_budget waits, calls;
 	u64 check_ns;	/* no fingerprint is checked before */

@@ -49,7 +49,7 @@ struct unw_row {
 };
 _Static_assert(sizeof(struct unw_row) == 8, "unw_row");
 
-/* Where a register of the caller is; off is unw_ext's ra_off or rbp_off. */
+/* place of a register of the caller; off is unw_ext's ra_off or rbp_off */
 enum unw_base {
 	UNW_B_CFA = 0,	/* at CFA + off */
 	UNW_B_SAME = 1, /* unchanged */

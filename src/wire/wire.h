@@ -200,7 +200,7 @@ struct wire_sock {
 	u8 pad[3];
 };
 
-/* Who ran while a tracked process waited for a CPU. */
+/* Processes that ran while a tracked process waited for a CPU. */
 struct wire_culprit_key {
 	u32 victim_tgid;
 	u32 culprit_tgid;  /* 0: idle task, the CPU was free (quota, migration) */
