@@ -112,7 +112,7 @@ static int run_help(char **args)
 }
 
 /*
- * With a handler the write fails and is told of, as on a full disk.  Ignoring
+ * With a handler the write fails and is reported, as on a full disk.  Ignoring
  * the signal would do so too, but be handed down to a command we start.
  */
 static void file_too_large(int sig)
