@@ -30,7 +30,7 @@ enum {
 #define HARM_MIN_SHARE 0.005	/* of all time; less than this is what chance makes */
 #define NAMELESS_SHARE 0.5
 #define OWN_SHARE 0.5		/* of the harm, in spins: then no outside cause is looked for */
-#define QUEUED_SHARE 0.5		/* then what functions are told of is the smaller part */
+#define QUEUED_SHARE 0.5		/* then functions are known of the smaller part */
 
 struct analysis {
 	struct functions_result *r;
@@ -55,27 +55,27 @@ static const struct { uint32_t bit; const char *name, *text; } thins[] = {
 	 "-p PID, or heldup record"},
 	{THIN_SILENT, "silent", "no call ended or began in the window: samples of running "
 	 "threads are all there is"},
-	{THIN_NO_STACKS, "no-stacks", "the calls have no stacks: functions are told by "
+	{THIN_NO_STACKS, "no-stacks", "the calls have no stacks: functions are known by "
 	 "signatures, where there are some, and by samples of what runs"},
 	{THIN_NO_SIGNATURES, "no-signatures", "no stacks and no signatures: calls and threads "
-	 "are told, functions are not"},
+	 "are reported, functions are not"},
 	{THIN_SIGS_OTHER, "other-build", "the signatures are of another build of the program"},
-	{THIN_FEW_UNITS, "few-units", "few pieces of work: what is usual is a guess"},
-	{THIN_NO_HARM, "no-deviation", "no piece of work stands out from the others: "
+	{THIN_FEW_UNITS, "few-units", "few execution units: the baseline is a guess"},
+	{THIN_NO_HARM, "no-deviation", "no execution unit stands out from the others: "
 	 "ranked by where time goes; a good capture (--baseline) tells more"},
 	{THIN_LOST, "lost", "calls were lost"},
 	{THIN_NO_TIMES, "no-times", "the trace has no durations: only numbers of calls count"},
 	{THIN_NO_SAMPLES, "no-samples", "no samples of running threads: time between calls is "
-	 "told by the calls around it"},
+	 "inferred from the calls around it"},
 	{THIN_NO_NAMES, "no-names", "most functions have no names: symbols are missing"},
 	{THIN_AWAY, "away", "recorded a part of the time only, to keep the cost down"},
 	{THIN_MANY_PATTERNS, "many-patterns", "more kinds of work than are compared exactly"},
-	{THIN_MANY_CALLS, "many-calls", "more kinds of calls than are told apart: the rarest were "
+	{THIN_MANY_CALLS, "many-calls", "more kinds of calls than are kept apart: the rarest were "
 	 "left out"},
 	{THIN_QUEUED, "queued", "for most of their time nobody was at work for the requests: they "
 	 "queue, and no stack shows where; heldup why tells for what"},
 	{THIN_BLOCKING, "blocking", "of most of the time only calls that blocked are known: what "
-	 "was done by others is told by samples"},
+	 "was done by others is known by samples"},
 	{THIN_COARSE, "coarse", "of most of that time only calls over 1 ms, to keep the cost down"},
 	{THIN_GUESS, "guess", "most of what went wrong was never seen where it is now, or took far "
 	 "less time there, when the signatures were learnt: the functions are guesses"},
@@ -220,7 +220,7 @@ static int cmp_report(const void *pa, const void *pb)
 	return 0;
 }
 
-/* Of the same thread, the reported unit just before and just after in time. */
+/* Links the reported units just before and just after in time, of the same thread. */
 static void units_link(struct functions_result *r)
 {
 	for (uint32_t i = 0; i < r->unit_report_cnt; i++) {
@@ -330,7 +330,7 @@ static void fn_units(struct analysis *a)
 	}
 }
 
-/* ---- what could not be told */
+/* ---- what remains unknown */
 
 static bool is_nameless(const char *name)
 {

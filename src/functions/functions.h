@@ -58,7 +58,7 @@ enum unit_reason {
 	UNIT_LONG_KIND = 1 << 3,/* all of its kind take far longer than the usual kind */
 	UNIT_BASELINE = 1 << 4,	/* compared with the good capture, or the signatures' baseline */
 	UNIT_STUCK = 1 << 5,	/* holds a call that did not return, or spins */
-	UNIT_RESTS = 1 << 6,	/* but most likely for want of work */
+	UNIT_RESTS = 1 << 6,	/* but most likely idle */
 	UNIT_UNFELT = 1 << 7,	/* of a thread that no request waits for */
 };
 
@@ -108,7 +108,7 @@ struct fn_evidence {		/* one kind of deviation of one call, through the function
 	uint64_t cnt;		/* abnormal calls */
 	uint32_t unit_cnt;	/* abnormal units */
 	uint32_t stack;		/* model stack idx that carries most of it, NO_IDX */
-	const char *episode;	/* without stacks: the calls that told the function, "" none */
+	const char *episode;	/* without stacks: the calls that named the function, "" none */
 };
 
 struct fn_report {
@@ -139,9 +139,9 @@ struct outside_report {		/* the cause lies outside of the program */
 	const char *who;	/* other processes that did it, "" not known */
 	const char *words;	/* what the waits tell of it, a sentence; NULL: they do not */
 };
-enum functions_thin {		/* what could not be told, and why */
+enum functions_thin {		/* what remains unknown, and why */
 	THIN_NO_CALLS = 1 << 0,
-	THIN_NO_STACKS = 1 << 1,    /* functions are told by signatures only */
+	THIN_NO_STACKS = 1 << 1,    /* functions are known by signatures only */
 	THIN_NO_SIGNATURES = 1 << 2,/* and there are none: no functions */
 	THIN_SIGS_OTHER = 1 << 3,   /* signatures are of another build */
 	THIN_FEW_UNITS = 1 << 4,    /* too few to tell what is usual */
@@ -169,7 +169,7 @@ struct functions_result {
 	uint64_t part_ns, part_cnt; /* of the window, blocking calls only; these */
 	uint64_t coarse_ns;	/* of part_ns: only those over WAIT_LONG_NS */
 	uint64_t unit_cnt, abnormal_cnt, idle_cnt; /* idle: only waits for work */
-	uint64_t torn_cnt;	/* pieces of work seen in part only, left out */
+	uint64_t torn_cnt;	/* units seen in part only, left out */
 	uint64_t busy_ns;	/* of all units, waits for work not in it */
 	uint64_t harm_ns;	/* of the abnormal ones, what was more than usual */
 	uint64_t held_ns;	/* requests' time of which it is known where it was spent */

@@ -34,7 +34,7 @@ TEST(functions_tell_calls_of_kinds_over_the_limit)
 	v.r = judge_scene(&c, &arena, NULL);
 	EQ_U(v.r->folded_cnt, FOLDED);
 	functions_text(&v, &pen);
-	HAS(buf_str(&text), "more kinds of calls than are told apart");
+	HAS(buf_str(&text), "more kinds of calls than are kept apart");
 	HAS(buf_str(&text), "7 calls of kinds over that limit were left out");
 	json_init(&j, &data, JSON_COMPACT);
 	functions_object(&v, &j);

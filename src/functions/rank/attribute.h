@@ -35,7 +35,7 @@ enum { BAD_UNITS_MAX = 256 };
 struct blame {
 	struct judge *j;
 	struct profile *p;
-	const struct sigs *sigs; /* what calls without a stack are told by too; NULL */
+	const struct sigs *sigs; /* signatures, to name calls without a stack; NULL */
 	VEC(struct site) sites;
 	struct hmap by_key;
 	VEC(struct bad_unit) bad; /* at most twice BAD_UNITS_MAX; sorted by blame_units */
@@ -65,8 +65,8 @@ struct share blame_call(const struct blame *b, const struct unit *u, const struc
 			const struct vectors *v, uint32_t i);
 
 /*
- * Who was seen running while the unit was, true: then its time between calls is
- * told, and with a call the time in it, unless it slept there and signatures know it.
+ * Who was seen running while the unit was, true: then its time between calls
+ * is known, and with a call the time in it, unless it slept there and signatures know it.
  */
 bool blame_sampled(const struct blame *b, const struct unit *u, const struct call *c);
 

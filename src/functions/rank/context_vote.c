@@ -14,17 +14,17 @@
 #define SAMPLES_MIN 5
 /* So many samples of one bin are half as sure as all there could be. */
 #define SAMPLES_HALF 4
-/* What gaps of a bin next to the nearest known one count against it; each is four times as long. */
+/* The distance of a bin to the nearest known one counts against it; each is four times as long. */
 #define BIN_DECAY 0.3
 
-/* What runs in all gaps still tells who runs there, where nobody else does. */
+/* Code that runs in all gaps still names who runs there, where nobody else does. */
 #define SPECIFIC_MIN 0.01
 /* A gap of this bin on is as long as the clock's period when it is learnt: the clock hits it. */
 #define CLOCK_BIN 8
 /* Gaps that are over sooner than any that was seen are no work: a clock hits only what lasts. */
 #define BINS_SHORTER 1
 
-/* What a place agrees in. */
+/* The features in which a place agrees. */
 enum {
 	WITH_BEFORE3 = 1 << SIG_BEFORE3, WITH_BEFORE2 = 1 << SIG_BEFORE2,
 	WITH_BEFORE = 1 << SIG_BEFORE, WITH_AT = 1 << SIG_AT, WITH_AFTER = 1 << SIG_AFTER,
@@ -351,7 +351,7 @@ static int by_share(const void *pa, const void *pb)
 	return 0;
 }
 
-/* What the place of the call before would be without this one. */
+/* The place of the call before, without this one. */
 static struct sig_place place_before(const struct sig_place *p)
 {
 	struct sig_place b = {.what = p->what, .bin = p->bin};
@@ -364,7 +364,7 @@ static struct sig_place place_before(const struct sig_place *p)
 	return b;
 }
 
-/* What agrees with nothing before the call, or of a gap only with that, was seen elsewhere. */
+/* True for a function seen elsewhere: nothing before the call agrees, or of a gap only that. */
 static enum place_told told_by(unsigned with, bool gap)
 {
 	if (with & INSERTED)

@@ -71,7 +71,7 @@ enum { PLACE_VOTERS_MAX = 48 };
 void place_index_make(struct place_index *x, const struct sigs *sigs, const uint16_t *nr_of);
 void place_index_release(struct place_index *x);
 
-/* Of numbers of calls.  The voters are good until the next question. */
+/* The votes at a place, by numbers of calls. They are good until the next question. */
 struct place_answer place_ask(struct place_index *x, const struct sig_place *place);
 
 /* Was the call ever seen after the one before it, or before the one after it? */

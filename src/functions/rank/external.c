@@ -44,7 +44,7 @@ static bool is_disk_call(const char *name)
 	return false;
 }
 
-/* Of the harm, what lies in slower calls that go to disk; more calls are the program's doing. */
+/* Share of the harm in slower calls that go to disk; more calls are the program's doing. */
 static double disk_share(const struct blame *b)
 {
 	double sum = 0;
@@ -178,7 +178,7 @@ void outside_find(const struct blame *b, double top_score, struct outside_report
 void outside_told(struct outside_report *r, const struct outside_report *told)
 {
 	if (told->kind == OUTSIDE_NONE && r->kind == OUTSIDE_ALL)
-		return; /* that is told by calls alone */
+		return; /* that calls alone show */
 	r->kind = told->kind;
 	r->share = told->share;
 	r->who = told->who;

@@ -20,7 +20,7 @@
 #define HELD_MIN 0.01
 /* Scores and parts are rounded to this: what differs by less is rounding, not evidence. */
 #define SCORE_STEP 1e-9
-/* Where less of the harm is certain than is not, the list as a whole is a guess. */
+/* The list as a whole is a guess where less of the harm is certain than is not. */
 #define GUESS_SHARE 0.5
 
 struct sums {			/* of one function */
@@ -95,7 +95,7 @@ static double site_harm_ns(const struct site *s)
 	return sum;
 }
 
-/* Of the step outwards to frame i; most: gathered by the best of the frames inside it. */
+/* Weight of the step outwards to frame i; most: gathered by the best of the frames inside it. */
 static double step_weight(const struct folder *f, const struct app_stack *st, uint32_t i,
 			  double *most)
 {
@@ -232,7 +232,7 @@ static double excuse(const struct folder *f, const struct sums *s)
 	return part(usual_weight(f) * s->p_self + (s->p - s->p_self), f->b->usual_ns);
 }
 
-/* Where the requests' time is known it says where time goes, for its part of all. */
+/* The share of the requests' time that a function holds, where that time is known. */
 static double held_cost(const struct folder *f, const struct held_fn *held, double all,
 			double cost)
 {

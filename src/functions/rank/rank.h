@@ -13,11 +13,11 @@
  * it usually takes.  That holds for a function's own calls; usual time of what
  * it called counts in full, since it tells the one who called the slow one from
  * those who call everything.  Ochiai's is what stays best when several functions
- * are guilty at once (formulas that are optimal for one, as Op2, drop the
+ * are at fault at once (formulas that are optimal for one, as Op2, drop the
  * second), and does not fall to 0 for a function that also does healthy work, as
  * the difference that PASD ranks by does.
  *
- * Callers count too, since the guilty one is often not the one that makes the
+ * Callers count too, since the function at fault is often not the one that makes the
  * call: each step outwards weighs CALLER_WEIGHT of the step before, so main
  * does not win by being on every stack.  A library is one step for its caller
  * (rank_weight_at): of a database in the process it is the function that was
@@ -44,7 +44,7 @@ struct sigs;
 #define PASSES_ON 0.95
 /* Harm of this part of all time counts as much as the plain cost of functions. */
 #define HARM_SHARE 0.1
-/* Where time goes is no deviation: at most so much of a score. */
+/* Time spent is no deviation: it adds at most so much to a score. */
 #define COST_WEIGHT 0.8
 /* Lower scores than this part of the best are not listed, and never more than so many. */
 #define LISTED_SHARE 0.1
@@ -72,7 +72,7 @@ double rank_score(double e_weighted, double e, double p);
 
 /*
  * Sorts by score (then self, module, name), cuts, gives ranks and ties.  What
- * has the same group (0: none) cannot be told apart: it stands at the rank of
+ * has the same group (0: none) is indistinguishable: it stands at the rank of
  * its best.
  */
 void rank_sort(struct functions_result *r);

@@ -261,7 +261,7 @@ static double usual_ns_of(const struct centre_dim *usual)
 	return usual && usual->ns.mid > 0 ? exp(usual->ns.mid) : 0;
 }
 
-/* Of a long unit each call counts that most of its like do not make. */
+/* Usual count of a call in long units: all count that most of its like do not make. */
 static double usual_cnt_of(const struct bench *b, const struct centre_dim *usual)
 {
 	bool with = usual && !b->is_long &&
@@ -281,7 +281,7 @@ static void dev_add(struct bench *b, unsigned dim, unsigned kind, double harm_ns
 		harm_ns};
 }
 
-/* Of a call: more of them, each with the time until the next, and longer ones. */
+/* Deviation of a call: more of them, each with the time until the next, and longer ones. */
 static void dev_call(struct bench *b, unsigned dim)
 {
 	const struct feature *f = &b->v->at[dim];
@@ -329,7 +329,7 @@ static void dev_stuck(struct bench *b)
 		return;
 	harm = ((double)c->dur_ns - usual_ns) * b->j->stuck_weight[c->thread];
 	for (uint32_t i = 0; i < b->out->dev_cnt;) {
-		if (b->out->devs[i].dim == dim) /* the same time, told better */
+		if (b->out->devs[i].dim == dim) /* the same time, known better */
 			b->out->devs[i] = b->out->devs[--b->out->dev_cnt];
 		else
 			i++;
@@ -352,7 +352,7 @@ static void compare(struct bench *b)
 	dev_stuck(b);
 }
 
-/* What a unit that is much longer than others of its kind, or whose kind is, compares with. */
+/* The reference of a unit that is much longer than others of its kind, or whose kind is. */
 static const struct centre *long_ref(const struct judge *j, const struct unit *u,
 				     const struct vectors *v)
 {

@@ -23,7 +23,7 @@
 #define LONG_PRIOR 0.35
 /* With a good window: a kind of work that was never seen when all was well. */
 #define NEW_PRIOR 0.7
-/* What a call that does not return counts at most where it is most likely a wait for work. */
+/* A call that does not return counts at most this much where it is most likely a wait for work. */
 #define RESTS_WEIGHT 0.002
 /* Work that no request waits for: it may still be what the program is for. */
 #define UNFELT_WEIGHT 0.1

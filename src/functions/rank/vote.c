@@ -19,7 +19,7 @@
 
 /* An episode that all functions have still tells which functions there are. */
 #define SPECIFICITY_MIN 0.01
-/* What was seen once is less sure to be typical: as if it had been otherwise so many times. */
+/* A single sighting is less sure to be typical: as if it had been otherwise so many times. */
 #define SEEN_DOUBT 2
 /* Callers of who makes the calls. */
 #define CALLER_VOTE 0.5
@@ -88,7 +88,7 @@ static float weight_of(const struct sigs *s, const struct sig_fn *f, const struc
 		       (CALLER_VOTE + (1 - CALLER_VOTE) * self_share(f)));
 }
 
-/* Where it stands among what is looked for. */
+/* Index of the episode among those that are looked for. */
 static uint32_t place_of(struct poll *p, struct hmap *by_hash, const struct episode *e)
 {
 	for (uint64_t key = episode_hash(e);; key++) {
@@ -213,7 +213,7 @@ static bool next_over(const struct poll *p, uint32_t from, uint32_t to, size_t *
 	return false;
 }
 
-/* What they say; begin: the first that can reach the places. */
+/* Gathers their votes; begin: the first that can reach the places. */
 static float ask(struct poll *p, uint32_t from, uint32_t to, size_t begin)
 {
 	uint32_t whole = 0;
@@ -356,7 +356,7 @@ static void held_back_count(struct poll *p)
 	h->answer.cnt = 0;
 }
 
-/* Of one place, and of one unit and kind. */
+/* Compares at one place, and for one unit and kind. */
 static bool is_more_of(const struct held_back *h, struct place_answer a,
 		       const struct vote_evidence *e)
 {

@@ -6,8 +6,8 @@
  * the functions that were seen at its place among the thread's calls vote
  * (context_vote.h), and so do those seen in the time between calls.
  *
- * What the signatures do not know the place of is told by the episodes that
- * hold this very call.  A vote weighs as the episode is specific, as it is
+ * Where the signatures do not know the place,
+ * the episodes that hold this very call decide.  A vote weighs as the episode is specific, as it is
  * typical of the function, and half where the function does not make its calls
  * itself.  The beginning of an episode votes by the part of it that was seen,
  * where no whole episode explains as much; so does one that a call which never
@@ -42,14 +42,14 @@ struct votes {			/* of one function */
 	double near_ns;		/* the same, each step outwards weighing less */
 	double self_ns;		/* the part of it that it made itself, as learnt */
 	double usual_ns, usual_near_ns;	/* the same two of normal units */
-	double place_ns;	/* of harm_ns, what was told by places */
+	double place_ns;	/* of harm_ns, the part that places named */
 	struct vote_evidence ev[VOTE_EVIDENCE]; uint32_t ev_cnt;
 };
 
 struct vote_sums {
 	double usual_ns;	/* of the normal units that were looked at, what votes were about */
 	double home_ns;		/* harm that is none: known as waits for work when learnt */
-	double guess_ns;	/* harm that was told by a guess */
+	double guess_ns;	/* harm whose function is a guess */
 	bool call_stacks;	/* some calls have one */
 };
 

@@ -323,7 +323,7 @@ static void calls_walk(struct walk *w, struct thread_calls *t)
 	}
 }
 
-/* Of a process at the other end of a connection no call is known. */
+/* Only watched processes: calls at the other end of a connection are not known. */
 static bool is_watched(const struct model *m, uint32_t thread)
 {
 	uint32_t proc = m->threads[thread].proc;

@@ -6,7 +6,7 @@
  * are learnt.  The place of a call are the three other calls before it, the
  * two after it, what it is made on, whether it waited, and whether it repeats
  * the one before; functions on its stack were there.  The place of a *gap*, the time from the
- * end of a call to the next one, is told by the same calls; what runs there
+ * end of a call to the next one, is known by the same calls; what runs there
  * and makes no call is seen by a clock.  Noise (normalize.h) is left out, and
  * repeats of a call are one.
  *

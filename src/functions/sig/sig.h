@@ -50,7 +50,7 @@ enum {
 	SIG_NEAR_ONE = 1000,
 };
 
-/* What is known of a call beside its name. */
+/* Facts about a call beside its name. */
 enum sig_what {
 	SIG_BLOCKED = 1 << 0,		/* it gave the CPU up */
 	SIG_FIRST = 1 << 1,		/* the one before is another */
@@ -106,7 +106,7 @@ struct sig_fn {				/* sorted by module, build id, name */
 };
 #define SIG_NO_MODULE UINT32_MAX
 
-/* Functions whose chosen episodes are the same: they cannot be told apart by calls. */
+/* Functions whose chosen episodes are the same: calls cannot distinguish them. */
 struct sig_group {
 	const uint32_t *fns;		/* idx, ascending */
 	uint32_t cnt;
@@ -145,7 +145,7 @@ struct sigs {
 };
 #define SIG_NO_GROUP UINT32_MAX
 
-/* What stands in a file: everything that is not derived.  text is not ended by a NUL. */
+/* Reads a file's content: everything that is not derived. text is not ended by a NUL. */
 int sig_read(const void *text, size_t len, struct arena *arena, struct sigs **ret_sigs,
 	     struct err *err);
 void sig_write(const struct sigs *s, struct buf *out);

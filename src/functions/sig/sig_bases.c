@@ -37,7 +37,7 @@ static int dim_cmp(const struct sig_dim *a, const struct sig_dim *b)
 	return 0;
 }
 
-/* Of one key the one to keep comes first, whatever order they were given in. */
+/* Puts the one to keep first among those of one key, whatever order they were given in. */
 static int base_cmp(const void *pa, const void *pb)
 {
 	const struct sig_base *a = pa, *b = pb;

@@ -25,14 +25,14 @@ uint16_t sig_builder_call(struct sig_builder *b, const char *name);
 /* UINT32_MAX over the limit, here and below. */
 uint32_t sig_builder_module(struct sig_builder *b, const struct sig_module *mod);
 
-/* Of fn: name, module (as given out here), begin, end, the counts; no episodes. */
+/* Takes name, module (as given out here), begin, end, the counts from fn; no episodes. */
 uint32_t sig_builder_fn(struct sig_builder *b, const struct sig_fn *fn);
 void sig_builder_ep(struct sig_builder *b, uint32_t fn, const struct episode *ep,
 		    uint64_t support, uint64_t serial);
 
 void sig_builder_place(struct sig_builder *b, uint32_t fn, const struct sig_place *place);
 
-/* Of two with the same key the one learnt from more units stays. */
+/* Keeps, of two with the same key, the one learnt from more units. */
 void sig_builder_base(struct sig_builder *b, const struct sig_base *base);
 void sig_builder_window(struct sig_builder *b, uint64_t window_ns);
 

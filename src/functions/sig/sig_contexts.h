@@ -30,7 +30,7 @@ void sig_places_release(struct sig_place_set *set);
 /* false: a symbol has no place in map. */
 bool sig_place_into(struct sig_place *place, const uint16_t *map);
 
-/* Of the calls around it and of what; not of how often. */
+/* Hash of the calls around it and their objects; not of how often. */
 uint64_t sig_place_hash(const struct sig_place *place);
 bool sig_place_same(const struct sig_place *a, const struct sig_place *b);
 

@@ -7,7 +7,7 @@
 #include "model/stack.h"
 #include "stacks/fns.h"
 
-/* What belongs to a function at one place in a path. */
+/* The parts of a path: owner of a function at one place in it. */
 enum place {
 	PLACE_SYSTEM,		/* run-time library, kernel, or code without a name */
 	PLACE_NATIVE,
@@ -26,7 +26,7 @@ struct maker {
 	uint32_t cap;
 };
 
-/* Of one list: the beginning of text is one of these. */
+/* True if text begins with a member of the list. */
 static bool begins_with(const char *text, const char *const *list, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
@@ -37,7 +37,10 @@ static bool begins_with(const char *text, const char *const *list, size_t cnt)
 
 int appfn_is_system(const struct stack_fn *fn)
 {
-	/* What compilers and the C library bring along; the C library itself is marked. */
+	/*
+	 * Libraries that compilers and the C library bring along; the C library
+	 * itself is marked.
+	 */
 	static const char *const libs[] = {
 		"libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so", "libm.so", "libm-",
 		"libmvec.so", "libdl.so", "libdl-", "libutil.so", "libanl.so", "libresolv",
@@ -80,7 +83,7 @@ static enum place place_of(const struct stack_fn *fn, bool named)
 	return is_language(fn->name) ? PLACE_LANGUAGE : PLACE_JIT;
 }
 
-/* Where in the file it is seen; the outermost of a frame is the function itself. */
+/* Notes the place in the file; the outermost of a frame is the function itself. */
 static void seen_at(struct maker *mk, uint32_t fn, uint64_t frame, const struct fn *name)
 {
 	const struct module *mod = model_module(mk->m, frame);

@@ -35,7 +35,7 @@ uint64_t unit_begin_ns(const struct model *m, const struct unit *u)
 	return u->at_home ? call_end(c) : c->begin_ns;
 }
 
-/* What the thread does after the last call is the unit's, until it asks for more work. */
+/* Counts time after the last call as the unit's, until the thread asks for more work. */
 uint64_t unit_end_ns(const struct model *m, const struct unit *u)
 {
 	const struct call *last = &m->calls->calls[u->first + u->cnt - 1];

@@ -48,7 +48,7 @@ uint64_t own_gap_ns(const struct model_calls *all, const struct call *c, const s
 
 void vectors_of(struct vectors *v, const struct unit *u);
 
-/* Where the unit's time begins and ends; the wait for work is before it. */
+/* Begin and end of the unit's time; the wait for work is before it. */
 uint64_t unit_begin_ns(const struct model *m, const struct unit *u);
 uint64_t unit_end_ns(const struct model *m, const struct unit *u);
 

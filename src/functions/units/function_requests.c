@@ -43,7 +43,7 @@ static void idle_add(struct held_folder *k, uint32_t at, const struct held_stack
 	}
 }
 
-/* What is left of the weight one step further out. */
+/* Weight that is left one step further out. */
 static double step(const struct held_folder *k, const struct held_stack *s,
 		   const struct app_stack *st, uint32_t i, double *most)
 {
@@ -84,7 +84,7 @@ static void fold(struct held_folder *k, uint32_t at, const struct held_stack *s)
 	}
 }
 
-/* What waited in several places at one time is no more than all. */
+/* Caps waits in several places at one time to the whole. */
 static void cap(struct held_fn *f, double all_ns)
 {
 	f->wait_ns = f->wait_ns < all_ns ? f->wait_ns : all_ns;

@@ -3,8 +3,8 @@
 #define FUNCTIONS_FUNCTION_REQUESTS_H
 /*
  * Functions by the time that requests spent in them: waited there, for whom or
- * what ever, or were computed.  It tells of what hits every piece of work
- * alike, and of threads that hang: nothing deviates there.
+ * what ever, or were computed.  It shows what
+ * hits every request alike, and of threads that hang: nothing deviates there.
  *
  * Functions that threads also wait in while nobody wants anything from them
  * are the program's way of waiting and not the reason for it.  With the shares
@@ -28,7 +28,7 @@ struct held_stack {		/* of one stack of the model */
 	double idle_ns;		/* of waits that nobody's request depends on */
 };
 
-/* Where the time that requests were open was spent, as the waits tell it. */
+/* The places where the time of open requests was spent, as the waits show it. */
 struct held {
 	struct held_stack *stacks; size_t stack_cnt;
 	double ns;		/* requests' time, each nanosecond once, that can have a stack */

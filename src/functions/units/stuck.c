@@ -35,7 +35,7 @@
 #define GAPS_ENOUGH 20 /* pauses of a thread all of whose calls are known */
 /* Seen running, or said to wait for a CPU, in at least this part of it. */
 #define SPIN_RUNS 0.5
-/* Where its states are not known: what makes no call can only wait for a CPU, or a page. */
+/* For unknown states: a thread that makes no call can only wait for a CPU, or a page. */
 #define SPIN_RUNS_ALONE 0.2
 #define QUIET_STEP_NS UINT64_C(2000000) /* the time without sockets comes in milliseconds */
 /* It ran, but always does so without calls as far as is known: it computes. */
@@ -44,7 +44,7 @@
 
 enum wait_api { API_NONE, API_LOCK, API_COND };
 
-/* What the C library's function on the stack waits for; POSIX names. */
+/* Object that the C library's function on the stack waits for; POSIX names. */
 static enum wait_api api_of(const struct appfns *fns, uint32_t stack)
 {
 	static const struct { const char *part; enum wait_api api; } rows[] = {
@@ -231,7 +231,7 @@ uint32_t hangs_waits_for(const struct model *m, uint32_t thread)
 
 /* ---- threads that run without calls */
 
-/* Where only blocking calls are known pauses are longer: they count where there is little else. */
+/* Pauses are longer where only blocking calls are known: they count where there is little else. */
 static uint64_t longest_gap(const struct model *m, const struct call_run *run)
 {
 	uint64_t most = 0, most_part = 0;

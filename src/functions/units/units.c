@@ -145,7 +145,10 @@ static bool home_is_bare_futex(const struct home *home)
 	return home->cls == CALL_FUTEX && !(home->key & KEY_STACK);
 }
 
-/* Of a call that has not returned the kind may not be known: then any will do. */
+/*
+ * True for the same key; any will do for a call that has not returned, as its kind
+ * may be unknown.
+ */
 static bool same_key(uint64_t key, uint64_t home, bool pending)
 {
 	uint64_t without = pending && !(key & (KEY_STACK | KEY_KIND)) ? KEY_KIND : 0;
@@ -416,7 +419,7 @@ static uint64_t gap_limit(const struct model_calls *all, const struct call_run *
 	return limit > GAP_MIN_NS ? limit : GAP_MIN_NS;
 }
 
-/* What is still waited for and has an owner is a lock: nobody waits for work in a lock. */
+/* True at home; not in a wait with an owner, which is a lock: nobody waits for work in a lock. */
 static bool is_at_home(const struct cutter *k, const struct home *home, const struct call *c,
 		       const struct call *before)
 {
@@ -430,7 +433,7 @@ static bool is_at_home(const struct cutter *k, const struct home *home, const st
 	       !(pending && hangs_waits_for(k->m, c->thread) != NO_IDX);
 }
 
-/* A loop that never comes home; a large piece of work that ends soon is whole. */
+/* A loop that never comes home; a large unit that ends soon is whole. */
 static bool is_endless(const struct cutter *k, uint32_t i)
 {
 	const struct call *first = &k->calls[k->now.first];

@@ -2,12 +2,12 @@
 #ifndef FUNCTIONS_UNITS_H
 #define FUNCTIONS_UNITS_H
 /*
- * Execution units: what one thread did for one piece of work.
+ * Execution units: what one thread did between two idle waits.
  *
  * A thread's *home* is the place where it most often waits for work: the call
  * and, with stacks, the function that made it; without, the kind of what it
  * waits for.  Without stacks all waits in a futex that ended are home if one
- * kind of them is: the waits for locks among them are not told apart.
+ * kind of them is: the waits for locks among them look the same.
  *
  * A unit begins where such a wait ended, and its first call is that wait,
  * whose time is not the unit's.  A wait at home that did not give up the CPU
@@ -92,7 +92,7 @@ uint64_t call_key(const struct units_opts *o, const struct call *c, const struct
 /* The same of a call without a stack; cls: enum call_class, before: SYM_NONE for none. */
 uint64_t call_key_bare(unsigned cls, uint16_t nr, unsigned kind, uint16_t before);
 
-/* Of any call that a function waits in; and what of a key is known beforehand (work_waits_fn.h). */
+/* Key of any call that a function waits in, and the known facts of a key (work_waits_fn.h). */
 uint64_t call_key_of_fn(uint32_t fn);
 uint64_t call_key_known(uint64_t key);
 bool call_key_has_fn(uint64_t key);
