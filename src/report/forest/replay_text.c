@@ -198,7 +198,7 @@ static void put_located(const struct replay_view *v, const struct replay_result 
 			buf_adds(&text, ", in ");
 			replay_point_name(v, l->owner, &text);
 		}
-		buf_printf(&text, ": %s of what is to be explained, since round %u",
+		buf_printf(&text, ": %s of the excess, since round %u",
 			   fmt_share(s, l->share), l->round);
 		pen_text(pen, PEN_GOOD, "located ");
 		pen_wrap(pen, PEN_PLAIN, 8, 0, buf_str(&text));

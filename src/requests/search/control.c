@@ -35,7 +35,7 @@ static void defaults_set(struct control_opts *o)
 	o->age_rounds = o->age_rounds ? o->age_rounds : 64;
 }
 
-/* What earlier runs found is more likely again, what explained nothing is less likely. */
+/* Raises the trust in what earlier runs found, lowers it in what explained nothing. */
 static void trust_take(struct control *c, const struct forest *earlier)
 {
 	c->trust_cnt = c->point_size;
@@ -299,7 +299,7 @@ static double fresh_of(const struct hyp_tree *t)
 	return now > usual && now > 0 ? fmax(0.1, 1 - usual / now) : 0.1;
 }
 
-/* What is to be on to see the event; what is not in the space cannot be. */
+/* The sides to enable to see the event; an event outside the space has none. */
 static uint8_t sides_at(const struct control *c, struct forest_event e)
 {
 	return c->known[e.point] & (c->opts.apart ? side_of(e.kind) : SIDES_BOTH);
@@ -349,7 +349,7 @@ static bool switch_on(struct control *c, const struct action *a)
 	d.point = a->pick.point;
 	d.sides = want.sides;
 	d.hidden_cnt = a->pick.hidden_cnt;
-	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, where %u "
+	control_note(c, &d, "%.0f %% of the excess is between %s and %s, where %u "
 			    "tracepoint%s off", a->score * 100,
 		     event_words(c, a->edge.from), event_words(c, a->edge.to),
 		     a->pick.hidden_cnt, a->pick.hidden_cnt == 1 ? " is" : "s are");

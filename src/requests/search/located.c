@@ -65,7 +65,7 @@ static double located_score(const struct hyp_tree *t, uint64_t key)
 	return t->found.cnt ? fmin(1, score_under(t, key, 0)) : 0;
 }
 
-/* Of all trees in which it was found. */
+/* Sums over all trees in which it was found. */
 static void located_sum(const struct control *c, struct control_located *l)
 {
 	double all = 0, top = 0;
@@ -104,7 +104,7 @@ static void found_put(struct hyp_tree *t, uint64_t key, const struct action *a)
 		 ((struct found){key, a->edge.key, a->why.group, a->node, a->score}));
 }
 
-/* What an edge that a node asked about was found to be; 0: it was not found there. */
+/* Key of the edge found for one that a node asked about; 0: none was found there. */
 static uint64_t found_key(const struct hyp_tree *t, uint64_t asked, uint32_t node)
 {
 	VEC_FOREACH(&t->found, f)
@@ -156,7 +156,7 @@ void control_found(struct control *c, const struct action *a)
 
 	d.kind = DECIDE_LOCALISED;
 	d.owner = a->edge.owner;
-	control_note(c, &d, "%.0f %% of what is to be explained is between %s and %s, in %s, and "
+	control_note(c, &d, "%.0f %% of the excess is between %s and %s, in %s, and "
 			    "nothing can split that", a->score * 100,
 		     event_words(c, a->edge.from), event_words(c, a->edge.to),
 		     point_words(c, a->edge.owner));
