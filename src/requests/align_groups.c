@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "requests/requests_int.h"
 
-/* Of a leaf that only counts: its members' totals, and which edges it has. */
+/* Adds a leaf that only counts: its members' totals, and which edges it has. */
 static void add_light(struct type *united, const struct leaf *from)
 {
 	struct leaf *to = leaf_of(united, from->shape);

@@ -122,7 +122,7 @@ const struct call_count *call_counts_make(const struct call_counts *c,
 	return ret;
 }
 
-/* Where several call it the variance is as if they did so each by itself. */
+/* Takes several callers as if each called by itself, for the variance. */
 struct call_times call_times_of(const struct request_type *type, uint32_t point)
 {
 	struct call_times ret = {.mean = point == type->point, .parent = REQUEST_POINT_NONE};

@@ -11,7 +11,7 @@
 #include "requests/requests.h"
 #include "requests/stats/tests.h"
 
-/* Of less than a tenth of the variance nobody would begin with it. */
+/* Nobody would begin with less than a tenth of the variance. */
 static const double share_min = 0.1;
 
 /* By chance in one of a thousand types, however many calls were tried. */
@@ -29,7 +29,7 @@ struct finding {
 	double all, parted;		/* sums of squares of all types, of the best splits */
 };
 
-/* Of the type's members, about their mean. */
+/* Sum of squares of the type's members, about their mean. */
 static double squares_of(const struct request_type *type)
 {
 	const struct latency *l = &type->all->latency;
@@ -92,7 +92,7 @@ static bool same_requests(const struct candidate *a, const struct candidate *b)
 	       a->split.squares == b->split.squares;
 }
 
-/* Of calls that part the same requests the one whose caller is not called by another of them. */
+/* Picks, of calls that part the same requests, the one whose caller none of the others calls. */
 static struct call_split nearest_root(const struct candidate *c, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
@@ -106,7 +106,7 @@ static struct call_split nearest_root(const struct candidate *c, size_t cnt)
 	return c->split;
 }
 
-/* What is left of the type's candidates is one for each set of requests, and no chance. */
+/* Keeps one candidate of the type for each set of requests, and none by chance. */
 static void type_settle(struct finding *f, const struct request_type *type)
 {
 	double all = squares_of(type), df = (double)type->all->latency.cnt - 2;

@@ -37,7 +37,7 @@ struct call_splits {
 	double share;	/* of the variance in all types: what the best split of each has */
 };
 
-/* Of types that vary by more than the result's cv_min; all lives in arena. */
+/* Looks at types that vary by more than the result's cv_min; all lives in arena. */
 void call_splits_find(const struct requests_result *result, struct arena *arena,
 		      struct call_splits *ret);
 

@@ -2,8 +2,8 @@
 /*
  * Each edge has, for either side, a histogram of its times: buckets of an
  * eighth of an octave with a count and an exact sum, made as they are needed.
- * All that is told of an edge (median, mean with the ends brought in, spread)
- * is worked out of these, so that it does not depend on the order of adding.
+ * All figures of an edge (median, mean with the ends brought in, spread)
+ * come from these, so that they do not depend on the order of adding.
  * What lost_spans.c keeps gives an edge such histograms once more, of the
  * requests that have spans where it has none.
  */
@@ -32,7 +32,7 @@
 
 /*
  * A service counts at least as this much (as log of the ratio) slower than
- * usual, so that an edge of a calm one is still told, behind the others.
+ * usual, so that an edge of a calm one is still listed, behind the others.
  */
 #define SLOWER_MIN 0.01
 
@@ -62,7 +62,7 @@ struct times {
 	uint64_t seen_cnt;	/* of these; of a sample each stands for several */
 };
 
-/* What it takes from one end of an edge to the other in requests that have spans between. */
+/* Times from one end of an edge to the other in requests that have spans between. */
 struct filled {
 	struct times times[EDGE_RANK_SIDES];
 };
@@ -176,7 +176,7 @@ void edge_rank_add(struct edge_rank *r, enum edge_rank_side side, const struct t
 		      r->points->items.items[path->steps[0].point].hash, path);
 }
 
-/* ---- what is told of one edge */
+/* ---- the figures of one edge */
 
 struct told {
 	double mean_ns;		/* with the ends brought in */
@@ -399,8 +399,8 @@ static bool is_unseen(const struct edge *e)
 }
 
 /*
- * Then these spans were not seen rather than not there, and what the stretch takes longer than
- * usual is theirs, told of the edges that they make.  What the edge takes longer than that is its
+ * Then these spans were not seen rather than not there, and the excess of the whole is theirs,
+ * listed with the edges that they make.  What the edge takes longer than that is its
  * own.  *ratio_to: what its service's ratio is to.  Returns whether it would surely be to blame.
  */
 static bool lay_inside(const struct edge_rank *r, const struct usual *u, const struct edge *e,

@@ -46,7 +46,7 @@ enum {
 
 enum edge_rank_side { EDGE_RANK_BAD, EDGE_RANK_GOOD, EDGE_RANK_SIDES };
 
-/* Where the usual time is from. */
+/* source of the usual time */
 enum edge_usual {
 	EDGE_USUAL_GOOD,	/* the edge's own, in the good requests */
 	EDGE_USUAL_GOOD_PEERS,	/* of edges between services, in the good requests */

@@ -56,7 +56,7 @@ static int by_off(const void *a, const void *b)
 	return copy_cmp(x->copy, y->copy);
 }
 
-/* Where the members' edges are; in arena. */
+/* Positions of the members' edges; in arena. */
 struct spread {
 	const struct acc *acc;
 	struct hist_middle *middles;	/* column by column */

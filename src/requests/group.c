@@ -7,7 +7,7 @@
 #include "trace/points.h"
 #include "requests/requests_int.h"
 
-/* Robust and tail-aware figures: told apart from the rest by these parts of the members. */
+/* Robust and tail-aware figures: the members outside these quantiles stand apart. */
 static const double trimmed_part = 0.01, slowest_part = 0.05;
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * With concurrency hardly two requests have the very same critical path: which
- * of two siblings came last is chance.  So each set of paths is told apart as
- * finely as it can be while its groups have members enough: a leaf that has
+ * of two siblings came last is chance.  So each set of paths
+ * is divided as finely as it can be while its groups have members enough: a leaf that has
  * them is a group by itself, those that have not are put together with the
  * others of the same shape one level coarser that have not either, and so on
  * up to the type.  Levels are nested (critical.h), so with leaves in order of

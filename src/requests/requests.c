@@ -222,7 +222,7 @@ static int by_point_and_label(const void *a, const void *b)
 	return 0;
 }
 
-/* What the bins on the path are called: all of its members have the same ones. */
+/* Notes the names of the bins on the path: all of its members have the same ones. */
 static void note_bins(struct requests *r, struct leaf *leaf, const struct trace *trace,
 		      const struct cpath *cpath, const struct graph *graph)
 {

@@ -2,7 +2,7 @@
 #ifndef REQUESTS_H
 #define REQUESTS_H
 /*
- * From whole traces to what makes requests slow or unsteady: critical path
+ * From whole traces to the causes of slow or variable requests: critical path
  * groups, the edges that carry variance and time, the keys that explain them,
  * and the problems.  Streaming; no files, no clock.
  *
@@ -38,7 +38,7 @@ struct requests;
 enum { REQUEST_TYPES_MAX = 1024 };	/* the traces of further types are counted only */
 
 struct requests_opts {		/* a zero field means its default */
-	double cv_min;		/* 0.10: a group is unsteady above it */
+	double cv_min;		/* 0.10: a group is variable above it */
 	double slow_pct;	/* 95: consistently slow against the rest of its type */
 	uint32_t min_cnt;	/* 20: of fewer members nothing is decided (requests.c says why) */
 	double q_max;		/* 0.01: false discovery rate for keys */
@@ -56,7 +56,7 @@ struct requests_stats {
 	uint64_t clipped_cnt;	/* durations over MOMENTS_NS_MAX or under 0 */
 	uint64_t folded_edge_cnt;	/* edges folded into "other" */
 	uint64_t united_edge_cnt;	/* edges of paths too long, one with others of their kind */
-	uint64_t merged_cnt;	/* types whose exact paths are too many to be told apart */
+	uint64_t merged_cnt;	/* types with too many exact paths to keep apart */
 	uint64_t id_key_cnt;	/* keys that are ids: nearly each request its own value */
 	uint64_t uncopied_cnt;	/* of what is kept to be drawn, too big to keep whole */
 	uint64_t value_over_cnt;	/* values of keys over SAMPLE_VALUES_MAX or KEY_VARS_MAX */
@@ -72,7 +72,7 @@ struct requests_result {
 	uint32_t problem_cnt;
 	struct call_splits splits;
 	struct requests_stats stats;
-	struct graph_stats graph_stats;	/* what was mended in the traces */
+	struct graph_stats graph_stats;	/* corrections made in the traces */
 	struct requests_opts opts;	/* with the defaults filled in */
 };
 

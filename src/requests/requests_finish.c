@@ -30,7 +30,7 @@ static struct acc *merged(struct type *type, struct leaf *const *leaves, uint32_
 	return acc;
 }
 
-/* What the answer is made in. */
+/* The working state of an answer. */
 struct making {
 	struct requests *r;
 	struct arena *arena;
@@ -209,7 +209,7 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	cut_release(&cut);
 }
 
-/* What the bounds cost that only the end can tell. */
+/* Counts the cost of the bounds that is known only at the end. */
 static void count_over(const struct requests *r, struct requests_stats *ret)
 {
 	ret->value_over_cnt = r->vars.refused_cnt;

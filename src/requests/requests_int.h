@@ -3,7 +3,7 @@
 #define REQUESTS_INT_H
 /*
  * What requests.c, requests_finish.c and those around them share.  A *leaf* is the finest set of
- * requests that is told apart: one exact path, or, in a type that has more of
+ * requests that is kept apart: one exact path, or, in a type that has more of
  * them than LEAVES_MAX, all paths of one coarser shape.  Groups are unions of
  * leaves of one type, chosen when the answer is asked for (tolerant.h).
  */
@@ -47,8 +47,8 @@ struct leaf {
 struct type {
 	uint64_t hash;
 	uint32_t point, detail;
-	bool stood_in;			/* its root is a stand-in for several (synthetic_root.h) */
-	uint32_t level;			/* enum cshape that leaves are told apart by */
+	bool stood_in;			/* its root is synthetic, over several (synthetic_root.h) */
+	uint32_t level;			/* enum cshape that separates leaves */
 	VEC(struct leaf *) leaves;
 	uint32_t column_cnt;		/* of leaves that are summed up */
 	struct hmap by_shape;		/* to index of leaf */

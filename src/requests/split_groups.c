@@ -13,7 +13,7 @@
 /* By chance in one of a hundred sets, however many tracepoints were tried. */
 static const double chance_max = 0.01;
 
-/* Times that are told apart: once, 2, 4, 8 ... 2^15 times. */
+/* Counts that are kept apart: once, 2, 4, 8 ... 2^15 times. */
 enum { TIMES_BITS = 16 };
 
 struct through {		/* how often one path goes through one tracepoint */

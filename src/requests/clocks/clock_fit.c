@@ -337,7 +337,7 @@ static void pieces_put(const struct cutting *c, struct clock_fit *ret)
 	}
 }
 
-/* What it costs on clock `axis`. */
+/* Cost of the fit on clock `axis`. */
 static uint32_t fit_on(struct clock_sample *samples, size_t cnt, int axis, struct clock_fit *ret)
 {
 	struct cutting c = {.samples = samples, .cnt = cnt, .axis = axis};

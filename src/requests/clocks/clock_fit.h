@@ -53,7 +53,7 @@ struct clock_piece {
 };
 
 struct clock_fit {
-	uint8_t axis;		/* 0 or 1: the clock on which pieces are told apart */
+	uint8_t axis;		/* 0 or 1: the clock whose time separates pieces */
 	uint32_t cnt;
 	struct clock_piece pieces[CLOCK_PIECES_MAX];	/* by time; at least one */
 };
@@ -76,7 +76,7 @@ void clock_fit_pieces(struct clock_sample *samples, size_t cnt, struct clock_fit
 /* That of the time on clock `which`. */
 const struct clock_piece *clock_fit_at(const struct clock_fit *fit, int which, int64_t at);
 
-/* What is to be added to the second clock when that of the fit's axis shows at. */
+/* Offset to add to the second clock when that of the fit's axis shows at. */
 int64_t clock_piece_offset(const struct clock_piece *piece, int64_t at);
 
 #endif /* CLOCK_FIT_H */

@@ -30,7 +30,7 @@ struct bound bound_of(uint32_t host, uint32_t moved, int64_t low, int64_t high);
 
 int bound_cmp(const void *a, const void *b);	/* by a, b, low, high */
 
-/* Of bounds of one pair; sorts them by low.  highs is scratch for cnt numbers. */
+/* Offset from the bounds of one pair; sorts them by low. highs is scratch for cnt numbers. */
 struct offset offset_find(struct bound *bounds, size_t cnt, int64_t *highs);
 
 struct offsets {		/* by host, all zero before the first spread */

@@ -56,7 +56,7 @@ enum {
 	SKEW_TRACE_HOSTS_MAX = 64,	/* hosts of one trace: above, it stays as it is */
 	SKEW_PAIRS_MAX = 4096,		/* pairs of hosts that are compared */
 	SKEW_FITS_MAX = 64,		/* of these, the ones that get pieces: about 40 ms each */
-	SKEW_ROWS_MAX = 4096,		/* pieces of hosts that are told of */
+	SKEW_ROWS_MAX = 4096,		/* pieces of hosts that are listed */
 	SKEW_UNSETTLED_MAX = 16,
 };
 

@@ -123,7 +123,10 @@ static struct offset offset_of(const struct skew_pair *pair, const struct clock_
 	return ret;
 }
 
-/* Of the coarser of its begins and ends: some runtimes begin spans by one clock, end by another. */
+/*
+ * Tick of the coarser of begins and ends: some runtimes begin spans by one clock,
+ * end by another.
+ */
 static int64_t tick_of(const struct skew_host_sum *host)
 {
 	int tick = 0;
@@ -392,7 +395,7 @@ const struct skew_result *skew_finish(struct skew *s)
 	return &s->result;
 }
 
-/* Of the first span on that clock. */
+/* Time of the first span on that clock. */
 static bool time_on(const struct skew *s, const struct trace *trace, uint32_t place, int64_t *ret)
 {
 	uint64_t clock = host_at(s, place)->clock;
@@ -409,7 +412,7 @@ static bool time_on(const struct skew *s, const struct trace *trace, uint32_t pl
 	return any;
 }
 
-/* Of the first span of all: which piece is a guess then, but the same for all hosts. */
+/* Time of the first span of all: the piece is a guess then, but the same for all hosts. */
 static int64_t time_of(const struct trace *trace)
 {
 	int64_t ret = trace->spans[0].begin_ns;

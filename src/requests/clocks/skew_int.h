@@ -24,7 +24,7 @@ struct skew_bound {
 /* Whose clock it is: two spans with the same number share one. */
 uint64_t skew_clock(const struct span *span);
 
-/* Of a span with a parent; false when both are on one clock. */
+/* Bound from a span with a parent; false when both are on one clock. */
 bool skew_child_bound(const struct span_tree *tree, uint32_t child, struct skew_bound *ret);
 bool skew_ref_bound(const struct span_tree *tree, const struct tref *ref, struct skew_bound *ret);
 
@@ -40,7 +40,7 @@ struct skew_pair {
 	int64_t offset_ns, sure_ns;
 };
 
-/* What clocks tick in, finest first: of others than these the next coarser is as good. */
+/* Ticks of clocks, finest first: for others the next coarser is as good. */
 enum { SKEW_TICKS = 4 };
 extern const int64_t skew_ticks[SKEW_TICKS];
 
@@ -66,7 +66,7 @@ struct skew {
 	struct offset *offsets;	/* of the pairs, in their order */
 	struct offsets found;
 	bool *varies;		/* its offset is another at other times */
-	uint64_t trace_cnt;	/* mended */
+	uint64_t trace_cnt;	/* corrected */
 	struct skew_host *rows;	/* the result's */
 	struct skew_result result;
 };

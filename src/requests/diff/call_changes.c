@@ -39,7 +39,7 @@ static const struct call_count *call_find(const struct request_type *type, uint6
 	return NULL;
 }
 
-/* Of the requests, in how many there is such a call. */
+/* Share of the requests that have such a call. */
 static double share_of(const struct request_type *type, const struct call_count *c)
 {
 	return c ? (double)c->levels->cnt / (double)type->all->latency.cnt : 0;
@@ -66,7 +66,7 @@ static bool has_changed(const struct request_type *good, const struct request_ty
 	return fabs(is - was) >= share_part && fabs(is - was) > share_z * error;
 }
 
-/* What the requests take that have no such call. */
+/* Mean of the requests that have no such call. */
 static double mean_without(const struct request_type *type, const struct call_count *c)
 {
 	double n = (double)type->all->latency.cnt, with = c ? (double)c->levels->cnt : 0;

@@ -286,7 +286,7 @@ static void type_change(const struct requests_diff *d, struct type_change *c,
 
 /* ---- called more often */
 
-/* Of few requests chance tells which of a type's ways they go. */
+/* True if called more; with few requests chance decides which of a type's ways they go. */
 static bool is_called_more(const struct type_change *c, const struct owner_change *o,
 			   const struct request_group *good_all,
 			   const struct request_group *bad_all)

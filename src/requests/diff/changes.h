@@ -81,7 +81,7 @@ struct requests_diff {
 	uint32_t type_cnt;
 };
 
-/* Of a pair (requests_pair).  The answer lives in arena. */
+/* Compares a pair (requests_pair). The answer lives in arena. */
 const struct requests_diff *requests_diff(const struct requests_result *good,
 					  const struct requests_result *bad,
 					  struct arena *arena);

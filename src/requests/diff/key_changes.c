@@ -21,16 +21,16 @@
 #include "requests/requests_int.h"
 #include "requests/stats/tests.h"
 
-/* Of fewer the mean says nothing: such a value is held against all good requests. */
+/* fewer say nothing by their mean: such a value is compared with all good requests */
 enum { VALUE_CNT_MIN = 5 };
 
 /* As for one set: what goes with less than a tenth of it does not explain it. */
 static const double slower_min = 0.3, shifted_min = 0.1;
 
-/* Values are told until they make up so much of it, if they differ by that much, as a z. */
+/* Values are listed until they make up so much of it, if they differ by that much, as a z. */
 static const double told_part = 0.9, sure_z = 3;
 
-/* More numbers than that are told apart by ranges. */
+/* More numbers than that become ranges. */
 enum { NUMBERS_MAX = 2 * KEY_RANGES };
 
 enum { ROWS_MAX = 2 * SAMPLES_MAX };
@@ -173,7 +173,7 @@ static void sum_labels(struct joined *j)
 		bool bad = i >= j->good_cnt;
 		double num = j->values[i].num;
 
-		/* the bad ones come first here: theirs are told where there are any */
+		/* the bad ones come first here: theirs are named where there are any */
 		if (!l->cnt[0] && !l->cnt[1])
 			l->low = l->high = num;
 		if (j->numeric && (bad || !l->cnt[1])) {
@@ -346,7 +346,7 @@ static bool test_slower(struct joined *j, struct key_change *c)
 	return c->p < 1;
 }
 
-/* What a label's greater share of the requests makes of the mean; 0 where nobody knows. */
+/* Shift of the mean by a label's greater share of the requests; 0 where nobody knows. */
 static double shift_of(const struct joined *j, const struct label *l, double good_ns)
 {
 	double more = (double)l->cnt[1] / (j->cnt - j->good_cnt) - (double)l->cnt[0] / j->good_cnt;
@@ -400,7 +400,7 @@ static int by_weight(const void *a, const void *b, void *ctx)
 	return 0;
 }
 
-/* Of those that are more frequent the ones that make most of it. */
+/* Counts the more frequent values that make most of the shift. */
 static uint32_t shifted_told(const struct value_change *values, uint32_t cnt)
 {
 	double told = 0;
@@ -411,7 +411,7 @@ static uint32_t shifted_told(const struct value_change *values, uint32_t cnt)
 	return ret;
 }
 
-/* What the rest, of which it is one, took more without it, and how sure that is. */
+/* True if the rest, of which it is one, took more without it, and how sure that is. */
 static bool differs_from_rest(const struct label *l, double cnt, double sum_ns, double error2)
 {
 	double n = l->cnt[1], left = cnt - n, mean;
@@ -590,7 +590,7 @@ static int by_strength(const void *a, const void *b)
 	return 0;
 }
 
-/* Of those that are the same for all requests one is kept. */
+/* Keeps one of those that are the same for all requests. */
 static void unite_same(struct finding *f)
 {
 	size_t kept = 0;

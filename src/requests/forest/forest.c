@@ -40,7 +40,7 @@ uint32_t forest_walk(const struct forest_tree *tree, const uint8_t *on_path, uin
 	return cnt;
 }
 
-/* What each side was switched by last; NULL: it was not. */
+/* The decision that switched each side last; NULL: it was not. */
 struct sides_by {
 	const struct forest_decision *by[2];
 };

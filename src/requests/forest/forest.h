@@ -90,7 +90,7 @@ enum decision_kind {
 	DECIDE_OFF = 1,	     /* switch the point off: it explained nothing, or no more */
 	DECIDE_LOCALISED = 2, /* the edge is as small as the space allows */
 	DECIDE_CALM = 3,     /* nothing to explain in the node */
-	DECIDE_WAIT = 4,     /* more traces are needed before it can be told */
+	DECIDE_WAIT = 4,     /* more traces are needed to decide */
 	DECIDE_STOP = 5,     /* bound reached */
 };
 

@@ -209,7 +209,7 @@ static struct forest_node node_of_both(const struct forest_node *a, const struct
 	return n;
 }
 
-/* Where b's node is among those of both, which already have its parent; cnt: nowhere. */
+/* Index of b's node among those of both, which already have its parent; cnt: nowhere. */
 static uint32_t node_find(const struct forest_node *nodes, uint32_t cnt, uint32_t parent,
 			  const struct forest_node *n)
 {

@@ -7,7 +7,7 @@
 #include "base/cmp.h"
 #include "requests/graph/span_ends.h"
 
-/* Of one sample: the events between, and when. */
+/* The events between in one sample, and their times. */
 struct way {
 	struct forest_event *events;
 	uint32_t *owners;
@@ -195,7 +195,7 @@ static void critical_look(struct finder *f)
 	}
 }
 
-/* Where no sample's critical path has the edge, those beside it will do. */
+/* Looks beside the edge where no sample's critical path has it. */
 static void beside_look(struct finder *f)
 {
 	for (uint32_t i = 0; i < f->q->known_cnt; i++) {
@@ -212,7 +212,7 @@ static void beside_look(struct finder *f)
 	}
 }
 
-/* Where none has it at all, what comes before its end, back to anything that is seen. */
+/* Looks before its end, back to anything that is seen, where no sample has it at all. */
 static void before_look(struct finder *f)
 {
 	const struct hidden_query *q = f->q;

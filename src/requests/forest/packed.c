@@ -330,7 +330,7 @@ uint32_t get_cnt(struct unpacker *u, uint32_t max, size_t min_bytes, size_t item
 	uint64_t cnt = get_u64(u, max);
 
 	if (cnt > (uint64_t)(u->end - u->at) / min_bytes) {
-		unpack_bad(u, "more is told than there are bytes");
+		unpack_bad(u, "more is announced than there are bytes");
 		return 0;
 	}
 	if (cnt * item_bytes > u->left_bytes) {

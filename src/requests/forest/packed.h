@@ -65,7 +65,7 @@ struct unpacker {
 	bool failed;
 };
 
-/* What is wrong with the file as a whole is found here: kind, version, length, checksum. */
+/* Checks the file as a whole: kind, version, length, checksum. */
 int unpacker_begin(struct unpacker *u, const char *what, unsigned version, const void *bytes,
 		   size_t len, struct err *err);
 /* -EINVAL if anything was wrong or is left over. */

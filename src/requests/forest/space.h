@@ -122,7 +122,7 @@ int space_add(struct space *s, const struct trace *t);
 /* Adds all of from, which has the same points and strings. */
 void space_merge(struct space *s, const struct space *from);
 
-/* What is known now; the arrays are the arena's. */
+/* View of what is known now; the arrays are the arena's. */
 void space_view(const struct space *s, struct arena *arena, struct space_view *ret);
 
 /* The puts: each adds the counts it is given. */
@@ -133,7 +133,7 @@ void space_put_contexts(struct space *s, uint64_t type, const struct space_conte
 			uint32_t cnt);
 void space_put_point(struct space *s, const struct space_point *point);
 void space_put_key(struct space *s, const struct space_key *key);
-/* Of the view, what could not be used and what was over a bound. */
+/* Writes the view's counts of unusable and over-bound items. */
 void space_put_counts(struct space *s, const struct space_view *counts);
 void space_put_sample(struct space *s, uint64_t type, const struct trace *sample);
 

@@ -416,7 +416,7 @@ int space_read(const void *bytes, size_t len, struct points *points, struct strt
 		return code;
 	l.u.points = points;
 	l.u.strings = strings;
-	/* What is found wrong half way must not be half in s. */
+	/* a mistake found half way must not leave half of it in s */
 	l.space = space_new(points, strings);
 	get_space(&l);
 	code = unpacker_end(&l.u);

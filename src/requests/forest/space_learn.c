@@ -51,7 +51,7 @@ struct islands {
 	uint32_t *preds;	/* by island: of the node at hand */
 };
 
-/* Has its place for want of a better one: under the root, or one that was made up. */
+/* Has no better place: under the root, or one that was made up. */
 static bool is_stray(const struct space_lesson *l, uint32_t span)
 {
 	const struct gspan *s = &l->graph.spans[span];
@@ -106,7 +106,7 @@ static void sync_point(const struct space_lesson *l, uint32_t node, bool sure)
 	space_put_point(l->space, &p);
 }
 
-/* Of one node: is it a join, and which before it have forked. */
+/* Finds whether a node is a join, and which before it have forked. */
 static void sync_node(const struct space_lesson *l, const struct islands *is, uint32_t *succ,
 		      uint32_t n)
 {
@@ -243,7 +243,7 @@ static void critical_put(const struct space_lesson *l)
 	path_put(l, nodes, l->path.step_cnt, true);
 }
 
-/* Of one span, whose parent's context is known (or has none). */
+/* Puts the context of one span, whose parent's context is known (or has none). */
 static void context_put(const struct space_lesson *l, uint32_t span, uint32_t *known)
 {
 	const struct gspan *s = &l->graph.spans[span];

@@ -2,7 +2,7 @@
 #ifndef ASYNC_SPLIT_H
 #define ASYNC_SPLIT_H
 /*
- * What a message begins is a request of its own: before stand_in and graph_build.
+ * A message begins a request of its own: before stand_in and graph_build.
  *
  * Some tracers put who takes a message from a queue into the trace of who put
  * it there, some begin a trace there and link it.  Nobody waits for it either

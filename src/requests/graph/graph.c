@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tree by ids (tree.c), clocks mended (skew.c), ends settled (fix_ends.c); then
+ * Tree by ids (tree.c), clocks corrected (skew.c), ends settled (fix_ends.c); then
  * here: children of each span in order, one walk down and up that numbers
  * entries and exits so that what must come first at the same instant does,
  * nodes sorted by time on top of that, preds (graph_preds.c), and, only where

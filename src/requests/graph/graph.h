@@ -30,7 +30,7 @@
  *	have waited.  Its exit is no pred of its parent's.
  * outside	Other children are waited for; what reaches out of the parent is
  *	cut at the parent's begin and end, as the Jaeger UI does.
- * skew		Clocks of several hosts that contradict each other are mended
+ * skew		Clocks of several hosts that contradict each other are corrected
  *	first: see skew.h.
  * shared	Of two spans with one id (Zipkin), a client's and a server's, the
  *	server's is the client's child, and children of the id are the child of
@@ -77,7 +77,7 @@ enum node_kind {	/* hashed: append only */
 };
 
 struct gnode {
-	int64_t at_ns;		/* mended, from the root's begin */
+	int64_t at_ns;		/* corrected, from the root's begin */
 	uint32_t point, span;	/* span: index in the trace */
 	uint32_t pred_idx, pred_cnt;	/* in struct graph's preds */
 	uint8_t kind;		/* enum node_kind */
@@ -88,7 +88,7 @@ enum gspan_flags {
 	GSPAN_ASYNC = 1 << 0,	/* its parent does not wait for it */
 	GSPAN_DROPPED = 1 << 1,	/* the second of two that are the same: has no nodes */
 	GSPAN_ORPHAN = 1 << 2,	/* its parent is not in the trace */
-	GSPAN_ADOPTED = 1 << 3,	/* the root's child for want of a better parent */
+	GSPAN_ADOPTED = 1 << 3,	/* the root's child without a better parent */
 };
 
 struct gspan {			/* by the trace's span index */
@@ -111,8 +111,8 @@ struct graph {
 	uint32_t type_detail;		/* string id of what the root's name does not say, or 0 */
 	uint64_t type_hash;		/* of the texts */
 	/*
-	 * By span, or NULL: set by who wants values of keys told apart by the
-	 * path's hashes (a hash of key and bin, 0: none).
+	 * By span, or NULL: set by callers whose path
+	 * hashes separate values of keys (a hash of key and bin, 0: none).
 	 */
 	const uint64_t *bins;
 	const struct tnode *tree;	/* by span, whose child it is; quick_path's, else NULL */
@@ -135,7 +135,7 @@ struct graph_stats {
 int graph_build(const struct trace *trace, struct points *points, const struct strtab *strings,
 		struct arena *arena, struct graph *ret, struct graph_stats *stats);
 
-/* true for "GET", "http request", a wildcard: no request is told from another by it. */
+/* true for "GET", "http request", a wildcard: it distinguishes no request from another. */
 _Bool graph_name_is_bare(const char *name);
 
 #endif /* GRAPH_H */

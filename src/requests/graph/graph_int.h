@@ -26,13 +26,13 @@ void graph_nodes_sort(struct graph_making *m);
 /* Fills in preds; nodes are in order. */
 void graph_preds_make(struct graph_making *m);
 
-/* Where references contradict the order: mends it, breaking rings, raising times. */
+/* Repairs contradictions of references and order, breaking rings, raising times. */
 void graph_order_mend(struct graph_making *m);
 
 /* Sets ret's type, type_span, type_point, type_detail and type_hash. */
 void graph_type_find(const struct tree_ctx *ctx, const struct span_tree *tree, struct graph *ret);
 
-/* The first half of graph_build: the tree, its clocks mended and its ends settled. */
+/* The first half of graph_build: the tree, its clocks corrected and its ends settled. */
 int graph_tree(const struct tree_ctx *ctx, const struct trace *trace, struct span_tree *ret);
 
 /* The second half. */

@@ -13,7 +13,10 @@
 #include "trace/points.h"
 #include "requests/graph/graph_int.h"
 
-/* What OpenTelemetry and OpenTracing call the pattern of a request; bounded in number by design. */
+/*
+ * Keys of OpenTelemetry and OpenTracing for the pattern of a request; bounded in
+ * number by design.
+ */
 static const char *const type_keys[] = {
 	"http.route", "url.template", "graphql.operation.name", "rpc.method", "resource.name",
 	"messaging.destination.template",
@@ -74,7 +77,7 @@ static uint32_t route_of(const struct tree_ctx *ctx, const struct trace *trace, 
 	return 0;
 }
 
-/* What the span says of the request; 0: nothing. */
+/* Name that the span gives the request; 0: none. */
 static uint32_t said_by(const struct tree_ctx *ctx, const struct trace *trace, uint32_t span)
 {
 	uint32_t route = route_of(ctx, trace, span), name = trace->spans[span].name;

@@ -53,7 +53,7 @@ static bool is_half(const struct stripping *s, uint32_t idx)
 	       !(s->trace->spans[idx].flags & SPANF_POINT);
 }
 
-/* What encloses its children: a side that was seen alone does not. */
+/* True if it encloses its children: a side that was seen alone does not. */
 static bool is_whole(const struct stripping *s, uint32_t idx)
 {
 	return s->keep[idx] && !is_half(s, idx);
@@ -101,7 +101,7 @@ static void above_find(struct stripping *s)
 		uint32_t idx = s->tree.order[i], parent = s->tree.nodes[idx].parent;
 
 		s->above[idx] = TREE_NONE;
-		/* What was ordered by references alone and is hidden orders no child. */
+		/* Orders no child by a hidden span that references alone had ordered. */
 		if (parent == TREE_NONE && idx != s->tree.root && !is_whole(s, idx))
 			s->above[idx] = s->tree.root;
 		if (parent == TREE_NONE)
@@ -210,7 +210,7 @@ static void ref_add(struct stripping *s, uint32_t target, enum span_ref_kind kin
 		.trace = s->trace->id, .span = id_of(s, target), .kind = kind};
 }
 
-/* What is ordered by references alone stays so, also where a side of it is left. */
+/* Keeps order by references alone, also where a side of a span is left. */
 static uint32_t parent_of(const struct stripping *s, uint32_t idx)
 {
 	return s->tree.nodes[idx].parent == TREE_NONE ? TREE_NONE : s->above[idx];

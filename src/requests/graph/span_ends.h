@@ -22,7 +22,7 @@ struct sided {
 	uint8_t sides;
 };
 
-/* Of an event: kind is enum node_kind. */
+/* Side of an event: kind is enum node_kind. */
 static inline uint8_t side_of(uint32_t kind)
 {
 	return kind == NODE_EXIT ? SIDE_END : SIDE_BEGIN;

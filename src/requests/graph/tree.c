@@ -133,7 +133,7 @@ static bool serves(const struct span *span)
 	       span->kind == SPAN_CONSUMER;
 }
 
-/* Of one id: the one that serves last, and by time. */
+/* Sorts spans of one id: the one that serves last, and by time. */
 static int same_cmp(const void *a, const void *b, void *ctx)
 {
 	const struct span_tree *tree = ctx;

@@ -23,8 +23,8 @@ enum tnode_flags {
 	TNODE_OPEN = 1 << 1,
 	TNODE_DROPPED = 1 << 2,	/* a twin of another: not in order */
 	TNODE_ORPHAN = 1 << 3,	/* its parent is not in the trace */
-	TNODE_ADOPTED = 1 << 4,	/* child of the root for want of a parent */
-	TNODE_TOLD = 1 << 5,	/* told that nobody waits for it */
+	TNODE_ADOPTED = 1 << 4,	/* child of the root without a parent */
+	TNODE_TOLD = 1 << 5,	/* marked: nobody waits for it */
 	TNODE_AFTER = 1 << 6,	/* has a SPAN_REF_AFTER to a span of the trace */
 	TNODE_ASYNC = 1 << 7,	/* found that nobody waits for it (fix_ends.c) */
 	TNODE_SAME = 1 << 8,	/* another span has its id too */

@@ -7,7 +7,7 @@
 #include "requests/keys/keys_int.h"
 #include "requests/stats/tests.h"
 
-/* What "among the slowest" is; of fewer requests with a value it says nothing. */
+/* Share of "among the slowest"; with fewer requests of a value it says nothing. */
 static const double slowest_part = 0.05;
 enum { RARE_CNT_MIN = 3 };
 
@@ -99,7 +99,7 @@ static double eta_squared(const double *y, uint32_t cnt, uint32_t label_cnt,
 
 /*
  * Among many values each is rare, and one that is slow is lost among those that are
- * folded.  So where there are more than are told apart, they are also looked at one by
+ * folded.  So where there are more than are kept apart, they are also looked at one by
  * one: is it among the slowest far more often than its share?
  */
 struct rare {
@@ -269,7 +269,7 @@ static bool differs(const struct rank_sum *v, const struct rank_sum *rest)
 
 /*
  * Of values by weight, how many to tell: until they make up most of what lies between all,
- * the first in any case, then those that surely differ from what is not told yet.
+ * the first in any case, then those that surely differ from what is not listed yet.
  */
 static uint32_t values_told(const struct rank_sum *values, uint32_t cnt, struct rank_sum all)
 {
@@ -325,7 +325,7 @@ static void weigh_labels(const struct column *col, struct test_room *room)
 		room->sums[v] /= all;
 }
 
-/* Of the requests at the places order[0..cnt). */
+/* Sums the ranks of the requests at the places order[0..cnt). */
 static struct rank_sum sum_ranks(const struct test_room *room, const uint32_t *order,
 				 uint32_t cnt)
 {

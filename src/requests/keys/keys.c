@@ -203,7 +203,7 @@ static bool label_values(struct column *col, struct test_room *room)
 	return true;
 }
 
-/* Of rows and labels. */
+/* Hash of rows and labels. */
 static uint64_t column_hash(const struct column *col)
 {
 	uint64_t hash = 0;
@@ -235,7 +235,7 @@ static bool is_id(const struct column *col)
 	return true;
 }
 
-/* What one variable of one group is tested with. */
+/* Input of the test of one variable of one group. */
 struct testing {
 	const struct requests *r;
 	const struct request_group *group;
@@ -258,7 +258,7 @@ static int test_text_cmp(const struct key_test *a, const struct key_test *b)
 	return 0;
 }
 
-/* Of tests whose variables always vary together one is kept. */
+/* Keeps one test of those whose variables always vary together. */
 static void put_test(struct testing *t, const struct column *col, const struct key_test *new)
 {
 	uint64_t *slot = hmap_slot(&t->by_values, new->values_hash);

@@ -29,7 +29,7 @@ struct requests;
 
 enum {
 	KEY_CNT_MIN = 20,	/* requests that have it: fewer do not show a correlation of 0.6 */
-	KEY_VALUES_MAX = 64,	/* texts told apart in a test; rarer ones are one value, "other" */
+	KEY_VALUES_MAX = 64,	/* texts kept apart in a test; rarer ones are one value, "other" */
 	KEY_LISTED_MAX = 12,	/* of a group; values: of a key */
 	KEY_RANGES = 5,		/* that numbers are shown in, by equal counts */
 	KEY_VALUES_TOLD = 5,

@@ -11,7 +11,7 @@
 /* No count or size of one request in practice: a time, or an id. */
 #define KEY_ID_NUMBER 4294967296.0
 
-/* What a sample's requests have, by variable. */
+/* values of a sample's requests, by variable */
 struct key_cells {
 	VEC(const struct sample *) samples;	/* the rows: by hash, SAMPLES_MAX at most */
 	uint32_t *rows;		/* by variable, then row */
@@ -35,7 +35,7 @@ struct column {			/* of the requests that have the variable */
 	uint64_t ranks_hash;	/* of numbers: of their ranks */
 };
 
-struct target {			/* what is to be explained: the total, or an edge */
+struct target {			/* the quantity to explain: the total, or an edge */
 	uint32_t edge;
 	const double *ns;	/* by row */
 	uint32_t *order;	/* rows from the quickest */
@@ -70,7 +70,7 @@ void key_test_number(const struct column *col, const struct target *target,
 void key_test_values(const struct column *col, const struct target *target,
 		     struct test_room *room, struct request_key *key);
 
-/* What the requests with each value, or range of values, took in all; into arena. */
+/* Total of the requests with each value, or range of values; into arena. */
 void key_show_values(const struct column *col, const struct target *total,
 		     struct test_room *room, struct arena *arena, struct request_key *key);
 

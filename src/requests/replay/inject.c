@@ -160,7 +160,7 @@ static uint32_t earliest_root(const struct trace *t)
 	return best;
 }
 
-/* Of two spans with one id (a Zipkin call's halves) the first is the parent of others. */
+/* Makes the first of two spans with one id (a Zipkin call's halves) the parent of others. */
 static void find_parents(struct inject *in)
 {
 	const struct trace *t = in->trace;
@@ -226,7 +226,7 @@ static void order_begins(struct inject *in, uint32_t parent, struct child_key *b
 		const struct child_key *c = &begins[i];
 		uint32_t before = instant_of(parent, IN);
 
-		/* Of two at one instant, the first by by_end is the earlier. */
+		/* the first by by_end is the earlier of two at one instant */
 		while (ended < cnt && ends[ended].end_ns <= c->begin_ns &&
 		       by_end(&ends[ended], c) < 0)
 			ended++;
@@ -422,7 +422,7 @@ static void set_delays(struct inject *in, struct arena *arena, struct inject_hit
 	hit->trace_cnt += hit->last_cnt > 0;
 }
 
-/* Its new time is told to those after it; who now knows all of those before it is queued. */
+/* Its new time goes to those after it; a node that now knows all of those before it is queued. */
 static void know(struct inject *in, uint32_t at, uint32_t *tail)
 {
 	struct instant *n = &in->instants[at];

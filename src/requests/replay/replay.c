@@ -19,7 +19,10 @@
 enum {
 	/* Enough for a mean within some 10 % where times vary as much as they are long. */
 	BATCH = 100,
-	/* What is shown once is to last for a search, but not with fewer than are looked at. */
+	/*
+	 * rounds that one showing must last in a search, but not with fewer
+	 * requests than are looked at
+	 */
 	ONCE_ROUNDS = 16,
 	ONCE_BATCH_MIN = 20,
 	ROUNDS_MAX = 50,

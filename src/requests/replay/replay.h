@@ -2,7 +2,7 @@
 #ifndef REPLAY_H
 #define REPLAY_H
 /*
- * How few tracepoints would have told?  Plays recorded traces, in which
+ * How few tracepoints would have been enough?  Plays recorded traces, in which
  * everything was on, to a strategy that sees only what it switched on, and
  * tells what it switched on, how many rounds that took, and what it found.
  * Beside our control logic and the paper's two stand simple rules, to compare.
@@ -76,7 +76,7 @@ struct replay_located {
 	uint32_t owner;		/* tracepoint that ran in it; FOREST_NONE: not known */
 	uint32_t round;
 	uint32_t hidden_cnt;	/* tracepoints that may still be between */
-	double share;		/* of what is to be explained */
+	double share;		/* of the excess to explain */
 };
 
 /*
@@ -92,13 +92,13 @@ struct replay_truth {
 	uint32_t round;		/* when that was located */
 };
 
-/* What is less than a search leaves unexplained (control_opts.enough) is no truth to find. */
+/* A search leaves less than this unexplained (control_opts.enough): no truth to find. */
 #define REPLAY_FELT_MIN 0.2
 
 struct replay_result {
 	enum replay_strategy strategy;
 	uint32_t round_cnt;	/* until it ended */
-	bool ended;		/* by itself, not by the bound on rounds or for want of traces */
+	bool ended;		/* by itself, not by the bound on rounds or by a lack of traces */
 	bool stopped;		/* by goes_on */
 	bool right;		/* the felt truths are the first it located; false without any */
 	uint64_t trace_cnt;	/* shown */

@@ -313,7 +313,7 @@ void replay_astraea_run(struct replay_job *job)
 		job->ret->ended = job->ret->round_cnt - since >= PERIODS;
 	}
 	rank(&s, since);
-	/* What is sampled counts by how often; the floor is what is always on. */
+	/* sampled points count by how often; the floor is what is always on */
 	job->ret->always_cnt = 0;
 	for (uint32_t p = 0; p < r->point_cnt; p++)
 		job->ret->enabled_cnt += replay_count(r, r->known[p]) * s.beliefs[p].probability;

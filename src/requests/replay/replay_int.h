@@ -47,7 +47,7 @@ void replay_switch_on(struct replay_job *job, struct sided one);
 /* Tracepoints of one operation: a span, or apart its begin and its end. */
 uint32_t replay_count(const struct replay *r, uint32_t sides);
 
-/* What is to be found: truths and least_cnt. */
+/* Finds truths and least_cnt. */
 void replay_find_truths(struct replay *r);
 
 void replay_rule_run(struct replay_job *job);

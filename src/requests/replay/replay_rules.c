@@ -123,7 +123,7 @@ static uint64_t place_key(const struct trace *t, const struct cstep *s)
 	return hash_pair(t->spans[s->span].id, s->kind);
 }
 
-/* What can be switched on to see the step. */
+/* The sides to enable to see the step. */
 static struct sided sided_of(const struct replay_job *job, const struct cstep *s)
 {
 	const struct replay *r = job->r;
@@ -275,7 +275,7 @@ static double score_of(const struct tally *t, const struct edge *e)
 		variance = covariance(g->sum_sq, g->sum, g->sum, g->cnt);
 		if (variance <= 0)
 			return 0;
-		/* Of several request types the one that varies most comes first. */
+		/* the request type that varies most comes first */
 		return covariance(e->sum_with_total, e->sum, g->sum, g->cnt) / variance *
 		       ((double)g->cnt / t->job->r->opts.batch);
 	}

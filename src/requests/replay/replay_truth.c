@@ -93,7 +93,7 @@ static void count_trace(struct truths *t, uint32_t nth)
 		count_hit(t, &path, &hits.last[i]);
 }
 
-/* Of each truth the edge that most of its delay was in. */
+/* Counts, for each truth, the edge that had most of its delay. */
 static void count_least(struct truths *t)
 {
 	struct replay *r = t->r;

@@ -31,7 +31,7 @@ void control_note(struct control *c, const struct forest_decision *d, const char
 
 /* ---- located.c */
 
-/* What was found once is so many times as likely to be found as another. */
+/* An edge found once is so many times as likely to be found as another. */
 #define TRUST_FOUND 3
 
 /*

@@ -16,11 +16,11 @@
 enum {
 	KEYS_CNT_MIN = 20,   /* requests that have it: fewer do not show a correlation of 0.6 */
 	KEYS_TEXTS_MAX = 64, /* more different texts are names of single requests */
-	KEYS_LEVELS_MAX = 5, /* numbers of no more values are told apart as texts are */
+	KEYS_LEVELS_MAX = 5, /* numbers of no more values are treated as texts */
 	KEYS_LISTED_MAX = 12,
 };
 
-/* No key of a higher false discovery rate is told. */
+/* No key of a higher false discovery rate is reported. */
 #define KEYS_FDR 0.05
 
 struct pairs {			/* of one variable: its value and the request's time */
@@ -63,7 +63,7 @@ static int sample_order(const void *a, const void *b)
 	return trace_id_cmp(&x->id, &y->id);
 }
 
-/* The values of one variable, in order of the samples; false: nothing can be told by it. */
+/* The values of one variable, in order of the samples; false: it shows nothing. */
 static bool pairs_fill(struct sample *const *samples, uint32_t cnt, uint32_t var,
 		       struct pairs *p)
 {
@@ -169,7 +169,7 @@ static int key_cmp(const void *a, const void *b, void *ctx)
 	return strcmp(strtab_str(o->strings, x->key), strtab_str(o->strings, y->key));
 }
 
-/* Rates over all keys of the node; returns how many are to be told, which come first. */
+/* Rates over all keys of the node; returns how many to report, which come first. */
 static uint32_t keys_judge(const struct control *c, struct forest_key *keys, uint32_t cnt,
 			   struct arena *arena)
 {

@@ -76,7 +76,7 @@ bool slow_over(const struct hist *all, uint64_t all_cnt, const struct evidence_g
 	return below * 100 >= pct * others;
 }
 
-/* What its requests lost against the others; 0: it is not slow. */
+/* Time that its requests lost against the others; 0: it is not slow. */
 static double lost_by(const struct evidence_group *g, const struct peers *p,
 		      const struct slow_opts *o)
 {

@@ -63,7 +63,7 @@ struct control_opts {	   /* a zero field means its default */
 	 */
 	bool apart;
 	/*
-	 * Requests are told apart by the bins of these too: they are part of the
+	 * The bins of these separate requests too: they are part of the
 	 * hash of a path, and what varies between them alone is explained.
 	 * Borrowed for control's life.
 	 */
@@ -108,7 +108,10 @@ struct control *control_new(const struct space *space, const struct control_opts
 			    struct points *points, struct strtab *strings);
 void control_free(struct control *c);
 
-/* What of it is on now: enum sides.  What is not in the space is never asked for. */
+/*
+ * The sides of a point that are on now: enum sides. Points outside the space are
+ * never asked for.
+ */
 uint8_t control_wants(const struct control *c, uint32_t point);
 
 /* A trace as seen with what is on.  What cannot be used is counted. */
@@ -125,11 +128,11 @@ void control_pause(struct control *c, bool paused);
 /* The forest as of now; in arena. */
 const struct forest *control_forest(const struct control *c, struct arena *arena);
 
-/* Where a trace ends up: the leaves of its tree, deepest first; returns how many were written. */
+/* The leaves that a trace ends in, deepest first; returns how many were written. */
 uint32_t control_walk(const struct control *c, const struct trace *t, uint32_t *ret_nodes,
 		      uint32_t max);
 
-/* What is to be switched off at the end: all that is on without being always on. */
+/* The sides to disable at the end: all that is on without being always on. */
 uint32_t control_shutdown(struct control *c, struct sided *ret, uint32_t max);
 
 #endif /* CONTROL_H */

@@ -19,7 +19,7 @@
 
 #include "requests/search/actions.h"
 
-/* What takes the old evidence's place has so many times the least that a decision needs. */
+/* Evidence that replaces the old one has so many times the least that a decision needs. */
 #define YOUNG_ENOUGH 5
 /* A search that has not ended after so many ages leads nowhere: what it asks has changed. */
 #define SEARCH_AGES 4

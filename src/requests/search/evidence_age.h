@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef EVIDENCE_AGE_H
 #define EVIDENCE_AGE_H
-/* What the control logic forgets; private to it, as hypothesis.h. */
+/* Forgetting in the control logic; private to it, as hypothesis.h. */
 struct control;
 struct hyp_node;
 struct hyp_tree;

@@ -268,7 +268,7 @@ struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct se
 	return c->trees.items[at];
 }
 
-/* What the bins of a group are called: all its requests have the same ones. */
+/* Notes the names of a group's bins: all its requests have the same ones. */
 static void names_note(struct control *c, struct evidence *e, const struct seen *s)
 {
 	struct evidence_group *g = s->graph.bins ? evidence_group(e, s->path.hash) : NULL;

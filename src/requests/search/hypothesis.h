@@ -27,7 +27,7 @@ struct hyp_node {
 	uint32_t parent, point, other;
 	uint8_t sides;		/* enum sides: what of the point the hypothesis is about */
 	bool present;
-	bool active;		/* all that it needs is on: traces can be told */
+	bool active;		/* all that it needs is on: traces can be classed */
 	bool pending;		/* it has edges that are not sure yet, or wait for larger ones */
 	uint8_t status;		/* enum hypothesis_status */
 	uint32_t round;
@@ -73,7 +73,7 @@ struct hyp_tree {
 	double top;		/* in this round: largest score that is asked or waited for */
 	double located;		/* score of what was localised */
 	VEC(struct found) found;
-	double base_ns;		/* all that is to be explained, once the root told */
+	double base_ns;		/* all of the excess, once the root has evidence */
 	double now_ns;		/* as the root tells it in this round; 0: nothing sure */
 	double weight_ns;	/* by which its requests are slower, all together; 0: no shift */
 	double top_share;	/* of the usual variance, with everything on: the largest edge's */
@@ -86,8 +86,8 @@ enum hyp_mode {
 	MODE_UNKNOWN = 0,
 	MODE_SHIFT,		/* slower than the search space knows it: means */
 	/*
-	 * Shares of the variance, of all paths together: so a path that is always
-	 * slow is told by what the other paths do not have.
+	 * Shares of the variance, of all paths together: so the edges that other paths lack
+	 * show a path that is always slow.
 	 */
 	MODE_VARIANCE,
 	/* Neither, but the requests of one path take longer than all others: means. */
@@ -131,7 +131,7 @@ struct hyp_tree *hyp_tree_new(struct control *c, const struct space_type *type);
 void hyp_tree_free(struct hyp_tree *t);
 void hyp_node_free(struct hyp_node *n);
 
-/* What a new pair of nodes is to look at. */
+/* the edges that a new pair of nodes looks at */
 struct hyp_want {
 	uint32_t tree, node;	/* parent */
 	uint32_t point;

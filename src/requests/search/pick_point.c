@@ -15,12 +15,12 @@
  * before: locks, connections and look-ups are waited for on the way in.
  */
 #define AFTER_EXIT 0.25
-/* Of a tracepoint that was on before: nothing new, but a round. */
+/* Price of a tracepoint that was on before: nothing new, but a round. */
 #define PAID_PRICE 0.2
 
 /* ---- the paper's two */
 
-/* What switching on a step of a path, or an event, takes. */
+/* The sides to enable for a step of a path, or an event. */
 static struct sided sided_of(const struct search *s, bool apart, uint32_t point, uint32_t kind)
 {
 	return (struct sided){point, s->known[point] & (apart ? side_of(kind) : SIDES_BOTH)};
@@ -201,7 +201,7 @@ static double cost_of(const struct line *l, uint32_t a, uint32_t b)
 	return weight_of(l, a, b) * log2(b - a) / log2(3);
 }
 
-/* What is left to pay, times the weight, when the point is on between events a and b. */
+/* Cost that remains, times the weight, when the point is on between events a and b. */
 static double cost_with(const struct line *l, uint32_t a, uint32_t b, struct sided one)
 {
 	double cost = 0;

@@ -37,7 +37,7 @@ struct search {
 	const uint8_t *paid;	/* or NULL: was on before */
 	bool apart;		/* begin and end of a span are asked for each by itself */
 	/*
-	 * How much of what is to be explained is new, 0-1: that part can be in
+	 * New part of the excess, 0-1: that part can be in
 	 * any span; the rest is where the space's own traces have it.
 	 */
 	double fresh;

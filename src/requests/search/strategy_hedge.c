@@ -44,7 +44,7 @@
 #define LOOKS_CALM 1
 /*
  * What got slower beside the critical path counts for so much of its time: it
- * is the next to hold the request up when what is on the path is mended.
+ * is the next to hold the request up when the path is repaired.
  */
 #define BESIDE_PART 0.5
 /* A side with under the least is left when the other has so many times the least. */
@@ -70,7 +70,7 @@ struct suspect {
 	uint32_t class_idx;
 	double gain_ns;		/* shift: mean over usual, for all requests of the node */
 	double path_ns;		/* what of it is on the critical path */
-	double score;		/* part of what is to be explained in the whole tree */
+	double score;		/* part of the excess in the whole tree */
 	double p;
 	double share_variance, share_time;
 	double usual_ns;	/* < 0: not known */
@@ -108,7 +108,7 @@ static double cv_of(const struct moments *m)
 	return mean > 0 ? sqrt(moments_var(m)) / mean : 0;
 }
 
-/* Of what the keys that were given do not explain. */
+/* CV that the given keys do not explain. */
 static double left_cv(const struct weighing *w)
 {
 	double mean = moments_mean(&w->n->e.live);
@@ -131,7 +131,7 @@ static double fraction_of(const struct hyp_tree *t, uint32_t node)
 	return fraction;
 }
 
-/* Where no sample has an edge: what the time between its two ends was. */
+/* Usual time between an edge's two ends, where no sample has the edge. */
 static double usual_apart(struct weighing *w, const struct edge_class *k)
 {
 	struct hidden_query q;
@@ -169,11 +169,11 @@ static struct usual usual_in(const struct weighing *w, uint32_t class_idx,
 {
 	static const struct usual_learnt none;
 
-	/* What the others of a type take now is no sample of what was learnt. */
+	/* the others of a type are no sample of what was learnt */
 	return usual_of(w->n->only ? &none : &w->t->learnt, &w->n->e, class_idx, usual);
 }
 
-/* Of a node's requests that have the edge on their critical path: how many. */
+/* Count of a node's requests that have the edge on their critical path. */
 static double on_path_cnt(const struct evidence *e, uint32_t class_idx)
 {
 	return class_idx + 1 < moments_columns(&e->live) ?
@@ -199,7 +199,7 @@ static bool runs_beside(const struct hyp_node *n, const struct evidence *others)
 	return (double)cnt > RUNS_THERE * (double)moments_cnt(&others->live);
 }
 
-/* Of the node or the nearest above it where it is so. */
+/* The mix of the node or the nearest above it where it is so. */
 static struct mix mix_find(const struct weighing *w)
 {
 	double alpha = sequential_alpha(&w->n->looks, w->c->opts.alpha);
@@ -355,7 +355,7 @@ static void suspects_order(struct weighing *w)
 		qsort_r(w->suspects, w->suspect_cnt, sizeof(*w->suspects), suspect_cmp, w->n);
 }
 
-/* Of a group that is slow, against the other groups. */
+/* Fills the suspects of a slow group, against the other groups. */
 static void slow_suspects_fill(struct weighing *w)
 {
 	const struct slow_edge *edges = slow_edges(&w->n->e, w->slow, &w->c->round_arena);
@@ -442,7 +442,7 @@ static struct forest_decision numbers_of(const struct weighing *w, const struct 
 	return d;
 }
 
-/* What all scores are parts of: the gains that are sure. */
+/* The base of all scores: the gains that are sure. */
 static double base_find(const struct weighing *w)
 {
 	double base = 0;
@@ -556,7 +556,7 @@ static void wait_for_more(struct weighing *w, const char *what)
 	control_note(w->c, &d, "%s after %.0f requests", what, w->cnt);
 }
 
-/* What of the time by which some take longer than others the largest edge has. */
+/* Part of the slower requests' excess that lies in the largest edge. */
 static double gain_share(const struct evidence *some, const struct evidence *others)
 {
 	double all = moments_mean(&some->usual) - moments_mean(&others->usual), top = 0;
@@ -600,7 +600,7 @@ static bool does_more(const struct weighing *w)
 }
 
 /*
- * Nothing got slower and nothing varies that could be told: is there a path
+ * Nothing got slower and nothing varies measurably: is there a path
  * whose requests are always slow.  Set once, as the modes are.
  */
 static bool slow_look(struct weighing *w)

@@ -22,19 +22,19 @@ struct usual_learnt {
 	uint32_t cnt;		/* of samples; 0: there is no more known than these */
 };
 
-/* Of the samples in t->known. */
+/* Learns from the samples in t->known. */
 struct usual_learnt usual_learnt(const struct hyp_tree *t);
 
 struct usual {
 	double mean_ns, error_ns;
 };
 
-/* Of the class's edge, whose times in the samples are b. */
+/* The usual time of the class's edge, whose times in the samples are b. */
 struct usual usual_of(const struct usual_learnt *l, const struct evidence *e, uint32_t class_idx,
 		      const struct beside *b);
 
 double beside_mean(const struct beside *b);
-/* Of the mean. */
+/* Error of the mean. */
 double beside_error(const struct beside *b);
 
 #endif /* USUAL_SPAN_H */

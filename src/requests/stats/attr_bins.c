@@ -42,7 +42,7 @@ const char *bin_label(const struct key_spec *spec, const struct attr *attr,
 		       : arena_printf(arena, "%s=%g", name, attr->num);
 }
 
-/* Of the labels of all keys that the span has; order of its attributes does not matter. */
+/* Bin of the labels of all keys that the span has; order of its attributes does not matter. */
 static uint64_t span_bin(const struct key_specs *keys, const struct trace *trace,
 			 const struct span *span, const struct strtab *strings,
 			 struct arena *arena)

@@ -2,7 +2,7 @@
 #ifndef ATTR_BINS_H
 #define ATTR_BINS_H
 /*
- * Values of keys that the user wants requests told apart by: the bin of a
+ * Values of keys by which the user separates requests: the bin of a
  * span's value becomes part of the span's tracepoint in the hash of the path.
  */
 #include <stddef.h>
@@ -27,7 +27,7 @@ struct key_specs {
 	uint32_t cnt;
 };
 
-struct path_bin {		/* what paths are told apart by */
+struct path_bin {		/* the keys that separate paths */
 	uint32_t point;
 	uint32_t label;		/* string id: "size<4096" */
 };

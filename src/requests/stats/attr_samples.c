@@ -159,7 +159,7 @@ static double first_begin_s(const struct trace *trace)
 	return (double)first_ns / 1e9;
 }
 
-/* So that getting slower in time is told as any other key is. */
+/* A slowdown over time is reported as any other key is. */
 static void note_start(struct key_vars *vars, const struct trace *trace, uint32_t point,
 		       struct values *ret)
 {
@@ -216,7 +216,7 @@ uint32_t samples_add(struct samples *s, const struct trace *trace, const struct 
 	return (uint32_t)heap_put(s, new);
 }
 
-/* What collect notes of one span first; false: it has none such. */
+/* Notes the value of one span first, for collect; false: it has none such. */
 static bool span_value(const struct trace *trace, const struct key_vars *vars,
 		       const struct span *span, uint32_t key, struct attr *ret)
 {

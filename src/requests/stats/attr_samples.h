@@ -23,7 +23,7 @@
 struct points;
 struct path;
 
-/* What the start of a request is called among the keys. */
+/* Key under which the start of a request is listed. */
 #define SAMPLES_START_KEY "start time (s)"
 
 enum {

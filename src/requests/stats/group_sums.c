@@ -152,7 +152,7 @@ static uint32_t greatest_hash(struct acc *a, uint32_t other)
 	return best;
 }
 
-/* What is summed up in one column goes to another, as if it had always been there. */
+/* Moves the sums of one column to another, as if they had always been there. */
 static void empty_column(struct acc *a, uint32_t col, uint32_t to)
 {
 	for (size_t pos = 0; pos < a->raw.cnt;) {

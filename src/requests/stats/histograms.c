@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 
-/* Of fewer the sum of ranks is not normal enough. */
+/* the sum of fewer ranks is not normal enough */
 enum { RANKED_MIN = 8 };
 
 uint32_t bucket_of(uint64_t v, uint32_t bits)

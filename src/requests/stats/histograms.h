@@ -41,7 +41,7 @@ void hist_merge(struct hist *to, const struct hist *from);
 /* The value that q of all are not above; zero_cnt more members count as 0. */
 double hist_quantile(const struct hist *h, uint64_t zero_cnt, double q);
 
-/* Of several, the least first. */
+/* Several quantiles, the least first. */
 void hist_quantiles(const struct hist *h, uint64_t zero_cnt, const double *qs, uint32_t cnt,
 		    double *ret);
 
@@ -54,12 +54,12 @@ double hist_rank(const struct hist *h, uint64_t zero_cnt, uint64_t v);
  */
 double hist_above_p(const struct hist *a, const struct hist *b);
 
-/* Where members are, those of one bucket in its middle. */
+/* Places of the members, those of one bucket in its middle. */
 struct hist_middle {
 	double at, cnt;
 };
 
-/* Of buckets with members, up to bucket_cnt; returns how many. */
+/* Writes buckets with members, up to bucket_cnt; returns how many. */
 uint32_t hist_middles(const struct hist *h, struct hist_middle *ret);
 
 struct tails_bucket {
@@ -90,7 +90,7 @@ void tails_sort(struct tails *t);
 
 double tails_quantile(const struct tails *t, double q);
 
-/* Of several together; INFINITY where there are no members. */
+/* Quantile of several together; INFINITY where there are no members. */
 double tails_quantile_of(const struct tails *const *sets, uint32_t cnt, double q);
 double tails_rank(const struct tails *t, uint64_t ns);
 

@@ -83,7 +83,7 @@ static void add_pairs(struct moments *m, const int64_t *took_ns, const uint32_t 
 {
 	u128 *at = m->pairs;
 
-	/* Of columns as they come the pairs are in a row. */
+	/* the pairs of consecutive columns are in a row */
 	for (uint32_t i = 0; !cols && i < cnt; at += i++)
 		for (uint32_t j = 0; j < i && took_ns[i]; j++)
 			at[j] += (u128)took_ns[i] * (u128)took_ns[j];
@@ -375,7 +375,7 @@ void moments_covs(const struct moments *m, double *ret)
 				   : 0;
 }
 
-/* What is estimated: a share of variance, or a mean. */
+/* The estimate: a share of variance, or a mean. */
 static long double share_of(const struct sums *edge, const struct sums *total)
 {
 	long double var = centred(total);

@@ -57,7 +57,7 @@ struct moments {
 
 struct moments_share {		/* of the total's variance */
 	double value;
-	double low, high;	/* 95 %; -INFINITY and INFINITY if it cannot be told */
+	double low, high;	/* 95 %; -INFINITY and INFINITY if unknown */
 };
 
 void moments_release(struct moments *m);

@@ -44,7 +44,7 @@ void path_of(const struct trace_id *id, const struct cpath *cpath, struct arena 
 void path_name_edges(struct path *path, const struct cpath *cpath, const struct points *points,
 		     struct arena *arena);
 
-/* Of the key of folded edges. */
+/* Hash of the key of folded edges. */
 uint64_t path_other_hash(void);
 
 #endif /* PATH_H */

@@ -131,7 +131,7 @@ struct request_group {
 
 struct request_level {		/* grouping at this tolerance, the whole type */
 	uint8_t level;		/* enum tolerance */
-	bool merged;		/* not told apart: more groups than are kept */
+	bool merged;		/* merged: more groups than are kept */
 	uint32_t group_cnt;
 	uint64_t usable_cnt;	/* traces in groups of min_cnt and more */
 	double between_share;	/* variance of group means over the variance of the type */
@@ -154,7 +154,7 @@ struct request_type {
 };
 
 enum problem_kind {
-	PROBLEM_VARIANCE,	/* same path, unsteady: principle 1 */
+	PROBLEM_VARIANCE,	/* same path, variable: principle 1 */
 	PROBLEM_SLOW,		/* steadily slower than the rest of its type: principle 2 */
 	PROBLEM_PATHS,		/* the variance is between paths: which one is taken decides */
 };

@@ -18,10 +18,10 @@ struct sequential {		/* all-zero: nothing seen */
 /* So much evidence is new.  It is a look of its own once there is half more than at the last. */
 void sequential_add(struct sequential *s, double looks);
 
-/* What the look may spend of alpha. */
+/* Part of alpha that the look may spend. */
 double sequential_alpha(const struct sequential *s, double alpha);
 
-/* Chance of a z as great or greater; 1 for one that cannot be told. */
+/* Chance of a z as great or greater; 1 for one that is unknown. */
 double sequential_p(double value, double error);
 
 #endif /* SEQUENTIAL_H */

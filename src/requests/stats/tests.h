@@ -23,7 +23,10 @@ double stats_t_975(uint32_t df);
 /* Chance of an F as great or greater. */
 double stats_f_p(double f, double df1, double df2);
 
-/* Of a correlation of cnt pairs (Pearson, and near enough Spearman): by t; 1 under 4 pairs. */
+/*
+ * p value of a correlation of cnt pairs (Pearson, and near enough Spearman), by t;
+ * 1 under 4 pairs.
+ */
 double stats_r_p(double r, uint32_t cnt);
 
 /* Chance that of cnt drawn out of all, of which good are good, hits or more are. */
