@@ -55,7 +55,7 @@ void assembler_free(struct assembler *a);
 int assembler_add(struct assembler *a, const struct trace_id *trace, const struct span *span,
 		  const struct attr *attrs, const struct span_ref *refs);
 
-/* What went wrong, for a person; "" when nothing did.  Borrowed until _free. */
+/* Description of a failure, for a person; "" without one. Borrowed until _free. */
 const char *assembler_why(const struct assembler *a);
 
 /*

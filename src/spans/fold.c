@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A name is cut into segments (at slashes, blanks, brackets and what parts a
- * query), these into pieces (at dashes, dots and colons).  A random token is
- * told by how often it goes from one kind of character to another: words do so
+ * query), these into pieces (at dashes, dots and colons).  A random token often goes from
+ * one kind of character to another: words do so
  * where they begin, random ones at every second character.
  */
 #include "spans/fold.h"
@@ -55,7 +55,7 @@ static size_t digits_at(const char *s, size_t len)
 	return cnt;
 }
 
-/* Of a pattern with 0 for a digit, x for a hexadecimal one, others for themselves. */
+/* True if s fits a pattern: 0 for a digit, x for a hexadecimal one, others for themselves. */
 static bool fits(const char *s, size_t len, const char *pattern)
 {
 	size_t i = 0;
@@ -268,7 +268,7 @@ static void rule_apply(const regex_t *re, const char *text, struct buf *name)
 	buf_add(name, buf_str(&out), out.len);
 }
 
-/* Where the path in a name begins, NULL: it has none, or is a template already. */
+/* Begin of the path in a name, NULL: it has none, or is a template already. */
 static const char *path_in(const char *name)
 {
 	const char *path = strstr(name, "://");

@@ -30,7 +30,7 @@ enum {
 	FOLD_RUN_MIN = 4,	/* three may be a status, four a year or a port: no loss */
 	FOLD_PIECE_MIN = 3,	/* of a piece of a path: order-123 */
 	FOLD_HEX_MIN = 8,	/* the shortest that are in use: half of a 64 bit id */
-	FOLD_TOKEN_MIN = 14,	/* shorter ones cannot be told from words */
+	FOLD_TOKEN_MIN = 14,	/* shorter ones look like words */
 	FOLD_JOINED_MIN = 20,	/* with dashes in it; 16 bytes are 22 */
 	FOLD_RULES_MAX = 64,
 };
@@ -60,7 +60,7 @@ const struct attr *fold_span(struct fold *f, struct span *span, const struct att
 /* Different names that were changed. */
 uint64_t fold_cnt(const struct fold *f);
 
-/* What the built-in rules make of a name, appended. */
+/* Appends what the built-in rules make of a name. */
 void fold_ids(const char *name, struct buf *out);
 
 #endif /* FOLD_H */

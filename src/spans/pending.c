@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "spans/reading.h"
 
-/* What stands before a span's attributes and references. */
+/* Header of a span's record; its attributes and references follow. */
 struct record {
 	struct trace_id trace;
 	struct span span;

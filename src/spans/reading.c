@@ -256,7 +256,7 @@ uint32_t reading_event_name(struct reading *r, const char *text, size_t len)
 
 /* ---- ids */
 
-/* Of each byte: the digit's value + 1, or 0 where it is none. */
+/* digit's value + 1 of each byte, or 0 where it is none */
 static const uint8_t hex_digits[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,

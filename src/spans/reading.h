@@ -106,7 +106,7 @@ uint64_t id_span(const char *text, size_t len);
 /* A name for the span, a key or a service: cut at NAME_MAX_LEN. */
 uint32_t reading_name(struct reading *r, const char *text, size_t len);
 
-/* What a log line or event may be called: numbers in it would make a tracepoint of each. */
+/* Name of a log line or event: numbers in it would make a tracepoint of each. */
 uint32_t reading_event_name(struct reading *r, const char *text, size_t len);
 
 /* The whole text as a decimal number; false when it is none or not finite. */

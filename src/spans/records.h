@@ -15,8 +15,8 @@
 #include "spans/assemble.h"
 
 /*
- * A whole number of struct attr long, so that a trace's attributes can stay
- * where they are and be told by their number from the first record.  What is
+ * A whole number of struct attr long, so that a trace's attributes can stay where they are and
+ * be known by their number from the first record.  What is
  * an index in a trace's spans has other uses here.
  */
 struct record {
@@ -26,7 +26,7 @@ struct record {
 _Static_assert(sizeof(struct record) % sizeof(struct attr) == 0 &&
 	       sizeof(struct span_ref) % sizeof(struct attr) == 0, "attrs are numbered");
 
-/* What of records attributes can be told by 32 bits. */
+/* Bytes of records whose attributes have 32-bit numbers. */
 #define RECORDS_BYTES_MAX ((uint64_t)UINT32_MAX * sizeof(struct attr))
 
 /* One after the other; size bytes each. */
@@ -48,7 +48,7 @@ void records_clear(struct records *r);
 /* Memory that walking them takes, with the records themselves. */
 uint64_t records_cost(uint64_t bytes, uint64_t cnt);
 
-/* What it takes in bytes. */
+/* Bytes of the record. */
 size_t record_size(const struct span *span);
 
 /* The same of one that is there. */

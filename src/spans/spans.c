@@ -93,7 +93,7 @@ static int read_with(const struct spans_reader *reader, struct reading *r, const
 	return 0;
 }
 
-/* What people hand in by mistake, and how it begins. */
+/* Files that people hand in by mistake, and their first bytes. */
 static const struct {
 	const char *name, *magic;
 	size_t len;
@@ -111,7 +111,7 @@ static const char *other_of(const char *head, size_t len)
 	return NULL;
 }
 
-/* What people get who asked for a time in which nothing was. */
+/* Answers of servers to a request for a time without spans. */
 static const char *const no_spans[] = {"[]", "{}", "{\"data\":[]"};
 
 static bool is_blank(char c)

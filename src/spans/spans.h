@@ -3,8 +3,8 @@
 #define SPANS_H
 /*
  * Files of spans as people have them, read as a stream: spans go to a sink
- * one by one in the file's order, which says nothing.  What format a file has
- * is told by its first bytes, unpacked; its name says nothing either.
+ * one by one in the file's order, which says nothing.  Its first bytes, unpacked, show the
+ * format; its name says nothing either.
  *
  *	struct strtab strings = {0};
  *	struct span_sink sink = {.ctx = x, .span = take};
@@ -24,7 +24,7 @@
 struct err;
 struct strtab;
 
-/* What is pointed to is borrowed during the call; in span, attr_idx and ref_idx are 0. */
+/* Takes one span; pointers are borrowed during the call; in span, attr_idx and ref_idx are 0. */
 struct span_sink {
 	void *ctx;
 	/* 0, or < 0, which ends the reading with that error */

@@ -112,7 +112,7 @@ static size_t plain_some(struct in_private *p, uint8_t *to, size_t len)
 	return n;
 }
 
-/* What follows the last member and begins none is padding of tapes and pipes, not damage. */
+/* True if a member follows; other bytes are padding of tapes and pipes, not damage. */
 static bool gzip_goes_on(struct in_private *p)
 {
 	if (!p->between)

@@ -3,7 +3,7 @@
 #define SPANS_INPUT_H
 /*
  * The bytes of a file of spans: a window that slides over them, unpacked on
- * the way (gzip of any number of members, zstd; told by the first bytes).
+ * the way (gzip of any number of members, zstd; recognised by the first bytes).
  * Memory is bounded by the widest window asked for, at most IN_WINDOW_MAX,
  * however long the input is.
  *
@@ -49,7 +49,7 @@ void in_free(struct spans_in *in);
  */
 size_t in_fill(struct spans_in *in, size_t want);
 
-/* Where at stands in the unpacked bytes. */
+/* Position of at in the unpacked bytes. */
 static inline uint64_t in_off(const struct spans_in *in)
 {
 	return in->end_off - (uint64_t)(in->end - in->at);

@@ -38,7 +38,7 @@ bool docs_key(struct jsontok *t, struct docs_key *ret);
  */
 int json_docs_read(struct reading *r, int (*doc)(struct json_docs *docs, void *ctx), void *ctx);
 
-/* Where the next value stands in the file. */
+/* Offset of the next value in the file. */
 uint64_t json_off(const struct json_docs *docs);
 
 /*

@@ -55,7 +55,7 @@ static char *put_utf8(char *out, uint32_t c)
 	return out;
 }
 
-/* What \uXXXX at s (behind the u) means; *s goes behind it.  -1 when it is not hex. */
+/* Character that \uXXXX at s (behind the u) means; *s goes behind it. -1 when it is not hex. */
 static int64_t unicode_escape(const char **s, const char *end)
 {
 	int c = end - *s >= 4 ? hex4(*s) : -1, low;

@@ -83,7 +83,7 @@ void jsontok_release(struct jsontok *t)
 
 /* ---- errors */
 
-/* What stands at the window's begin, for people. */
+/* Describes the window's begin, for people. */
 static const char *found(const struct jsontok *t, char *text, size_t size)
 {
 	unsigned char c = t->pos < t->len ? (unsigned char)t->buf[t->pos] : 0;
@@ -359,7 +359,7 @@ static void skip_scalar(struct jsontok *t)
 		t->pos += len;
 }
 
-/* Where the next quote or bracket is, from pos on in the window. */
+/* Skips to the next quote or bracket, from pos on in the window. */
 static void skip_to_struct(struct jsontok *t)
 {
 	const char *s = t->buf + t->pos;
@@ -591,7 +591,7 @@ bool jsontok_str(struct jsontok *t, struct tok_str *ret)
 	return take_str(t, ret);
 }
 
-/* Where a number is due: its characters, from a string too; followed by none of a number. */
+/* Takes the characters of a number that is due, from a string too; followed by none of a number. */
 static bool take_num_text(struct jsontok *t, struct tok_str *ret)
 {
 	char c = peek(t);

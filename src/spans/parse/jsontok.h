@@ -96,14 +96,14 @@ struct jsontok { /* the fields are jsontok.c's */
 void jsontok_init(struct jsontok *t, jsontok_fill_fn fill, void *ctx);
 /* The whole input is in memory and stays there until the end. */
 void jsontok_init_mem(struct jsontok *t, const char *text, size_t len);
-/* What is left of in: it is taken ahead of the values, and offsets go on from in_off(in). */
+/* Reads the rest of in ahead of the values; offsets go on from in_off(in). */
 void jsontok_init_in(struct jsontok *t, struct spans_in *in);
 void jsontok_release(struct jsontok *t);
 
 /* Another document begins; one that was not read to its end is left first. */
 bool jsontok_more(struct jsontok *t);
 
-/* What stands next, not taken. */
+/* Kind of the next value, which is not taken. */
 enum tok_kind jsontok_kind(struct jsontok *t);
 
 /* Goes into an object; then its keys, until false closes it. */

@@ -91,7 +91,7 @@ bool pb_head(struct pb *m, struct pb_field *ret);
 /* A number of up to 64 bits; false, and m->broken set, when there is none. */
 bool pb_varint(struct pb *m, uint64_t *ret);
 
-/* What a double's bits mean. */
+/* Double with these bits. */
 double pb_double(uint64_t bits);
 
 #endif /* PROTOBUF_H */

@@ -85,13 +85,13 @@ static uint64_t id_value(struct osp *o)
 	return id_span(v.s, v.len);
 }
 
-/* Who ran it says nothing of how long it takes, and where is the tracepoint. */
+/* True for a key of the tracepoint's place; the user who ran it says nothing of the time. */
 static bool is_place(const struct tok_str *key)
 {
 	return tok_is(key, "pid") || tok_is(key, "thread_id");
 }
 
-/* What the info has inside, with the names joined by dots. */
+/* Adds the members of the info, with the names joined by dots. */
 static void info_attrs(struct osp *o, struct making *m, const char *path, unsigned nesting)
 {
 	struct jsontok *t = &o->docs->t;

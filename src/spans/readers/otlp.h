@@ -11,7 +11,7 @@
  *		otlp_span_begin, o->making.span..., otlp_attr_*, otlp_event, otlp_span_end
  *	otlp_resource_end
  *
- * A resource may be told after its spans: these wait for it, up to LATE_MAX.
+ * A resource may follow its spans: these wait for it, up to LATE_MAX.
  *
  * Of a resource are kept: service.name as the service, host.name (or what else
  * tells whose clock it is) as the host, and as attributes of each span those
@@ -49,7 +49,7 @@ struct otlp {
 	VEC(struct otlp_event) events;
 	uint32_t service, host;
 	unsigned host_rank; /* how good a name it is: 0 best */
-	bool known;	    /* the resource was told */
+	bool known;	    /* the resource was read */
 	struct making resource; /* only its attrs */
 	struct otlp_texts *texts;
 	VEC(struct otlp_late) late;

@@ -414,7 +414,7 @@ static int take_record(struct csv *c, uint64_t off)
 	return reading_span(c->r, &c->m);
 }
 
-/* What is left of a line that was too long. */
+/* Skips the rest of a line that was too long. */
 static void skip_line(struct spans_in *in)
 {
 	size_t have;

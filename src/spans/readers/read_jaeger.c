@@ -163,7 +163,7 @@ static void span_tags(struct jaeger *j)
 
 /* ---- processes */
 
-/* attrs are appended to m's; host and service as far as they are told. */
+/* attrs are appended to m's; host and service as far as they are known. */
 static void take_process(struct jaeger *j, struct making *m, struct process *ret)
 {
 	struct docs_key key;

@@ -104,7 +104,7 @@ static int take_event(struct redis *d)
 	return 0;
 }
 
-/* What has no end by now never ended; what has no begin cannot be placed. */
+/* Ends halves: one without an end never ended; one without a begin cannot be placed. */
 static int end_halves(struct redis *d)
 {
 	int rc = 0;

@@ -285,7 +285,7 @@ struct span_state {
 	char why[JSONTOK_MISS_MAX];
 };
 
-/* What must be right; true when key is one of these. */
+/* Reads a key that must be right; true when key is one of these. */
 static bool read_needed(struct json *j, const struct tok_str *key, struct span_state *st)
 {
 	struct making *m = &j->o.making;
@@ -317,7 +317,7 @@ static void read_list(struct json *j, void (*one)(struct json *))
 		one(j);
 }
 
-/* What a span can be without: a miss in it is forgotten. */
+/* Reads a key that a span can be without: a miss in it is forgotten. */
 static void read_other(struct json *j, const struct tok_str *key)
 {
 	const char *why;
@@ -457,7 +457,7 @@ static int read_request(struct json *j, bool outermost)
 	return rc;
 }
 
-/* What is above the spans and not what it should be: whatever was in it is not there. */
+/* Counts a malformed value above the spans: all of its content is lost. */
 static void count_miss(struct json *j)
 {
 	const char *why;

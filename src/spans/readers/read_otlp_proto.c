@@ -421,7 +421,7 @@ static uint32_t be32(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* How the first message is told; false: it is none that is known. */
+/* Recognises the first message; false: it is none that is known. */
 static bool framing_of(const uint8_t *at, size_t have, enum framing *ret)
 {
 	struct pb m = pb_bytes(at, have);
@@ -490,7 +490,7 @@ static int read_inside(struct proto *p, const struct pb *bytes)
 		rc = each_field(&inner, UINT64_MAX, request_field);
 		otlp_release(&inner.o);
 	}
-	/* What ends a message ends no more than that. */
+	/* the end of a message ends no more than that */
 	if (r.stats->cut && !was_cut) {
 		r.stats->cut = false;
 		rc = 0;

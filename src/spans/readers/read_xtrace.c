@@ -28,7 +28,7 @@ enum {
 
 #define MS INT64_C(1000000)
 
-/* What a host's clock must be moved by to be the calendar's; by the host's string id. */
+/* Offset of a host's clock to the calendar's; by the host's string id. */
 struct clock {
 	int64_t ahead_ns;
 };
@@ -40,7 +40,7 @@ struct xtrace {
 	struct pending *pending;
 	struct making m;
 	struct trace_id task;
-	int64_t hrt_ns, stamp_ns;	/* -1: not told */
+	int64_t hrt_ns, stamp_ns;	/* -1: not known */
 	/* string ids; what of them names the place is decided at the event's end */
 	uint32_t process, agent, class, source, label, operation;
 	struct hmap by_host;		/* host + 1 -> index in clocks */
