@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One screen: what the window holds, the functions with the reason of each,
- * the worst pieces of work, what could not be told.  --explain shows one
+ * the worst execution units, what remains unknown.  --explain shows one
  * function's units call by call.
  */
 #include <string.h>
@@ -28,7 +28,7 @@ static const char *call_name(const struct functions_result *r, unsigned nr)
 	return nr == NR_OWN ? "" : model_call_name(r->m, nr);
 }
 
-/* What was felt is the longest; the mean of many short ones beside it tells of none. */
+/* The longest call was felt; the mean of many short ones beside it hides it. */
 static void longest_words(const struct unit_dev *d, const char *of, struct buf *out)
 {
 	bool apart = d->max_ns >= APART * d->mean_ns && d->mean_ns;
@@ -127,7 +127,7 @@ static void put_subject(struct pen *p, const struct functions_result *r)
 	buf_printf(&b, ", %s calls", fmt_count(u, r->call_cnt));
 	if (r->m->calls->reason[0])
 		buf_printf(&b, " (%s)", r->m->calls->reason);
-	buf_printf(&b, " in %s pieces of work of %s kinds, %s abnormal", fmt_count(t, r->unit_cnt),
+	buf_printf(&b, " in %s execution units of %s kinds, %s abnormal", fmt_count(t, r->unit_cnt),
 		   fmt_count(u, r->cluster_cnt), fmt_count(v, r->abnormal_cnt));
 	pen_wrap(p, PEN_BOLD, 0, 2, buf_str(&b));
 	pen_nl(p);
@@ -329,7 +329,7 @@ static void put_thin(struct pen *p, const struct functions_result *r)
 	if (r->away_ns) {
 		pen_fmt(p, PEN_DIM, "  not recorded: %s of it, about", fmt_ns(t, r->away_ns));
 		pen_fmt(p, PEN_DIM, " %s calls, and", fmt_count(t, r->lost_cnt));
-		pen_fmt(p, PEN_DIM, " %s pieces of work in part (--max-cost)",
+		pen_fmt(p, PEN_DIM, " %s execution units in part (--max-cost)",
 			fmt_count(t, r->torn_cnt));
 		pen_nl(p);
 	} else if (r->lost_cnt) {
@@ -360,7 +360,7 @@ static const struct {
 	{UNIT_LONG_KIND, "of a kind that takes far longer than the usual one"},
 	{UNIT_BASELINE, "compared with what was usual when all was well"},
 	{UNIT_STUCK, "stuck"},
-	{UNIT_RESTS, "most likely for want of work"},
+	{UNIT_RESTS, "most likely idle"},
 	{UNIT_UNFELT, "counts less, since no request waits for this thread"},
 };
 
@@ -445,7 +445,7 @@ static void put_explain(struct pen *p, const struct functions_result *r,
 		if (!f->evidence[i].self)
 			buf_adds(&b, "; made by functions it called");
 		if (f->evidence[i].episode[0])
-			buf_printf(&b, "; told by %s", f->evidence[i].episode);
+			buf_printf(&b, "; known by %s", f->evidence[i].episode);
 		put_line(p, PEN_PLAIN, buf_str(&b));
 	}
 	for (uint32_t i = 0; i < f->unit_cnt; i++) {

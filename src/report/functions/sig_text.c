@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person wants to know of a file of signatures: how many functions can
- * be told apart by their calls, which cannot, and what the busiest look like.
+ * What a person wants to know of a file of signatures: how many functions their calls
+ * distinguish, which they do not, and what the busiest look like.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static void put_modules(const struct sigs *s, struct pen *p)
 static void put_groups(const struct sigs *s, struct pen *p)
 {
 	static const struct column columns[] = {{"functions", 1, 0},
-						{"cannot be told apart", 0, 0}};
+						{"not distinguishable", 0, 0}};
 	uint32_t cnt = 0, shown = 0;
 	struct table t;
 

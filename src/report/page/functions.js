@@ -52,7 +52,7 @@ for (const f of D.functions) {
 		(f.tie ? ', same as ' + (f.tie_size - 1) + ' more' : '');
 	list.append(make('details', '', make('summary', '', name),
 		make('ul', '', ...f.evidence.map(e => make('li', '', e.words + (e.self ? '' : ' (by functions it called)') +
-			(e.episode ? ', told by ' + e.episode : '')))),
+			(e.episode ? ', known by ' + e.episode : '')))),
 		table(['at', 'cost', 'thread', 'unlike the others', 'because'], f.units.map(i => unitRow(D.units[i])))));
 }
 page.append(list);
