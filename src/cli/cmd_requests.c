@@ -395,7 +395,7 @@ static const struct opt requests_opt_table[] = {
 	 .help = "compare with this good file (may be repeated)",
 	 OPT_AT(struct requests_cmd_opts, diff)},
 	{.type = OPT_CUSTOM, .long_name = "cv", .metavar = "X", .parse = cv_parse, .def = "0.1",
-	 .help = "call paths unsteady over this coefficient of variation",
+	 .help = "call paths variable over this coefficient of variation",
 	 OPT_AT(struct requests_cmd_opts, cv)},
 	{.type = OPT_CUSTOM, .long_name = "slow-percentile", .metavar = "P",
 	 .parse = percentile_parse, .def = "95",

@@ -271,7 +271,7 @@ function groupBody(g) {
 	return [el('h3', '', 'Where the time and the variance are'), edges(g), owners(g), keys(g, 'Explained by'), waterfalls(g)];
 }
 
-const tagOf = { variance: ['bad', 'unsteady'], slow: ['bad', 'steadily slow'], paths: ['doubt', 'paths differ'] };
+const tagOf = { variance: ['bad', 'variable'], slow: ['bad', 'steadily slow'], paths: ['doubt', 'paths differ'] };
 
 function group(t, g, i, problems) {
 	const box = el('details', 'group');
@@ -409,8 +409,8 @@ function hero() {
 			el('li', '', jump(p)))), D.problems.length > 6 ? el('p', 'soft small', plural(D.problems.length - 6, 'more problem') +
 			' below') : null] :
 			el('p', 'summary', D.diff ? changeWords(D.diff.find(c => c.edges.length && sure(c))) :
-				few ? 'No path was taken by as many as it takes to say whether it is unsteady or slow (--min-requests).' :
-					'No path is unsteady or slow beyond the thresholds, or too few requests took it to say so.'),
+				few ? 'No path was taken by as many as it takes to say whether it is variable or slow (--min-requests).' :
+					'No path is variable or slow beyond the thresholds, or too few requests took it to say so.'),
 		facts));
 }
 
@@ -508,9 +508,9 @@ function foot() {
 		D.input.notes.length ? el('ul', 'small', D.input.notes.map(n => el('li', '', count(n.count) + ' ' + n.words))) : null,
 		files.some(f => f.first_bad.length) ? el('ul', 'small', files.flatMap(f => f.first_bad.map(b => el('li', 'break',
 			f.path + ', offset ' + b.offset + ': ' + b.why)))) : null,
-		(D.input.clocks || []).length ? [el('h3', '', 'Clocks that were mended'), el('ul', 'small', D.input.clocks.map(c => el('li', 'break',
+		(D.input.clocks || []).length ? [el('h3', '', 'Corrected clocks'), el('ul', 'small', D.input.clocks.map(c => el('li', 'break',
 			c.words)))] : null,
-		(D.input.unsettled_clocks || []).length ? [el('h3', '', 'Clocks that cannot be mended'),
+		(D.input.unsettled_clocks || []).length ? [el('h3', '', 'Clocks that cannot be corrected'),
 			el('ul', 'small', D.input.unsettled_clocks.map(c => el('li', 'break', c.words)))] : null,
 		D.input.stopped ? el('p', '', 'The reading was stopped: this is a part of what there is.') : null));
 }

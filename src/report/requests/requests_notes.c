@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was dropped, mended or not as it should be, from the reader to the
+ * Data that was dropped, corrected or not as it should be, from the reader to the
  * analysis, each with its count: a report shows all that are not 0.
  */
 #include <math.h>
@@ -106,7 +106,7 @@ static void notes_analysis(struct list *l, const struct requests_stats *s)
 	     "edges of paths too long put together with others between the same tracepoints",
 	     s->united_edge_cnt);
 	note(l, "folded_edges", "edges folded into \"other\"", s->folded_edge_cnt);
-	note(l, "merged_types", "types having more paths than are told apart", s->merged_cnt);
+	note(l, "merged_types", "types having more paths than are kept apart", s->merged_cnt);
 	note(l, "id_keys", "keys left out: nearly each request has its own value", s->id_key_cnt);
 	note(l, "refused_values", "values of keys over the bound", s->value_over_cnt);
 	note(l, "refused_requests", "requests over 134 million of one path", s->moment_over_cnt);
@@ -140,7 +140,7 @@ size_t requests_notes(const struct requests_view *v, struct requests_note *notes
 	}
 	note(&l, "uncompared_clocks", "calls between hosts over the bound, clocks not compared",
 	     v->in->clocks.unseen_cnt);
-	note(&l, "untold_clocks", "clocks over the bound, mended but not listed",
+	note(&l, "untold_clocks", "clocks over the bound, corrected but not listed",
 	     v->in->clocks.untold_cnt);
 	note(&l, "refused_texts", "texts over the bound, taken for none",
 	     v->strings->refused_cnt);
@@ -193,9 +193,9 @@ void requests_clock_words(const struct requests_view *v, const struct skew_host 
 		   strtab_str(v->strings, h->reference));
 	clock_drift_words(h, out);
 	if (h->sure_ns >= 0)
-		buf_printf(out, ", mended to %s", fmt_ns(t, (uint64_t)h->sure_ns));
+		buf_printf(out, ", corrected to %s", fmt_ns(t, (uint64_t)h->sure_ns));
 	else
-		buf_adds(out, " at least, mended by that");
+		buf_adds(out, " at least, corrected by that");
 	buf_printf(out, "; of %u calls between it and %s ", h->bound_cnt, against);
 	buf_printf(out, "%u could not have been before, %u now", h->broken_before,
 		   h->broken_after);

@@ -121,7 +121,7 @@ void requests_input_words(const struct requests_input *in,
 		buf_adds(out, " (stopped: a part of what there is)");
 }
 
-/* Where it ended, and its first bad span; true when there is anything to say. */
+/* Writes where it ended, and its first bad span; true when there is anything to say. */
 static bool put_bad(struct pen *p, const struct requests_file *f, bool shown)
 {
 	CLEANUP(buf_release) struct buf b = {0};
@@ -175,7 +175,7 @@ static void put_clocks(const struct requests_view *v, struct pen *p)
 		requests_put_line(p, PEN_DOUBT, buf_str(&b));
 	}
 	if (c->host_cnt > CLOCKS_TOP) {
-		pen_fmt(p, PEN_DIM, "  … %u more such, off by %s or less, mended too",
+		pen_fmt(p, PEN_DIM, "  … %u more such, off by %s or less, corrected too",
 			c->host_cnt - CLOCKS_TOP, fmt_ns(t, clock_off_ns(sorted[CLOCKS_TOP])));
 		pen_nl(p);
 	}
@@ -213,7 +213,7 @@ static void put_live(const struct requests_live *l, struct pen *p)
 				  "thread: its threads do not tell requests apart");
 }
 
-/* What is not as it should be, in one paragraph; then the first bad span of each file. */
+/* Writes the faults of the data in one paragraph; then the first bad span of each file. */
 static void put_notes(const struct requests_view *v, struct pen *p)
 {
 	CLEANUP(buf_release) struct buf b = {0};
@@ -261,7 +261,7 @@ static void put_no_problem(const struct requests_view *v, struct pen *p)
 	for (uint32_t i = 0; i < v->r->type_cnt; i++) {
 		if (!requests_type_shown(v, i) || !is_decided(v, i))
 			continue;
-		requests_put_line(p, PEN_GOOD, "nothing: no path is unsteady or slow beyond the "
+		requests_put_line(p, PEN_GOOD, "nothing: no path is variable or slow beyond the "
 				  "thresholds, or too few requests took it to say so");
 		return;
 	}
@@ -333,7 +333,7 @@ static void put_edge(const struct requests_view *v, struct pen *p,
 	put_figures(p, &f, with_variance);
 }
 
-/* Where no edge stands out, what ran on many of them together may. */
+/* Names the owner of many edges, where no edge stands out. */
 static void put_owners(const struct requests_view *v, struct pen *p,
 		       const struct request_group *g)
 {
@@ -367,7 +367,7 @@ static void put_edge_heads(struct pen *p, bool with_variance)
 	pen_nl(p);
 }
 
-/* Of too few requests the variance says nothing: then by time. */
+/* Sorts edges by time where too few requests make the variance meaningless. */
 static void put_edges(const struct requests_view *v, struct pen *p,
 		      const struct request_group *g, bool by_time)
 {
