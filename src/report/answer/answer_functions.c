@@ -14,7 +14,7 @@
 #include "report/lines/pen.h"
 #include "verdict/verdict.h"
 
-/* Published rankings have the guilty one among the first five; a screen has room for three. */
+/* Published rankings have the culprit among the first five; a screen has room for three. */
 enum { TOP = 3, COL_RANK = 3, COL_NAME = 5, COL_SHARE = 43, COL_WHY = 45 };
 
 static const char more[] = "heldup functions -p PID, or -i FILE";

@@ -94,7 +94,7 @@ static void json_chain(struct json *j, const struct finding *f)
 	json_arr_end(j);
 }
 
-/* What verdict, findings[] and candidates[] have in common. */
+/* Writes the common head of verdict, findings[] and candidates[]. */
 static void json_finding_head(struct json *j, const struct finding *f)
 {
 	json_kstr(j, "class", finding_name(f->cls));

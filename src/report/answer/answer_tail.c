@@ -25,7 +25,7 @@ static void put_stall(struct pen *p, const struct stall_finding *s, int verbose)
 	CLEANUP(buf_release) struct buf line = { 0 };
 	char t[FMT_MAX];
 
-	if (s->heads) /* told in full by the first finding */
+	if (s->heads) /* described in full by the first finding */
 		return;
 	buf_printf(&line, "%s: %s (%s of the slow requests' time, %s confidence)",
 		   finding_title(s->f.cls), s->f.summary, fmt_share(t, s->share),

@@ -279,7 +279,7 @@ static void put_chain(struct pen *p, const struct answer *a, const struct findin
 	}
 }
 
-/* What speaks for each candidate, and what would tell them apart. */
+/* Writes the evidence for each candidate, and what would separate them. */
 static void put_candidates(struct pen *p, const struct verdict *v, int verbose)
 {
 	char t[FMT_MAX];
@@ -317,7 +317,7 @@ static void put_candidates(struct pen *p, const struct verdict *v, int verbose)
 	}
 }
 
-/* A candidate is told in full above. */
+/* A candidate is described in full above. */
 static bool is_candidate(const struct verdict *v, const struct finding *f)
 {
 	for (size_t i = 0; i < v->candidate_cnt; i++) {
@@ -443,7 +443,7 @@ static unsigned lines_for(const struct pen *p, const struct text_opts *opts, uns
 	return left < 2 ? 2 : left < most ? left : most;
 }
 
-/* What is put after the evidence; reserves count the lines of those still to come. */
+/* Writes the parts after the evidence; reserves count the lines of those still to come. */
 static void put_rest(struct pen *p, const struct verdict *v, const struct text_opts *opts)
 {
 	const struct finding *f = &v->findings[0];

@@ -19,7 +19,7 @@ struct row_limits {	/* rows written at most, 0: all */
 /* All keys of the answer; "omitted" counts the rows that limits cut. */
 void json_answer_parts(struct json *j, const struct answer *a, const struct row_limits *limits);
 
-/* What a finding is, with its evidence and chain, but for its share. */
+/* Writes a finding with its evidence and chain, but for its share. */
 void json_finding_parts(struct json *j, const struct finding *f);
 
 /* Used by json_answer_parts: the tables behind the verdict. */

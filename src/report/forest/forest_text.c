@@ -365,7 +365,7 @@ static void put_left_out(struct pen *p, uint64_t cnt, const char *what)
 	pen_nl(p);
 }
 
-/* What the nodes of the trees shown do not have. */
+/* Lists what the nodes of the trees shown do not have. */
 static void put_not_seen(const struct forest_view *v, struct pen *p)
 {
 	uint64_t others = 0, refused = 0, edges = 0;

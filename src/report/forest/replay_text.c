@@ -40,7 +40,7 @@ static bool is_inside(const struct forest_event *from, const struct forest_event
 	return from->point == to->point && from->kind == NODE_ENTRY && to->kind == NODE_EXIT;
 }
 
-/* An edge inside of one span is told by that span. */
+/* An edge inside of one span is named by that span. */
 static void put_edge(const struct replay_view *v, const struct forest_event *from,
 		     const struct forest_event *to, struct buf *out)
 {
@@ -106,7 +106,7 @@ static void put_plan(const struct replay_view *v, struct pen *pen)
 	}
 }
 
-/* What is the same for all strategies. */
+/* Writes the part that is the same for all strategies. */
 static void put_truths(const struct replay_view *v, struct pen *pen)
 {
 	const struct replay_result *res = v->results;

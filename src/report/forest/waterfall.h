@@ -46,7 +46,7 @@ struct waterfall {
 	bool is_lanes;		/* rows are services, not spans */
 };
 
-/* What a drawing needs besides the trace. */
+/* Context of a drawing, besides the trace. */
 struct waterfall_env {
 	const struct strtab *strings;
 	struct points *points;

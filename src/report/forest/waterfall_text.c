@@ -22,7 +22,7 @@
 enum {
 	LABEL_MAX = 46,		/* columns; a third of the screen if that is less */
 	NUMBER_WIDTH = 9,
-	INDENT_MAX = 12,	/* deeper rows are told by their order alone */
+	INDENT_MAX = 12,	/* deeper rows show by their order alone */
 	BAR_MIN = 12,
 };
 

@@ -61,7 +61,7 @@ static void measure(const struct table *t, unsigned *width)
 	}
 }
 
-/* What a column takes of a line at least: the last one wraps, but its head does not. */
+/* Least width of a column on a line: the last one wraps, but its head does not. */
 static unsigned needed(const struct table *t, size_t c, unsigned width)
 {
 	unsigned head = pen_width(t->columns[c].head), least = head > WRAP_MIN ? head : WRAP_MIN;

@@ -171,7 +171,10 @@ static const char *line_take(const char *text, struct buf *line)
 	return text + len + (text[len] == '\n');
 }
 
-/* What is before the column on a line or more, the rest below it, ending where the block does. */
+/*
+ * Folds a row: text before the column on a line or more, the rest below it, ending
+ * with the block.
+ */
 static void fold_row(const char *line, unsigned col, unsigned columns, unsigned most,
 		     struct buf *out)
 {

@@ -20,13 +20,13 @@
 
 enum { SERVICES_JSON_MAX = 20 };
 
-/* Of all request time: what all requests together lose less by is not worth looking for. */
+/* Part of all request time: a loss of less is not worth looking for. */
 static const double WORTH_PART = 0.01;
 
 /* Calls with more than half of the variance have more than all edges together. */
 static const double MOST_PART = 0.5;
 
-/* Who is to blame, by the time that its edges take, or by what it calls. */
+/* the service to blame, by the time that its edges take, or by what it calls */
 struct first {
 	const struct service_blame *edges;		/* else one of the next four, or none */
 	const struct structure_change *structure;

@@ -215,7 +215,7 @@ static bool has_changed(const struct type_change *c)
 	       c->edges_changed || c->spread_changed;
 }
 
-/* What the mean does not tell. */
+/* Writes the spread, which the mean hides. */
 static void put_spread(const struct requests_view *v, struct pen *p, const struct type_change *c)
 {
 	const struct request_group *good = v->diff->good->types[c->good_type].all;
@@ -380,7 +380,7 @@ static void explain_words(const struct requests_view *v, struct buf *out)
 			   x->group + 1, t->group_cnt);
 }
 
-/* Where its path is slow, the edges on it are as usual: then it is told why the path is. */
+/* Explains the path where it is slow, as the edges on it are as usual. */
 static void put_explain_path(const struct requests_view *v, struct pen *p)
 {
 	const struct request_explain *x = v->explain;

@@ -288,7 +288,7 @@ static void json_owner(const struct requests_view *v, struct json *j,
 	json_obj_end(j);
 }
 
-/* What its paths have in common beyond their shape. */
+/* Writes what its paths have in common beyond their shape. */
 static void json_common(const struct requests_view *v, struct json *j,
 			const struct request_group *g)
 {

@@ -116,7 +116,7 @@ void requests_edge_words(const struct requests_view *v, const struct edge_key *k
 
 struct edge_key requests_rank_key(const struct edge_rank_row *row);
 
-/* So much more than the first edge must all edges of a tracepoint make to be told instead. */
+/* So much more than the first edge must all edges of a tracepoint make to be named instead. */
 #define REQUESTS_OWNER_AHEAD 1.5
 
 /* "in db query", or "while db query runs" of what runs on many edges: where most time goes. */
@@ -134,7 +134,7 @@ bool requests_by_owner(const struct request_group *g);
 void requests_what_words(const struct requests_view *v, const struct request_group *g,
 			 struct buf *out);
 
-/* What is wrong with whom and where, one sentence. */
+/* Describes a problem with its service and place, in one sentence. */
 void requests_problem_words(const struct requests_view *v, const struct request_problem *p,
 			    struct buf *out);
 
@@ -173,7 +173,7 @@ enum { REQUESTS_NOTES_MAX = 48 };
 /* Those that are not 0; returns how many. */
 size_t requests_notes(const struct requests_view *v, struct requests_note *notes);
 
-/* "clock of a: 3.20 s behind b's, mended to 1.1 ms; of 512 calls ...". */
+/* "clock of a: 3.20 s behind b's, corrected to 1.1 ms; of 512 calls ...". */
 void requests_clock_words(const struct requests_view *v, const struct skew_host *h,
 			  struct buf *out);
 void requests_unsettled_words(const struct requests_view *v, const struct skew_unsettled *u,

@@ -233,7 +233,7 @@ static void put_common(struct page_data *d, const struct request_group *g)
 	json_arr_end(j);
 }
 
-/* Of one trace there may be several: what its messages began. */
+/* Compares the traces too: one may have several requests, begun by its messages. */
 static bool same_request(const struct request_copy *a, const struct request_copy *b)
 {
 	return trace_id_cmp(&a->id, &b->id) == 0 && a->total_ns == b->total_ns;
@@ -310,7 +310,7 @@ static void put_levels(struct json *j, const struct request_type *t)
 	json_arr_end(j);
 }
 
-/* Of one path they are its own; with edges of the type as a whole, which is not drawn. */
+/* Puts the keys of a type: for one path its own; with edges of the type, which is not drawn. */
 static void put_type_keys(struct page_data *d, const struct request_type *t)
 {
 	json_karr(d->j, "keys");

@@ -25,7 +25,7 @@ enum {
 	COL_BEFORE = 30, COL_NOW = 20,
 };
 
-/* Of what the first is to blame for, and of what is usual: less is not worth a line. */
+/* Part of the first one's blame, and of the usual: less is not worth a line. */
 static const double TOLD_PART = 0.01;
 
 struct edge_key requests_rank_key(const struct edge_rank_row *row)
@@ -55,7 +55,7 @@ static void put_row(const struct requests_view *v, struct pen *p,
 	pen_nl(p);
 }
 
-/* Where there is one, its own edges tell as much. */
+/* Counts the groups; the edges of a single one tell as much. */
 static uint32_t group_cnt(const struct requests_result *r)
 {
 	uint32_t cnt = 0;
@@ -101,7 +101,7 @@ static bool call_shown(const struct requests_view *v, const struct call_change *
 	return requests_type_shown(v, v->diff->types[c->type].bad_type);
 }
 
-/* Of the types that are shown the costliest, or NULL. */
+/* The costliest change of the types that are shown, or NULL. */
 const struct call_change *requests_first_call(const struct requests_view *v)
 {
 	for (uint32_t i = 0; v->diff && i < v->diff->call_cnt; i++)
@@ -152,7 +152,7 @@ static void put_edges(const struct requests_view *v, struct pen *p)
 		put_row(v, p, &r->rows[i], i == 0);
 }
 
-/* What costs more comes first. */
+/* Writes what costs more first. */
 void requests_put_rank(const struct requests_view *v, struct pen *p)
 {
 	const struct edge_rank_result *r = v->rank;

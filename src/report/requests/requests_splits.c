@@ -13,7 +13,7 @@
 
 enum { SPLITS_TOP = 3, SPLITS_JSON_MAX = 100 };
 
-/* With good requests to compare with, it is told what changed instead. */
+/* With good requests to compare with, the report names what changed instead. */
 static bool is_shown(const struct requests_view *v, const struct call_split *s)
 {
 	return !v->diff && requests_type_shown(v, s->type);

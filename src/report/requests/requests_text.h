@@ -32,7 +32,7 @@ void requests_put_waterfall(const struct requests_view *v, struct pen *p,
 void requests_put_explain(const struct requests_view *v, struct pen *p);	/* --trace */
 void requests_put_against(const struct requests_view *v, struct pen *p);	/* --diff: GOOD */
 void requests_put_diff(const struct requests_view *v, struct pen *p);		/* --diff */
-/* The keys of g that explain; but for those that explain told as well, unless that is NULL. */
+/* The keys of g that explain; without those that explain but as well, unless that is NULL. */
 void requests_put_keys(const struct requests_view *v, struct pen *p,
 		       const struct request_group *g, const struct request_group *told,
 		       const char *title);
@@ -40,7 +40,7 @@ void requests_put_keys(const struct requests_view *v, struct pen *p,
 void requests_put_key_changes(const struct requests_view *v, struct pen *p, uint32_t type);
 /* The one service to blame: the first line. */
 void requests_put_blame(const struct requests_view *v, struct pen *p);
-/* What is called more often, and calls left out or new; of those shown the first, or NULL. */
+/* The first of the shown calls that are made more often, left out or new, or NULL. */
 const struct call_change *requests_first_call(const struct requests_view *v);
 const struct structure_change *requests_first_structure(const struct requests_view *v);
 void requests_put_structure(const struct requests_view *v, struct pen *p);

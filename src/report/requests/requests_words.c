@@ -104,7 +104,7 @@ static const struct point *point_at(const struct requests_view *v, uint32_t poin
 	return point < v->points->items.cnt ? &v->points->items.items[point] : &other;
 }
 
-/* What both ends have in common, a service or a name, is said once. */
+/* Writes once what both ends have in common, a service or a name. */
 static void end_words(const struct requests_view *v, const struct edge_key *k, bool is_from,
 		      struct buf *out)
 {
@@ -189,7 +189,7 @@ bool requests_by_owner(const struct request_group *g)
 	       g->owners[0].share > REQUESTS_OWNER_AHEAD * g->edges[g->by_share[0]].share;
 }
 
-/* Of equal means by what is more of the variance: owners are in that order. */
+/* Sorts equal means by the larger part of the variance: owners are in that order. */
 void requests_time_words(const struct requests_view *v, const struct request_group *g,
 			 unsigned width, struct buf *out)
 {
@@ -265,7 +265,7 @@ static void where_words(const struct requests_view *v, const struct edge_key *k,
 	edge_words(v, k, 0, " and ", out);
 }
 
-/* Where the group takes longer than the others of its type, and by how much: "24.0 ms". */
+/* Writes where the group takes longer than the others of its type, and by how much: "24.0 ms". */
 static void excess_words(const struct requests_view *v, const struct request_group *g,
 			 const char *before, const char *after, struct buf *out)
 {
@@ -298,7 +298,7 @@ static bool is_cause(double share, double low)
 	return share >= CAUSE_SHARE && low > 0;
 }
 
-/* Of the group's variance: those of the tracepoints, or the edges, which have most of it. */
+/* Writes the tracepoints, or the edges, which have most of the group's variance. */
 void requests_variance_words(const struct requests_view *v, const struct request_group *g,
 			     struct buf *out)
 {
@@ -424,7 +424,7 @@ static void add_number(struct buf *out, double x)
 	buf_printf(out, fabs(x) < 1e7 && x == floor(x) ? "%.0f" : "%.3g", x);
 }
 
-/* Of a range the begin: the next one begins where it ends. */
+/* Writes the begin of a range: the next one begins where it ends. */
 static void add_clock(struct buf *out, double seconds, bool is_range)
 {
 	time_t second = (time_t)seconds;
@@ -482,7 +482,7 @@ void requests_explain_key_words(const struct requests_view *v, const struct expl
 
 /*
  * Of the first cnt values the one to name after before (NULL: first): ranges in
- * their order, others from the slowest on, the one that is told first of equals.
+ * their order, others from the slowest on, the one that is listed first of equals.
  */
 static const struct key_value *next_value(const struct request_key *k, uint32_t cnt,
 					  const struct key_value *before)

@@ -239,7 +239,7 @@ static void put_subject(struct pen *p, const struct model *m)
 	pen_nl(p);
 }
 
-/* What is missing of the stacks themselves. */
+/* Lists what is missing of the stacks themselves. */
 static void put_missing(struct pen *p, const struct model *m)
 {
 	static const struct { uint8_t loss; const char *what; } rows[] = {
