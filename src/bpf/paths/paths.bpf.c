@@ -30,7 +30,7 @@
 struct pw_sleep {
 	u64 off_ns, wake_ns, word, waker_word;
 	s32 timeout_ms;
-	u32 waker;
+	u32 waker, slice;
 	u16 call, waker_call;
 	u8 asleep, uninterruptible;
 };
@@ -63,6 +63,7 @@ struct pw_ring_map {
 unsigned long long pw_followed[PID_WORDS];	/* a bit for each process id */
 unsigned long long pw_lost;
 unsigned int pw_off;			/* nothing is recorded: between two slices */
+unsigned int pw_slice;		/* the present one */
 const volatile unsigned char pw_prev_state = 1; /* sched_switch has a fourth argument */
 
 static __always_inline bool followed(u32 tgid)
@@ -144,6 +145,7 @@ static __always_inline void sleep_begin(struct task_struct *p, u32 state, u64 no
 	s->word = regs.arg[0];
 	s->timeout_ms = regs.arg[3];
 	s->uninterruptible = (state & KSTATE_UNINTERRUPTIBLE) != 0;
+	s->slice = pw_slice;
 	s->asleep = 1;
 }
 
@@ -155,6 +157,8 @@ static __always_inline void sleep_end(struct task_struct *p, u64 now)
 	if (!s || !s->asleep)
 		return;
 	s->asleep = 0;
+	if (s->slice != pw_slice) /* what happened between the slices is not known */
+		return;
 	e.ns = now;
 	e.tid = p->pid;
 	e.tgid = p->tgid;

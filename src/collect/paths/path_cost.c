@@ -40,6 +40,7 @@ static void programs(struct bpf_object *obj, uint64_t *ret_ns, uint64_t *ret_cnt
 
 void path_cost_begin(struct path_cost *c, struct bpf_object *obj)
 {
+	c->on = true;
 	c->stats_fd = reads_open_stats();
 	c->begin_ns = clock_mono_ns();
 	c->own_ns = clock_self_cpu_ns();
@@ -61,5 +62,9 @@ void path_cost_end(struct path_cost *c, struct bpf_object *obj)
 	took += (double)(clock_self_cpu_ns() - c->own_ns);
 	gone = (double)(clock_mono_ns() - c->begin_ns) + 1;
 	busy = (double)(busy_now() - c->busy_ns);
-	c->share = took / (busy > gone ? busy : gone);
+	c->on = false;
+	c->end_ns = clock_mono_ns();
+	c->took_ns = took;
+	c->used_ns = busy > gone ? busy : gone;
+	c->share = c->took_ns / c->used_ns;
 }

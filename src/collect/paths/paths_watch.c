@@ -30,8 +30,10 @@
 
 #define DRAIN_NS (20 * NS_PER_MS)
 #define SLICE_NS (200 * NS_PER_MS)
-#define MEASURE_NS (300 * NS_PER_MS)	/* of the first slice: what following costs */
-#define PAUSE_MAX_NS (20 * NS_PER_SEC)
+#define MEASURE_NS (200 * NS_PER_MS)
+#define MEASURE_EVERY_NS NS_PER_SEC	/* the timing of programs costs, too */
+#define PAUSE_MIN_NS (50 * NS_PER_MS)	/* for less programs stay attached */
+#define PAUSE_MAX_NS (10 * NS_PER_SEC)
 
 struct watch {
 	const struct paths_watch_opts *opts;
@@ -183,64 +185,137 @@ static void flush(struct watch *w)
 	ring_buffer__consume(w->ring);
 }
 
-/* Follows until end_ns, a stop, or as many records as a slice may have. */
+/* Programs that are not called at all between two slices: a call costs, too. */
+static int records_attach(struct watch *w)
+{
+	struct paths_bpf *skel = w->skel;
+	struct {
+		struct bpf_program *prog;
+		struct bpf_link **link;
+	} all[] = {{skel->progs.pw_switch, &skel->links.pw_switch},
+		   {skel->progs.pw_waking, &skel->links.pw_waking},
+		   {skel->progs.pw_send, &skel->links.pw_send},
+		   {skel->progs.pw_recv, &skel->links.pw_recv},
+		   {skel->progs.pw_state, &skel->links.pw_state}};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!*all[i].link)
+			*all[i].link = bpf_program__attach(all[i].prog);
+		if (!*all[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
+static void records_detach(struct watch *w)
+{
+	struct bpf_link **const links[] = {
+		&w->skel->links.pw_switch, &w->skel->links.pw_waking, &w->skel->links.pw_send,
+		&w->skel->links.pw_recv, &w->skel->links.pw_state};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+}
+
+static void measured(struct watch *w, struct path_cost *cost)
+{
+	path_cost_end(cost, w->skel->obj);
+	if (cost->share > w->out.cost_share)
+		w->out.cost_share = cost->share;
+}
+
+/* Measures again and again; true when it costs more than it may. */
+static bool costs_too_much(struct watch *w, struct path_cost *cost, uint64_t now)
+{
+	if (cost->on && now - cost->begin_ns > MEASURE_NS) {
+		measured(w, cost);
+		return w->opts->max_cost_ppm && cost->share * 1e6 > w->opts->max_cost_ppm;
+	}
+	if (!cost->on && now - cost->begin_ns > MEASURE_EVERY_NS)
+		path_cost_begin(cost, w->skel->obj);
+	return false;
+}
+
+/* Follows until end_ns, a stop, as many records as a slice may have, or a cost over the bound. */
 static void follow(struct watch *w, uint64_t end_ns, struct path_cost *cost)
 {
-	uint64_t begin_ns = clock_mono_ns(), now = begin_ns;
-	bool measured = false;
+	uint64_t begin_ns = clock_mono_ns(), now = begin_ns, own_ns;
 
 	w->in_slice = 0;
+	w->skel->bss->pw_slice++;
 	path_cost_begin(cost, w->skel->obj);
 	__atomic_store_n(&w->skel->bss->pw_off, 0, __ATOMIC_SEQ_CST);
 	while (now < end_ns && !stop_requested() && w->in_slice < PATHS_EVENTS_MAX) {
 		sleep_ns(end_ns - now < DRAIN_NS ? end_ns - now : DRAIN_NS);
 		ring_buffer__consume(w->ring);
 		now = clock_mono_ns();
-		if (!measured && now - begin_ns > MEASURE_NS) {
-			measured = true;
-			path_cost_end(cost, w->skel->obj);
-			if (w->opts->max_cost_ppm && cost->share * 1e6 > w->opts->max_cost_ppm)
-				break;
-		}
+		if (costs_too_much(w, cost, now))
+			break;
 	}
-	if (!measured)
-		path_cost_end(cost, w->skel->obj);
+	if (cost->on)
+		measured(w, cost);
 	__atomic_store_n(&w->skel->bss->pw_off, 1, __ATOMIC_SEQ_CST);
+	own_ns = clock_self_cpu_ns();
 	flush(w);
 	w->out.followed_ns += clock_mono_ns() - begin_ns;
 	w->out.slice_cnt++;
 	w->sink->slice_end(w->sink->ctx);
+	cost->after_ns = (double)(clock_self_cpu_ns() - own_ns);
 }
 
-/* How long to look away so that the mean cost is what it may be. */
-static uint64_t pause_ns(const struct watch *w, const struct path_cost *cost)
+/*
+ * How long to look away so that the cost of the slice, and of what was reckoned after
+ * it, is in all that time what it may be.
+ */
+static uint64_t pause_ns(const struct watch *w, const struct path_cost *cost, uint64_t slice_ns)
 {
-	double part = cost->share * 1e6 / w->opts->max_cost_ppm - 1;
-	double ns = part * (double)SLICE_NS;
+	double gone = (double)(cost->end_ns - cost->begin_ns) + 1;
+	double took = cost->took_ns * (double)slice_ns / gone + cost->after_ns;
+	double may = w->opts->max_cost_ppm / 1e6 * cost->used_ns / gone;
+	double ns = took / may - (double)slice_ns;
 
-	return ns > (double)PAUSE_MAX_NS ? PAUSE_MAX_NS : ns > 0 ? (uint64_t)ns : 0;
+	if (!w->opts->max_cost_ppm || ns < 0)
+		return 0;
+	return ns > (double)PAUSE_MAX_NS ? PAUSE_MAX_NS : (uint64_t)ns;
 }
 
-static void run(struct watch *w)
+/* false: the end of the watch came. */
+static bool look_away(struct watch *w, uint64_t until, uint64_t end_ns)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (until > end_ns)
+		until = end_ns;
+	if (until > now + PAUSE_MIN_NS)
+		records_detach(w);
+	for (; now < until && !stop_requested(); now = clock_mono_ns())
+		sleep_ns(until - now < DRAIN_NS ? until - now : DRAIN_NS);
+	return now < end_ns && !stop_requested();
+}
+
+static int run(struct watch *w, struct err *err)
 {
 	struct path_cost cost = {0};
-	uint64_t end_ns, now = clock_mono_ns(), until;
+	uint64_t now = clock_mono_ns(), end_ns, begin_ns = now, pause;
 
 	w->out.begin_ns = now;
 	end_ns = w->opts->duration_ns ? now + w->opts->duration_ns : UINT64_MAX;
 	follow(w, end_ns, &cost);
-	w->out.cost_share = cost.share;
 	while ((now = clock_mono_ns()) < end_ns && !stop_requested()) {
-		until = now + pause_ns(w, &cost);
-		for (; now < until && now < end_ns && !stop_requested(); now = clock_mono_ns())
-			sleep_ns(until - now < DRAIN_NS ? until - now : DRAIN_NS);
-		if (now >= end_ns || stop_requested())
+		pause = pause_ns(w, &cost, now - begin_ns);
+		if (pause && !look_away(w, now + pause, end_ns))
 			break;
-		until = now + SLICE_NS;
-		follow(w, until < end_ns ? until : end_ns, &cost);
+		if (records_attach(w) < 0)
+			return err_errno(err, -errno, "attach to the kernel's tracepoints again");
+		begin_ns = now = clock_mono_ns();
+		/* without a pause there is no slice: as long as it goes well */
+		follow(w, pause && now + SLICE_NS < end_ns ? now + SLICE_NS : end_ns, &cost);
 	}
 	w->out.end_ns = clock_mono_ns();
 	w->out.lost_cnt += w->skel->bss->pw_lost;
+	return 0;
 }
 
 int paths_watch(const struct paths_watch_opts *opts, const struct paths_sink *sink,
@@ -256,10 +331,10 @@ int paths_watch(const struct paths_watch_opts *opts, const struct paths_sink *si
 		rc = rights_give(&w, err);
 	if (rc == 0)
 		rc = target_go(&w.target, err);
-	if (rc == 0) {
-		run(&w);
+	if (rc == 0)
+		rc = run(&w, err);
+	if (rc == 0)
 		*ret = w.out;
-	}
 	guard_drop();
 	ring_buffer__free(w.ring);
 	paths_bpf__destroy(w.skel);
