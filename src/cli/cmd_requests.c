@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "cli/follow_requests.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/forest_file_read.h"
@@ -22,6 +23,7 @@
 #include "cli/files/page_file.h"
 #include "cli/files/trace_files.h"
 #include "trace/points.h"
+#include "report/export/trace_export.h"
 #include "report/lines/pen.h"
 #include "report/forest/forest_out.h"
 #include "report/requests/requests_out.h"
@@ -36,7 +38,14 @@ enum {
 	FOUND_MAX = 64,		/* requests of one trace: its own, and those its messages began */
 };
 
-enum export_kind { EXPORT_FOLDED, EXPORT_CHROME, EXPORT_HTML, EXPORT_CNT };
+enum export_kind {
+	EXPORT_FOLDED,
+	EXPORT_CHROME,
+	EXPORT_HTML,
+	EXPORT_OTLP,		/* all requests, from here on */
+	EXPORT_JAEGER,
+	EXPORT_CNT,
+};
 
 struct requests_cmd_opts {
 	struct select_opts select;	/* running servers; else files */
@@ -48,7 +57,7 @@ struct requests_cmd_opts {
 	int64_t min_cnt, top;
 	struct key_list keys;
 	struct fold_list fold;
-	bool no_events;
+	bool no_events, slowest;
 	struct output_opts output;
 	const char *exports[EXPORT_CNT];	/* that of the page is in output */
 };
@@ -65,6 +74,8 @@ struct set {
 	struct trace_id wanted;		/* --trace */
 	struct trace *found[FOUND_MAX];	/* copies of its requests in the arena */
 	uint32_t found_cnt;
+	int64_t slowest_ns;		/* --slowest: found[0] takes so long */
+	struct trace_export *exported;	/* EXPORT_CNT of them; NULL: not this set */
 };
 
 /* ---- options */
@@ -95,6 +106,8 @@ static int check(const struct requests_cmd_opts *o, const char *file, uint64_t *
 
 	if (check_input(o, file, err) < 0)
 		return err->code;
+	if (o->slowest && (o->trace_id || o->diff.cnt))
+		return err_usage(err, "--slowest, --trace and --diff are three questions: ask one");
 	if (o->trace_id && o->diff.cnt)
 		return err_usage(err, "--trace and --diff are two questions: ask one");
 	if (o->forest_path && !o->trace_id)
@@ -102,8 +115,8 @@ static int check(const struct requests_cmd_opts *o, const char *file, uint64_t *
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		to_stdout += o->exports[k] && strcmp(o->exports[k], "-") == 0;
 	if (to_stdout + o->output.json > 1)
-		return err_usage(err, "only one of --json, --html -, --folded - and --chrome - can "
-				 "go to standard output");
+		return err_usage(err, "only one of --json, --html -, --folded -, --chrome -, "
+				 "--otlp - and --jaeger - can go to standard output");
 	*ret_memory_bytes = 0;
 	if (o->memory && size_parse(o->memory, ret_memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", o->memory);
@@ -120,9 +133,40 @@ static int check(const struct requests_cmd_opts *o, const char *file, uint64_t *
 
 /* ---- reading */
 
+static int64_t took_ns(const struct trace *t)
+{
+	int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+
+	for (uint32_t i = 0; i < t->span_cnt; i++) {
+		begin_ns = t->spans[i].begin_ns < begin_ns ? t->spans[i].begin_ns : begin_ns;
+		end_ns = t->spans[i].end_ns > end_ns ? t->spans[i].end_ns : end_ns;
+	}
+	return t->span_cnt ? end_ns - begin_ns : 0;
+}
+
+/* A copy of the slowest one so far, in place of the one before. */
+static void take_slowest(struct set *s, const struct trace *t)
+{
+	int64_t ns = took_ns(t);
+
+	if (ns <= s->slowest_ns)
+		return;
+	s->slowest_ns = ns;
+	s->found[0] = trace_copy_to(arena_alloc(&s->cli->arena, trace_copy_bytes(t)), t);
+	s->found_cnt = 1;
+}
+
 static int take(void *ctx, const struct trace *t)
 {
 	struct set *s = ctx;
+	const struct requests_cmd_opts *o = s->cli->opts;
+
+	if (o->slowest)
+		take_slowest(s, t);
+	for (unsigned k = EXPORT_OTLP; s->exported && k < EXPORT_CNT; k++) {
+		if (o->exports[k])
+			trace_export_add(&s->exported[k], t);
+	}
 
 	if ((s->wanted.hi || s->wanted.lo) && trace_id_cmp(&s->wanted, &t->id) == 0 &&
 	    s->found_cnt < FOUND_MAX)
@@ -203,13 +247,24 @@ static void print_view(const struct requests_cmd_opts *o, const struct requests_
 	output_print(&o->output, &out);
 }
 
-static int export_one(unsigned kind, const struct requests_view *v, struct page_file *f,
-		      struct err *err)
+static int export_all(struct trace_export *x, struct page_file *f, struct err *err)
+{
+	trace_export_end(x);
+	if (x->left_cnt)
+		log_warn("%s: without %" PRIu64 " requests: a file has at most %d MiB", f->path,
+			 x->left_cnt, TRACE_EXPORT_MAX >> 20);
+	return page_file_write(f, &x->out, err);
+}
+
+static int export_one(unsigned kind, const struct set *s, const struct requests_view *v,
+		      struct page_file *f, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = {0};
 
 	if (!page_file_wanted(f))
 		return 0;
+	if (kind >= EXPORT_OTLP)
+		return export_all(&s->exported[kind], f, err);
 	switch (kind) {
 	case EXPORT_FOLDED:
 		requests_folded(v, &out);
@@ -247,7 +302,7 @@ static int explain(const struct set *s, struct requests_view *v, struct err *err
 	v->trace_more_cnt = s->found_cnt - 1;
 	return v->explain ? 0 : err_set(err, -EINVAL,
 					"request '%s' has no path from its begin to its end",
-					o->trace_id);
+					o->trace_id ? o->trace_id : "the slowest");
 }
 
 /* The way of the request through the trees of its type. */
@@ -294,7 +349,7 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 		v.diff_keys = key_changes_make(base->requests, s->requests, v.diff, v.arena);
 		v.base_in = &base->input;
 	}
-	if (o->trace_id)
+	if (o->trace_id || o->slowest)
 		code = explain(s, &v, err);
 	if (code == 0 && o->forest_path)
 		code = through_forest(s, &v, err);
@@ -303,7 +358,7 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 	if (code == 0 && !to_stdout)
 		print_view(o, &v);
 	for (unsigned k = 0; k < EXPORT_CNT && code == 0; k++)
-		code = export_one(k, &v, &files[k], err);
+		code = export_one(k, s, &v, &files[k], err);
 	return code;
 }
 
@@ -329,7 +384,13 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	struct edge_rank *rank = edge_rank_new(&points, &strings);
 	struct set base = {.cli = cli, .strings = &strings, .points = &points, .rank = rank};
 	struct set set = base;
+	struct trace_export exported[EXPORT_CNT] = {
+		[EXPORT_OTLP] = {.format = TRACE_EXPORT_OTLP, .strings = &strings},
+		[EXPORT_JAEGER] = {.format = TRACE_EXPORT_JAEGER, .strings = &strings},
+	};
 	int code = 0;
+
+	set.exported = exported;
 
 	if (o->trace_id)
 		set.wanted = id_trace(o->trace_id, strlen(o->trace_id));
@@ -346,6 +407,8 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 		code = show(&set, &base, files, err);
 	requests_free(base.requests);
 	requests_free(set.requests);
+	for (unsigned k = 0; k < EXPORT_CNT; k++)
+		buf_release(&exported[k].out);
 	edge_rank_free(rank);
 	return code;
 }
@@ -388,6 +451,9 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "trace", .metavar = "ID",
 	 .help = "show why this request was slow, beside others of its path",
 	 OPT_AT(struct requests_cmd_opts, trace_id)},
+	{.type = OPT_FLAG, .long_name = "slowest",
+	 .help = "the same of the slowest request, with its threads",
+	 OPT_AT(struct requests_cmd_opts, slowest)},
 	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
 	 .help = "with --trace: show its way through this forest",
 	 OPT_AT(struct requests_cmd_opts, forest_path)},
@@ -423,6 +489,12 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "chrome", .metavar = "FILE",
 	 .help = "write typical, fast and slow requests for Perfetto",
 	 OPT_AT(struct requests_cmd_opts, exports[EXPORT_CHROME])},
+	{.type = OPT_STRING, .long_name = "otlp", .metavar = "FILE",
+	 .help = "write all requests as OTLP, lines of JSON",
+	 OPT_AT(struct requests_cmd_opts, exports[EXPORT_OTLP])},
+	{.type = OPT_STRING, .long_name = "jaeger", .metavar = "FILE",
+	 .help = "write all requests as JSON for Jaeger's UI",
+	 OPT_AT(struct requests_cmd_opts, exports[EXPORT_JAEGER])},
 	OPT_END,
 };
 

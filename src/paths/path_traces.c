@@ -168,10 +168,13 @@ static void calls_add(struct maker *m, uint32_t request, uint64_t parent, int de
 		const struct paths_call *c = &r->calls[i - 1];
 		struct span *s = span_add(m, parent, c->start_ns, c->end_ns);
 		uint64_t id = s->id;
+		char tid[16];
 
 		s->service = service;
 		s->name = call_name(m, &c->at);
 		s->kind = SPAN_CLIENT;
+		snprintf(tid, sizeof(tid), "%u", c->caller);
+		attr_str(m, s, "thread", tid);
 		attr_str(m, s, "known by", call_rules[c->rule].name);
 		attr_num(m, s, "bytes out", (double)c->bytes_out);
 		attr_num(m, s, "bytes in", (double)c->bytes_in);

@@ -2,7 +2,8 @@
 """`heldup requests` of running servers: what is refused, and what it says where nothing came."""
 import os
 
-from heldup_cli import FAILED, RIGHTS, USAGE, Skip, heldup
+from heldup_cli import FAILED, OK, RIGHTS, USAGE, Skip, heldup
+from t_requests import Files, Shop, requests_json
 
 
 def test_requests_of_files_or_servers():
@@ -17,7 +18,8 @@ def test_requests_of_files_or_servers():
             (("--port", "0"), "--port"),
             (("--comm", "("), "not a regular expression"),
             (("-p", "1", "--max-cost", "x"), "x"),
-            (("-p", "1", "-d", "1ms"), "shorter than")):
+            (("-p", "1", "-d", "1ms"), "shorter than"),
+            (("--slowest", "--trace", "12", "x.json"), "three questions")):
         got = heldup("requests", *argv).ended(USAGE)
         got.one_line()
         assert words in got.err, (argv, got.err)
@@ -36,3 +38,23 @@ def test_requests_of_a_process_that_serves_nobody():
         raise Skip(got.err)
     got.ended(FAILED).one_line()
     assert "no request came on a connection" in got.err, got.err
+
+
+def test_requests_in_the_formats_of_others():
+    """Written as OTLP and for Jaeger and read again, they are the same requests."""
+    with Files() as f:
+        path, otlp, jaeger = f.write("shop.json", Shop(seed=3).traces), f.path("a"), f.path("b")
+        heldup("requests", path, "--otlp", otlp, "--jaeger", jaeger).ended(OK)
+        want = requests_json(path)
+        for other in (otlp, jaeger):
+            got = requests_json(other)
+            for key in ("name", "requests"):
+                assert [t[key] for t in got["types"]] == [t[key] for t in want["types"]]
+            assert got["input"]["spans"] == want["input"]["spans"]
+
+
+def test_requests_the_slowest():
+    with Files() as f:
+        path = f.write("shop.json", Shop(seed=3).traces)
+        out = heldup("requests", path, "--slowest").ended(OK).out
+        assert "\nREQUEST  " in out and "longer than 100 %" in out, out

@@ -10,6 +10,7 @@
 #include "report/forest/forest_out.h"
 #include "report/requests/requests_json.h"
 #include "report/requests/requests_text.h"
+#include "report/requests/thread_lanes.h"
 #include "report/forest/waterfall.h"
 #include "requests/diff/changes.h"
 #include "requests/diff/key_changes.h"
@@ -448,6 +449,7 @@ void requests_put_explain(const struct requests_view *v, struct pen *p)
 	put_explain_keys(v, p);
 	pen_nl(p);
 	requests_put_waterfall(v, p, v->trace, ROWS_TEXT, "this");
+	thread_lanes_text(v->trace, v->strings, p);
 	if (v->forest) {
 		requests_put_head(p, "ITS WAY THROUGH THE SEARCH", v->forest->path);
 		forest_text(v->forest, p);
