@@ -3,6 +3,8 @@
  * Applies the rules in their order.  A gated rule is first held, process by process,
  * against the calls that earlier rules have decided.
  */
+#include <sys/socket.h>
+
 #include "paths/paths_int.h"
 
 struct tally {			/* of one process */
@@ -341,12 +343,17 @@ static void siblings(struct paths *p)
 /* ---- from process to process */
 
 
-static uint64_t ends_key(uint16_t from, uint16_t to)
+/* A connection by its two ends, the one that asks first; 0: not known. */
+static uint64_t ends_key(const struct path_sock *s, bool asks)
 {
-	return (uint64_t)from << 16 | to;
+	if (s->family == AF_UNIX)
+		return asks ? hash_pair(s->pair[0], s->pair[1]) : hash_pair(s->pair[1], s->pair[0]);
+	if (!s->lport || !s->rport)
+		return 0;
+	return asks ? (uint64_t)s->lport << 16 | s->rport : (uint64_t)s->rport << 16 | s->lport;
 }
 
-/* A request that a call of another followed process is: by the ports, and by time. */
+/* A request that a call of another followed process is: by the two ends, and by time. */
 static void parents(struct paths *p)
 {
 	struct hmap last = {0};	/* call and 1, by the two ports */
@@ -356,14 +363,14 @@ static void parents(struct paths *p)
 		uint64_t call;
 
 		for (; next < p->calls.cnt; next++) {
-			const struct path_sock *s = &p->calls.items[next].at;
+			uint64_t key = ends_key(&p->calls.items[next].at, true);
 
 			if (p->calls.items[next].start_ns > r->arrival_ns)
 				break;
-			if (s->lport)
-				hmap_put(&last, ends_key(s->lport, s->rport), next);
+			if (key)
+				hmap_put(&last, key, next);
 		}
-		if (r->at.lport && hmap_get(&last, ends_key(r->at.rport, r->at.lport), &call) &&
+		if (hmap_get(&last, ends_key(&r->at, false), &call) &&
 		    p->calls.items[call].tgid != r->tgid &&
 		    (!p->calls.items[call].end_ns || p->calls.items[call].end_ns >= r->arrival_ns))
 			r->parent = (uint32_t)call;

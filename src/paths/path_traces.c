@@ -42,8 +42,6 @@ static uint32_t call_name(struct maker *m, const struct path_sock *at)
 {
 	char addr[PATHS_ADDR_MAX], text[PATHS_ADDR_MAX + 8];
 
-	if (at->family == AF_UNIX)
-		return word(m, "ask a unix socket");
 	snprintf(text, sizeof(text), "ask %s", paths_addr(addr, at));
 	return word(m, text);
 }

@@ -2,7 +2,6 @@
 #include "paths/paths.h"
 
 #include <arpa/inet.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,12 +97,10 @@ bool paths_fits(const struct paths_request *r, const struct paths_call *c)
 char *paths_addr(char *out, const struct path_sock *s)
 {
 	char host[INET6_ADDRSTRLEN];
-	uint64_t peer;
 	bool mapped = memcmp(s->raddr, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
 
 	if (s->family == AF_UNIX) {
-		memcpy(&peer, s->raddr, sizeof(peer));
-		snprintf(out, PATHS_ADDR_MAX, "unix:%" PRIx64, peer & 0xffffff);
+		snprintf(out, PATHS_ADDR_MAX, "a unix socket");
 		return out;
 	}
 	if (s->family == AF_INET6 && !mapped) {

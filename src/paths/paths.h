@@ -95,7 +95,7 @@ void paths_finish(struct paths *p);
 /* Borrowed until paths_free. */
 const struct paths_result *paths_result(const struct paths *p);
 
-/* "127.0.0.1:80", "[::1]:80", "unix:7f12": whom the socket talks to. */
+/* "127.0.0.1:80", "[::1]:80", "a unix socket": whom the socket talks to. */
 enum { PATHS_ADDR_MAX = 64 };
 char *paths_addr(char *out, const struct path_sock *s);
 

@@ -39,7 +39,10 @@ struct path_sock {
 	__u64 cookie;		/* of the socket: never used again while the kernel runs */
 	__u32 bytes;
 	__u16 lport, rport;	/* host order; 0 for unix sockets */
-	__u8 raddr[16];		/* IPv4 in the first 4; unix sockets: the peer's address, 8 */
+	union {
+		__u8 raddr[16];	/* IPv4 in the first 4 */
+		__u64 pair[2];	/* unix sockets: what tells this and its peer from others */
+	};
 	__u16 family;
 	__u16 cpu;
 	__u32 bound;		/* unix sockets: PATH_OWN_NAME | PATH_PEER_NAME */

@@ -243,7 +243,8 @@ static __always_inline void sock_fill(struct path_event *e, struct sock *sk)
 		s->bound = GET_ADDR(unix_sock, sk, addr) ? PATH_OWN_NAME : 0;
 		if (peer && GET_ADDR(unix_sock, peer, addr))
 			s->bound |= PATH_PEER_NAME;
-		*(u64 *)s->raddr = (u64)peer;
+		s->pair[0] = (u64)sk;
+		s->pair[1] = (u64)peer;
 		return;
 	}
 	s->lport = sk->__sk_common.skc_num;

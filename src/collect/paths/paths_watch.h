@@ -19,7 +19,7 @@ struct path_event;
 struct select_opts;
 struct write_limit;
 
-#define PATHS_EVENTS_MAX (4u << 20)
+#define PATHS_EVENTS_MAX (1u << 20)
 
 struct paths_watch_opts {	/* a zero field means its default */
 	const struct select_opts *select;
