@@ -395,7 +395,7 @@ static void readers_mark(struct engine *e)
  * fed: ended by a thread of its process that takes requests, who so handed one on;
  * answer: see is_answer.
  */
-struct home { uint32_t thread, res; uint8_t cls; bool fed, answer; uint64_t ns; };
+struct home { uint32_t thread, res; uint8_t cls; bool answer; uint64_t ns; };
 typedef VEC(struct home) homes;
 
 static int by_thread_res(const void *pa, const void *pb)
@@ -406,14 +406,6 @@ static int by_thread_res(const void *pa, const void *pb)
 	CMP(a->cls, b->cls);
 	CMP(a->res, b->res);
 	return 0;
-}
-
-static bool is_fed_by_reader(const struct engine *e, const struct wait *w)
-{
-	const struct thread *th = e->m->threads;
-
-	return w->waker_ctx == WAKER_TASK && w->waker != NO_IDX && w->waker != w->thread &&
-	       th[w->waker].proc == th[w->thread].proc && e->tinfo[w->waker].reads;
 }
 
 /* Pairs of threads of two processes of which the first wakes the second. */
@@ -465,7 +457,7 @@ static void homes_collect(struct engine *e, homes *h)
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;
 		vec_push(h, ((struct home){ w->thread, place_of(e, w->res), w->cls,
-					    is_fed_by_reader(e, w), is_answer(e, &asks, w),
+					    is_answer(e, &asks, w),
 					    (w->wake_ns ? w->wake_ns : w->end_ns) - w->off_ns }));
 	}
 	hmap_release(&asks);
@@ -474,21 +466,18 @@ static void homes_collect(struct engine *e, homes *h)
 
 /*
  * Those from i on that are of one thread, class and place: the time there in *ret_ns,
- * 0 where most were answers, and whether most were ended by handing a request on;
- * returns the first of the next.
+ * 0 where most were answers; returns the first of the next.
  */
-static size_t home_sum(const homes *h, size_t i, uint64_t *ret_ns, bool *ret_fed)
+static size_t home_sum(const homes *h, size_t i, uint64_t *ret_ns)
 {
 	const struct home *first = &h->items[i];
-	size_t j, fed = 0, answers = 0;
+	size_t j, answers = 0;
 
 	*ret_ns = 0;
 	for (j = i; j < h->cnt && !by_thread_res(first, &h->items[j]); j++) {
 		*ret_ns += h->items[j].ns;
-		fed += h->items[j].fed;
 		answers += h->items[j].answer;
 	}
-	*ret_fed = 2 * fed >= j - i && fed;
 	if (2 * answers > j - i)
 		*ret_ns = 0;
 	return j;
@@ -506,17 +495,15 @@ static void homes_choose(struct engine *e)
 	for (size_t i = 0, j; i < h.cnt; i = j) {
 		uint32_t t = h.items[i].thread;
 		uint64_t best = 0, ns;
-		bool best_fed = false, fed;
 
 		for (size_t k = j = i; j < h.cnt && h.items[j].thread == t; k = j) {
-			j = home_sum(&h, k, &ns, &fed);
+			j = home_sum(&h, k, &ns);
 			/* a sleep is home only for a thread that does nothing else */
 			if (h.items[k].cls == WAIT_TIMER)
 				ns = e->tinfo[t].answers ? 0 : 1;
-			if (fed < best_fed || (fed == best_fed && ns <= best))
+			if (ns <= best)
 				continue;
 			best = ns;
-			best_fed = fed;
 			e->tinfo[t].home_cls = h.items[k].cls;
 			e->r->threads[t].home_res = h.items[k].res;
 		}
@@ -699,32 +686,6 @@ static void threads_sum(struct engine *e)
 	}
 }
 
-static bool alike(const struct model *m, uint32_t a, uint32_t b)
-{
-	return m->threads[a].tgid == m->threads[b].tgid &&
-	       named_alike(m->threads[a].comm, m->threads[b].comm);
-}
-
-/*
- * A thread that was never seen waiting for work is called a loop for what it
- * serves alone.  Where another of its name and process serves one client at a
- * time, so does this one: threads of a pool take turns on the same clients.
- */
-static void loops_doubt(struct engine *e)
-{
-	const struct model *m = e->m;
-
-	for (uint32_t t = 0; t < m->thread_cnt; t++) {
-		if (e->r->threads[t].role != ROLE_T_LOOP || e->tinfo[t].home_cls != WAIT_CLASS_CNT)
-			continue;
-		for (uint32_t o = 0; o < m->thread_cnt; o++)
-			if (e->r->threads[o].role == ROLE_T_ENTRY && alike(m, t, o)) {
-				e->r->threads[t].role = ROLE_T_ENTRY;
-				break;
-			}
-	}
-}
-
 void roles_assign(struct engine *e)
 {
 	readers_mark(e);
@@ -734,7 +695,6 @@ void roles_assign(struct engine *e)
 	open_waits_sum(e);
 	for (uint32_t t = 0; t < e->m->thread_cnt; t++)
 		e->r->threads[t].role = role_of(e, t);
-	loops_doubt(e);
 	workers_tell(e);
 }
 
