@@ -8,6 +8,10 @@
  * tells: who waits for a lock or for a result does so for its request, each time; who
  * waits at the same place without any most of the time waits there for work, and
  * whoever wakes it hands it some.
+ *
+ * A busy runtime has a request open all the time.  There the function tells: threads that
+ * take turns at one event loop look for work in one function, which waits in the loop or,
+ * while another thread does, on a word of the thread's own.
  */
 #include <stdlib.h>
 
@@ -15,10 +19,14 @@
 #include "base/bug.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "model/stack.h"
 #include "waits/waits_int.h"
 
 /* Most of the waits at a place, since what one waits for is one thing. */
 #define PARK_SHARE 0.5
+
+/* The call that waits left out: who looks for work waits a few calls below. */
+enum { LOOK_FRAMES = 6 };
 
 struct park { uint32_t open_cnt, free_cnt; };
 
@@ -27,6 +35,8 @@ struct parks {
 	uint64_t *site;		/* by stack idx */
 	VEC(struct park) items;
 	struct hmap by_key;	/* to place plus one */
+	struct hmap in_turn;	/* thread idx: takes turns with another at an event loop */
+	uint8_t *looks;		/* by stack idx: in a function that waits in such a loop too */
 };
 
 /* One thread hands another work by these; a set of files has work of its own. */
@@ -94,6 +104,74 @@ static bool is_before(const struct engine *e, size_t i, bool before)
 			  w->res == w[-1].res);
 }
 
+static bool in_loop(const struct wait *w)
+{
+	return w->cls == WAIT_EPOLL && w->res != NO_IDX && !(w->flags & WAITF_PREEMPTED);
+}
+
+static void turns_find(struct parks *k)
+{
+	const struct model *m = k->e->m;
+	struct hmap first = { 0 };
+
+	for (size_t i = 0; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+		uint64_t *t = in_loop(w) ? hmap_slot(&first, w->res) : NULL;
+
+		if (t && *t && *t - 1 != w->thread) {
+			hmap_put(&k->in_turn, *t - 1, 1);
+			hmap_put(&k->in_turn, w->thread, 1);
+		}
+		if (t)
+			*t = w->thread + 1;
+	}
+	hmap_release(&first);
+}
+
+/* Puts a stack's functions near its inner end into places, or finds one of them there. */
+static bool any_place(const struct model *m, uint32_t stack, struct hmap *places, bool put)
+{
+	const struct stack *s = &m->stacks[stack];
+
+	for (uint32_t i = 1; i < s->user_cnt && i < LOOK_FRAMES; i++) {
+		uint64_t key = hash_pair(frame_place(m, s, i), s->tgid);
+
+		if (put)
+			hmap_put(places, key, 1);
+		else if (hmap_get(places, key, NULL))
+			return true;
+	}
+	return false;
+}
+
+static void schedulers_find(struct parks *k)
+{
+	const struct model *m = k->e->m;
+	struct hmap places = { 0 };
+
+	turns_find(k);
+	k->looks = xcalloc(m->stack_cnt + 1, 1);
+	BUG_ON(!k->looks);
+	for (size_t i = 0; i < m->wait_cnt && k->in_turn.cnt; i++) {
+		const struct wait *w = &m->waits[i];
+
+		if (!in_loop(w) || w->ustack == NO_IDX || k->looks[w->ustack] ||
+		    !hmap_get(&k->in_turn, w->thread, NULL))
+			continue;
+		k->looks[w->ustack] = 1;
+		any_place(m, w->ustack, &places, true);
+	}
+	for (uint32_t i = 0; i < m->stack_cnt; i++)
+		k->looks[i] = places.cnt && any_place(m, i, &places, false);
+	hmap_release(&places);
+}
+
+static bool looks_for_work(const struct parks *k, const struct wait *w)
+{
+	return w->ustack != NO_IDX && k->looks[w->ustack] &&
+	       hmap_get(&k->in_turn, w->thread, NULL);
+}
+
 void parks_find(struct engine *e)
 {
 	const struct model *m = e->m;
@@ -103,6 +181,7 @@ void parks_find(struct engine *e)
 	BUG_ON(!k.site);
 	for (uint32_t i = 0; i < m->stack_cnt; i++)
 		k.site[i] = stack_site(m, i);
+	schedulers_find(&k);
 	for (size_t i = 0; i < m->wait_cnt; i++) {
 		const struct wait *w = &m->waits[i];
 
@@ -116,9 +195,12 @@ void parks_find(struct engine *e)
 		const struct wait *w = &m->waits[i];
 
 		e->parked[i] = may_park(e, i) &&
-			       (is_park(own_place(&k, w)) || is_park(same_site(&k, w)));
+			       (is_park(own_place(&k, w)) || is_park(same_site(&k, w)) ||
+				looks_for_work(&k, w));
 	}
 	vec_release(&k.items);
 	hmap_release(&k.by_key);
+	hmap_release(&k.in_turn);
+	free(k.looks);
 	free(k.site);
 }
