@@ -3,6 +3,8 @@
  * Threads that were stopped: by SIGSTOP, by job control, or by a debugger that
  * looks at them.  They wait for nothing, so no demand may speak of it.
  */
+#include <string.h>
+
 #include "base/hash.h"
 #include "verdict/context/figures.h"
 #include "verdict/context/say.h"
@@ -19,16 +21,31 @@
 struct stops {
 	double life, ns, most;
 	uint32_t cnt, still, worst, waker; /* threads; worst and waker idx, NO_IDX none */
-	uint64_t times, waked; /* stops in all, and those that one task ended most of */
+	uint64_t times, waked; /* stops in all, and those that one name ended most of */
 };
 
-/* Counts the tasks that let them go on. */
-static void waker_count(const struct context *k, uint32_t t, struct stops *s, struct hmap *by_waker)
+/*
+ * A debugger may be started anew for each look, so that the tasks of one name are one, and
+ * a name that was seen beats tasks that were gone before theirs was.
+ */
+static bool stops_more(const struct context *k, uint32_t waker, uint64_t cnt,
+		       const struct stops *s)
+{
+	bool named = *k->m->threads[waker].comm, had = false;
+
+	if (s->waker != NO_IDX)
+		had = *k->m->threads[s->waker].comm;
+	return named == had ? cnt > s->waked : named;
+}
+
+/* Counts those that let them go on. */
+static void waker_count(const struct context *k, uint32_t t, struct stops *s, struct hmap *by_name)
 {
 	const struct thread *th = &k->m->threads[t];
 
 	for (uint32_t i = th->first_wait; i < th->first_wait + th->wait_len; i++) {
 		const struct wait *w = &k->m->waits[i];
+		const char *comm;
 		uint64_t *cnt;
 
 		/* of a thread's run of waits, never NULL */
@@ -38,8 +55,9 @@ static void waker_count(const struct context *k, uint32_t t, struct stops *s, st
 		s->times++;
 		if (w->waker == NO_IDX || w->waker == t || w->waker_ctx != WAKER_TASK)
 			continue;
-		cnt = hmap_slot(by_waker, w->waker);
-		if (++*cnt > s->waked) {
+		comm = k->m->threads[w->waker].comm;
+		cnt = hmap_slot(by_name, *comm ? hash_bytes(comm, strlen(comm)) : w->waker);
+		if (stops_more(k, w->waker, ++*cnt, s)) {
 			s->waked = *cnt;
 			s->waker = w->waker;
 		}
@@ -49,7 +67,7 @@ static void waker_count(const struct context *k, uint32_t t, struct stops *s, st
 static struct stops stops_of(const struct context *k)
 {
 	struct stops s = { .worst = NO_IDX, .waker = NO_IDX };
-	struct hmap by_waker = { 0 };
+	struct hmap by_name = { 0 };
 
 	for (uint32_t t = 0; t < k->m->thread_cnt; t++) {
 		const struct thread *th = &k->m->threads[t];
@@ -67,9 +85,9 @@ static struct stops stops_of(const struct context *k)
 			s.most = ns;
 			s.worst = t;
 		}
-		waker_count(k, t, &s, &by_waker);
+		waker_count(k, t, &s, &by_name);
 	}
-	hmap_release(&by_waker);
+	hmap_release(&by_name);
 	return s;
 }
 
