@@ -34,6 +34,8 @@
 #define SHARE_DOUBT 0.4
 /* From the p99 on people speak of a slow server. */
 #define SLOW_MIN 0.01
+/* From the p90 on it is no tail any more: something holds these up that was not seen. */
+#define SLOW_MANY 0.1
 
 static uint8_t share_cost(const struct grounds *g, double error)
 {
@@ -70,7 +72,7 @@ unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT])
 	by[DOUBT_SHARE] = share_cost(g, error);
 	by[DOUBT_SECOND] = second_cost(g, error);
 	by[DOUBT_OPEN] = g->open > 0;
-	by[DOUBT_SLOW] = g->slow >= SLOW_MIN;
+	by[DOUBT_SLOW] = g->slow >= SLOW_MANY ? 2 : g->slow >= SLOW_MIN;
 	by[DOUBT_EVIDENCE] = g->lacks;
 	by[DOUBT_SMALL] = g->small;
 	by[DOUBT_INCONCLUSIVE] = g->inconclusive ? 2 : 0;
@@ -156,7 +158,8 @@ static struct rest rest_of(struct context *k, const struct tail *t)
 	if (m->kept_ns < m->end_ns - m->begin_ns)
 		r.error = shed_error(k);
 	if (t && t->requests)
-		r.slow = (double)t->slow_cnt / (double)t->requests;
+		r.slow = (double)(t->slow_cnt > t->late_cnt ? t->slow_cnt : t->late_cnt) /
+			 (double)t->requests;
 	hanging(k, &r);
 	return r;
 }

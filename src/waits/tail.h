@@ -51,6 +51,7 @@ struct waits_tail {
 	uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
 	uint64_t slow_ns;	/* from here on a request is slow */
 	uint64_t slow_cnt;	/* slow requests, recorded or only counted */
+	uint64_t late_cnt;	/* as slow beside half of all, however many they are */
 	uint64_t sum_ns;	/* of those recorded and of the waits without a record */
 	uint64_t left_out_cnt;	/* over TAIL_SPANS_MAX */
 	uint64_t hist[48];	/* answer times of the targets, as in struct end */

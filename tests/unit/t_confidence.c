@@ -43,6 +43,7 @@ TEST(confidence_from_made_evidence)
 		{ "a request hangs", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .open = 1) },
 		{ "few slow ones", CONF_HIGH, G(10, 1000, 0.95, 0.02, .slow = 0.001) },
 		{ "slow ones", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .slow = 0.02) },
+		{ "many slow ones", CONF_LOW, G(10, 1000, 0.95, 0.02, .slow = 0.2) },
 		{ "no second, inexact", CONF_HIGH, G(10, 1000, 0.95, 0, .error = 0.3) },
 		{ "evidence missing", CONF_MEDIUM, G(10, 1000, 0.95, 0.02, .lacks = 1) },
 		{ "its evidence missing", CONF_LOW, G(10, 1000, 0.95, 0.02, .lacks = 2) },

@@ -34,6 +34,7 @@ struct tail {
 	uint64_t requests;	/* of the targets, answered */
 	uint64_t p50_ns, p99_ns, p999_ns;
 	uint64_t slow_ns, slow_cnt; /* from here on slow, and how many were */
+	uint64_t late_cnt; /* as slow beside half of all, however many they are */
 	struct stall_finding *stalls; size_t stall_cnt; /* those worth naming, largest first */
 };
 

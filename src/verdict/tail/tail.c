@@ -210,7 +210,7 @@ void tail_judge(struct context *k, struct verdict *v)
 	v->tail = tail = ARENA_NEW(k->arena, struct tail);
 	*tail = (struct tail){ .requests = t->requests, .p50_ns = t->p50_ns, .p99_ns = t->p99_ns,
 			       .p999_ns = t->p999_ns, .slow_ns = t->slow_ns,
-			       .slow_cnt = t->slow_cnt };
+			       .slow_cnt = t->slow_cnt, .late_cnt = t->late_cnt };
 	tail->stalls = ARENA_ARRAY(k->arena, struct stall_finding, NAMED_MAX + 1);
 	groups_judge(k, t, v, false);
 	groups_judge(k, t, v, true);

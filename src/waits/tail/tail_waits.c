@@ -53,6 +53,7 @@ static void answers_sum(const struct model *m, struct waits_tail *t)
 	t->slow_ns = WAITS_STALL_NS;
 	if (SLOW_P50 * t->p50_ns > t->slow_ns)
 		t->slow_ns = SLOW_P50 * t->p50_ns;
+	t->late_cnt = hist_from(t->hist, t->slow_ns);
 	if (SLOW_P90 * t->p90_ns > t->slow_ns)
 		t->slow_ns = SLOW_P90 * t->p90_ns;
 }
