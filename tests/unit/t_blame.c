@@ -92,6 +92,32 @@ TEST(verdict_disk_has_its_evidence)
 	}
 }
 
+/* In flight all the time, by the kernel's count, but at the device for a moment: held back. */
+TEST(verdict_disk_limit_counts_held_requests)
+{
+	static const double own_ms[] = { 4, 800 };
+
+	for (size_t i = 0; i < sizeof(own_ms) / sizeof(*own_ms); i++) {
+		struct synth *s = synth_new(1000);
+		struct ev_cgroup *g;
+		struct judged j;
+
+		synth_thread(s, 31, 31, "srv");
+		synth_res(s, 7, RES_FILE, "/data/log")->dev = 8 << 20;
+		for (int k = 0; k < 10; k++)
+			synth_irq_wait(s, 31, WAIT_FSYNC, 7, k * 100 + 1, k * 100 + 84,
+				       k * 100 + 84, WAKER_BLOCK);
+		synth_dev(s, 8 << 20, "sda", 850, 850);
+		synth_disk(s, 8 << 20, 31, 1, "srv", 80)->lat_ns = (uint64_t)(own_ms[i] * 1e6);
+		g = synth_cgroup(s, 0, "/box");
+		g->io_wiops = 25;
+		g->tgid = 31;
+		judge(&j, s);
+		EQ_S(finding_name(j.v->findings[0].cls), i ? "fsync" : "disk-limit");
+		judged_release(&j);
+	}
+}
+
 /* Four backends that run 8 % each and wait for CPUs that their client and another have. */
 static struct synth *used_up(double client_ms, double other_ms, double own_ms, double idle)
 {

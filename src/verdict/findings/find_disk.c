@@ -45,6 +45,8 @@ static bool claims_fsync(const struct context *k, const struct cause *c)
 #define LIMIT_NEAR 0.6
 /* Requests of its own in flight while it waits, on average: it waits for them mostly. */
 #define AT_DEVICE_MIN 0.5
+/* A device works on a request while it is busy, but for what its queue takes. */
+#define WORKED_MIN 0.5
 /* One wait may stand for this many requests, one after the other: data, journal, flush, commit. */
 #define REQUESTS_EACH 4.0
 
@@ -167,6 +169,24 @@ static bool is_at_device(const struct context *k, double busy)
 	return ios > 0 && busy >= DEV_BUSY && REQUESTS_EACH * flight / ios >= waits.mean_ns;
 }
 
+/*
+ * The kernel counts a device busy with requests that a limit still holds back: they were
+ * sent to it for less than that.
+ */
+static bool busy_with_held(const struct context *k, uint32_t dev)
+{
+	const struct model *m = k->m;
+	double ns = 0, ios = 0;
+
+	for (size_t i = 0; dev != NO_IDX && i < m->disk_use_cnt; i++) {
+		if (m->disk_uses[i].dev != m->devs[dev].dev)
+			continue;
+		ns += m->disk_uses[i].lat_ns;
+		ios += m->disk_uses[i].ios;
+	}
+	return ios > 0 && ns < WORKED_MIN * m->devs[dev].busy_ns;
+}
+
 static bool has_io_limit(const struct cgroup *g)
 {
 	return g->io_rbps || g->io_wbps || g->io_riops || g->io_wiops;
@@ -242,7 +262,7 @@ static void weigh_disk(struct context *k)
 	k->cand[FIND_DISK_OWN].dev = k->cand[FIND_FSYNC].dev = dev;
 	k->cand[FIND_DISK_LIMIT].dev = k->cand[FIND_DISK_NEIGHBOUR].dev = dev;
 	at_device = is_at_device(k, busy);
-	if (limiting(k, &s, at_device)) {
+	if (limiting(k, &s, at_device && !busy_with_held(k, dev))) {
 		move(k, FIND_DISK_OWN, FIND_DISK_LIMIT);
 		move(k, FIND_FSYNC, FIND_DISK_LIMIT);
 	} else if (!at_device) {
