@@ -79,6 +79,15 @@ bool on_this_host(const struct context *k, const struct cause *c)
 /* Share of the window: a process that comes and goes with a request is part of its work. */
 #define HELPER_LIFE_MIN 0.5
 
+/* A loop waits for it where it waits for all else, and so for others meanwhile. */
+static bool waits_at_home(const struct context *k, const struct cause *c)
+{
+	unsigned kind = k->m->res[c->via_res].kind;
+
+	return (kind == RES_EPOLL || kind == RES_POLLSET) && c->via != NO_IDX &&
+	       k->w->threads[c->via].home_res == c->via_res;
+}
+
 /*
  * The thread is of another program that the server started and talks to, as the
  * one that logs for it.  Watched with it as its child, but a peer by what it does:
@@ -90,7 +99,7 @@ static bool is_helper(const struct context *k, const struct cause *c)
 	const struct thread *th = &m->threads[c->thread];
 	const struct res *via = c->via_res != NO_IDX ? &m->res[c->via_res] : NULL;
 
-	if (!via || (via->kind != RES_PIPE && via->kind != RES_SOCKET) ||
+	if (!via || (via->kind != RES_PIPE && via->kind != RES_SOCKET && !waits_at_home(k, c)) ||
 	    strcmp(m->procs[th->proc].comm, m->procs[c->entry_proc].comm) == 0 ||
 	    th->end_ns - th->begin_ns < HELPER_LIFE_MIN * k->window_ns)
 		return false;
@@ -99,6 +108,23 @@ static bool is_helper(const struct context *k, const struct cause *c)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Another program that the server runs for a request, and that sleeps: that is no pause of
+ * the server's own.  What such a one computes or waits for is part of the request's work.
+ */
+bool sleeps_in_program(const struct context *k, const struct cause *c)
+{
+	const struct model *m = k->m;
+	uint32_t proc = c->thread != NO_IDX ? m->threads[c->thread].proc : NO_IDX;
+
+	/* a loop that waits for it is what holds up all others */
+	if (c->entry != NO_IDX && k->w->threads[c->entry].role == ROLE_T_LOOP)
+		return false;
+	return c->kind == CAUSE_TIMER && k->w->demand_kind == 1 && proc != NO_IDX &&
+	       c->entry_proc != NO_IDX && proc != c->entry_proc && thread_is_target(m, c->thread) &&
+	       !is_helper(k, c) && strcmp(m->procs[proc].comm, m->procs[c->entry_proc].comm) != 0;
 }
 
 bool is_refused(const struct end *n)
@@ -113,7 +139,7 @@ uint32_t peer_of_cause(const struct context *k, const struct cause *c)
 
 	if (c->thread != NO_IDX && m->threads[c->thread].proc != NO_IDX &&
 	    c->entry_proc != NO_IDX && m->threads[c->thread].proc != c->entry_proc &&
-	    (!thread_is_target(m, c->thread) || is_helper(k, c)))
+	    (!thread_is_target(m, c->thread) || is_helper(k, c) || sleeps_in_program(k, c)))
 		return m->threads[c->thread].proc;
 	if (end != NO_IDX)
 		tgid = m->ends[end].peer_tgid;

@@ -275,6 +275,8 @@ static void explain_far(struct context *k, struct finding *f, const struct cand 
 		if (p)
 			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);
 	}
+	if (c->top && sleeps_in_program(k, c->top))
+		say(k, f, "it is a program that is run for a request, and sleeps");
 	pool_line(k, f);
 	if (c->top)
 		blocking_line(k, f, c->top);
@@ -325,6 +327,10 @@ static const char *next_far(struct context *k, const struct finding *f, const st
 	if (n && n->turns)
 		after = arena_printf(k->arena, ": it answers after %s",
 				     ns_text(k, (double)n->service_ns / (double)n->turns));
+	if (c && c->top && sleeps_in_program(k, c->top))
+		return arena_printf(k->arena, "shorten the sleep of %s%s, which is run for each "
+				    "request, or do without it", step_who(k, f, "the program"),
+				    step_place(k, f));
 	if (f->culprit.pid)
 		return arena_printf(k->arena, "find out what holds %s up (heldup why -p %u)%s",
 				    f->culprit.comm, f->culprit.pid, after);

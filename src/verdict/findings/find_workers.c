@@ -3,6 +3,7 @@
  * Too few workers.  Requests that are open or unread while nobody works on them are first
  * the limit's (find_conn_limit.c); here they go to what fills the pool that should take them.
  */
+#include "verdict/context/conversations.h"
 #include "verdict/context/figures.h"
 #include "verdict/context/say.h"
 #include "verdict/context/targets.h"
@@ -35,8 +36,10 @@ static void pool_busy(const struct context *k, uint32_t group, double *by_class)
 	for (size_t i = 0; i < k->w->cause_cnt; i++) {
 		const struct cause *c = &k->w->causes[i];
 
+		/* a worker's program is its own work */
 		if (cause_of_pool(k, c, group))
-			by_class[cause_finding(k, c)] += c->ns;
+			by_class[sleeps_in_program(k, c) ? FIND_TIMER : cause_finding(k, c)] +=
+				c->ns;
 	}
 }
 
