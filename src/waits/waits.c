@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/search.h"
 #include "waits/waits_int.h"
@@ -87,6 +88,25 @@ unsigned wait_open(const struct engine *e, const struct wait *w)
 	       (w->cls == WAIT_FUTEX || w->cls == WAIT_TIMER || w->cls == WAIT_SYSV);
 }
 
+/* A program that asks one service and is asked by nobody: what the network ends is an answer. */
+static void asks_find(struct engine *e)
+{
+	const struct model *m = e->m;
+	bool *more = xcalloc(m->proc_cnt + 1, sizeof(*more));
+
+	BUG_ON(!more);
+	memset(e->asks, 0xff, (m->proc_cnt + 1) * sizeof(*e->asks));
+	for (size_t i = 0; i < m->end_cnt; i++) {
+		uint32_t p = m->ends[i].proc;
+
+		if (p == NO_IDX)
+			continue;
+		more[p] |= e->asks[p] != NO_IDX || m->ends[i].role != ROLE_CLIENT;
+		e->asks[p] = more[p] ? NO_IDX : (uint32_t)i;
+	}
+	free(more);
+}
+
 /* The first process of a name stands for all of its siblings. */
 static void families_find(struct engine *e)
 {
@@ -123,6 +143,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	e.parked = ARENA_ARRAY(&tmp, bool, m->wait_cnt + 1);
 	e.sets = ARENA_ARRAY(&tmp, uint8_t, m->res_cnt + 1);
 	e.at_work = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
+	e.asks = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);
 	e.owes = ARENA_ARRAY(&tmp, bool, m->proc_cnt + 1);
 	e.family = ARENA_ARRAY(&tmp, uint32_t, m->proc_cnt + 1);
 	e.place = ARENA_ARRAY(&tmp, uint32_t, m->res_cnt + 1);
@@ -132,6 +153,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 
 	cut_to_window(&e);
 	families_find(&e);
+	asks_find(&e);
 	debts_find(&e);
 	places_find(&e);
 	runq_shares(&e);

@@ -48,6 +48,7 @@ struct engine {
 	struct runq_share *runq;/* by proc idx */
 	uint8_t *sets;		/* by res idx: what is in a set of files, see asleep.c */
 	bool *at_work;		/* by proc idx: a thread of it is asleep with a request */
+	uint32_t *asks;		/* by proc idx: its only conversation, in which it asks; NO_IDX */
 	bool *owes;		/* by proc idx: a connection had no answer when the watch began */
 	bool *parked; /* by wait idx: for work, whatever request the probe counts as its thread's */
 	uint32_t *family;	/* by proc idx: the first process of the same name */
@@ -60,8 +61,7 @@ struct engine {
 };
 
 struct place {			/* what a cause is charged to besides kind and time */
-	uint32_t entry_proc, entry, via, via_res, lock, end;
-	uint32_t depth;
+	uint32_t entry_proc, entry, via, via_res, lock, end, depth;
 	bool unasked;		/* waits for a lock with no request open */
 };
 

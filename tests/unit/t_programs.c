@@ -89,3 +89,35 @@ TEST(program_that_a_loop_asks_is_a_peer)
 	EQ_S(j.v->findings[0].culprit.comm, "lookup");
 	judged_release(&j);
 }
+
+/* A program asks a service elsewhere, by a poll that looks up from time to time. */
+TEST(program_run_for_a_request_asks)
+{
+	struct synth *s = server();
+	struct judged j;
+
+	synth_res(s, SET, RES_CHILD, "child");
+	for (uint32_t i = 0; i < TURNS; i++) {
+		uint32_t hook = 30 + i;
+		double at = 100 * i + 5;
+		struct ev_end *asks;
+		struct ev_wait *w;
+
+		synth_task(s, hook, hook, "hook", TASKF_TARGET)->ppid = SERVER;
+		synth_res(s, 100 + i, RES_POLLSET, "poll set of hook");
+		asks = synth_end(s, hook, ROLE_CLIENT, 9001, 1, 87);
+		memcpy(asks->raddr, ((uint8_t[16]){ [10] = 0xff, 0xff, 10, 0, 0, 9 }), 16);
+		synth_irq_wait(s, hook, WAIT_POLL, 100 + i, at + 2, at + 60, at + 60, WAKER_TIMER);
+		synth_irq_wait(s, hook, WAIT_POLL, 100 + i, at + 60.1, at + 89, at + 89, WAKER_NET);
+		synth_exit(s, hook, at + 90);
+		w = synth_wait(s, SERVER, WAIT_CHILD, SET, at + 1, at + 90, at + 90, hook);
+		w->own_open = w->proc_open = 1;
+		answer(s, at + 91);
+		synth_irq_wait(s, SERVER, WAIT_SOCKET, CLIENT, at + 92, at + 99, at + 99,
+			       WAKER_NET);
+	}
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "external");
+	HAS(j.v->findings[0].resource, ":9001");
+	judged_release(&j);
+}

@@ -111,10 +111,37 @@ static bool is_asking(const struct engine *e, const struct wait *w)
 	       socket_cause(e, w->res) == CAUSE_EXTERNAL;
 }
 
+/*
+ * The conversation whose answer a program polls for that asks one service only, in one wait or
+ * in pieces: it looks after a while whether it has waited long enough.  NO_IDX: it does not.
+ */
+static uint32_t polls_answer(const struct engine *e, const struct wait *w)
+{
+	const struct thread *th = &e->m->threads[w->thread];
+	const struct wait *end = e->m->waits + th->first_wait + th->wait_len, *last = w;
+
+	if ((w->cls != WAIT_EPOLL && w->cls != WAIT_POLL) || w->first_io != NO_IDX ||
+	    th->proc == NO_IDX || e->asks[th->proc] == NO_IDX)
+		return NO_IDX;
+	for (const struct wait *x = w; x < end; x++) {
+		if (x->flags & WAITF_PREEMPTED)
+			continue;
+		if (x->cls != w->cls || x->res != w->res ||
+		    (x != w && x->real_off_ns - last->real_end_ns >= LOOK_AGAIN_NS))
+			return NO_IDX;
+		if (x->waker_ctx != WAKER_TIMER)
+			return x->waker_ctx == WAKER_NET ? e->asks[th->proc] : NO_IDX;
+		last = x;
+	}
+	return NO_IDX;
+}
+
 static unsigned interrupt_cause(const struct engine *e, const struct wait *w)
 {
 	unsigned kind;
 
+	if (polls_answer(e, w) != NO_IDX)
+		return CAUSE_EXTERNAL;
 	switch (w->waker_ctx) {
 	case WAKER_TIMER:
 	case WAKER_SELF:
@@ -224,6 +251,8 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 		lay(e, c, w, at, (b - a) * weight);
 	if (here.lock == NO_IDX && l != NO_IDX && e->r->locks[l].cls == LOCK_LOCK)
 		here.lock = l;
+	if (kind == CAUSE_EXTERNAL && here.end == NO_IDX)
+		here.end = polls_answer(e, w);
 	/* what it was woken for says more than the set it waited on */
 	if ((kind == CAUSE_EXTERNAL || kind == CAUSE_CLIENT) && w->first_io != NO_IDX &&
 	    (w->cls == WAIT_EPOLL || w->cls == WAIT_POLL))
