@@ -21,7 +21,8 @@
  */
 #define MAX_COST 0.01
 
-bool record_calls_all(const struct calls_opts *o)
+/* All calls all the time: asked for, or by what needs them. */
+static bool record_calls_all(const struct calls_opts *o)
 {
 	return o->all_calls || o->anomaly || o->with_waits || o->stacks == FLIGHT_STACKS_ALL;
 }

@@ -47,8 +47,6 @@ struct record_calls {
 
 extern const struct opt calls_opt_table[];
 
-/* All calls all the time: asked for, or by what needs them. */
-bool record_calls_all(const struct calls_opts *o);
 /* Checks the options; SIGUSR1 freezes from now on.  -EINVAL (ERR_USAGE). */
 int record_calls_begin(struct record_calls *r, const struct calls_opts *opts,
 		       const struct select_opts *select, struct err *err);

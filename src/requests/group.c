@@ -18,7 +18,7 @@ static const double effective_min = 4;
 
 enum { PAIRS_MAX = 16 };	/* per group; further ones vary together less */
 
-void group_latency(const struct acc *acc, struct latency *ret)
+static void group_latency(const struct acc *acc, struct latency *ret)
 {
 	const struct tails *t = &acc->tails;
 

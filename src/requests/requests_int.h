@@ -116,7 +116,6 @@ void cut_type(const struct type *type, const struct points *points,
 void cut_release(struct cut *cut);
 
 /* group.c: what is known of a group from its sums; all is the whole type's. */
-void group_latency(const struct acc *acc, struct latency *ret);
 void group_fill(const struct acc *acc, const struct acc *all, const struct requests *r,
 		struct arena *arena, struct request_group *ret);
 

@@ -47,7 +47,8 @@ uint64_t record_hash(const struct trace_id *id)
 	return hash_pair(id->hi, id->lo);
 }
 
-size_t record_size(const struct span *span)
+/* Bytes of the record. */
+static size_t record_size(const struct span *span)
 {
 	return sizeof(struct record) + span->attr_cnt * sizeof(struct attr) +
 	       span->ref_cnt * sizeof(struct span_ref);

@@ -48,9 +48,6 @@ void records_clear(struct records *r);
 /* Memory that walking them takes, with the records themselves. */
 uint64_t records_cost(uint64_t bytes, uint64_t cnt);
 
-/* Bytes of the record. */
-size_t record_size(const struct span *span);
-
 /* The same of one that is there. */
 static inline size_t record_bytes(const struct record *record)
 {

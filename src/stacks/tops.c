@@ -100,8 +100,9 @@ uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, u
 	return cnt;
 }
 
-uint32_t site_callers(const struct stacks_result *r, uint32_t stack, uint32_t *ret_fns,
-		      uint32_t max)
+/* A stack's site and callers, innermost first; how many. */
+static uint32_t site_callers(const struct stacks_result *r, uint32_t stack, uint32_t *ret_fns,
+			     uint32_t max)
 {
 	const struct stack_path *p;
 

@@ -48,8 +48,4 @@ struct spot *spots_make(const struct stacks_result *r, unsigned mode, struct are
 uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, uint32_t at,
 		    uint32_t *ret_fns, uint32_t max);
 
-/* A stack's site and callers, innermost first; how many. */
-uint32_t site_callers(const struct stacks_result *r, uint32_t stack, uint32_t *ret_fns,
-		      uint32_t max);
-
 #endif /* STACKS_TOPS_H */

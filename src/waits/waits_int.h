@@ -91,10 +91,7 @@ bool cause_ends_outside(unsigned kind);
 /* Sorted into the arena. */
 void causes_finish(const struct causes *c, struct engine *e);
 
-/* Lays what thread t did in [a, b) on causes with this weight. */
-void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
-		     double weight, const struct place *at);
-/* The same for one of its waits, clipped to [a, b). */
+/* Lays one wait of t on causes, clipped to [a, b). */
 void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a, uint64_t b,
 		  double weight, const struct place *at);
 struct stack;
@@ -105,11 +102,6 @@ uint64_t stack_site(const struct model *m, uint32_t stack);
 /* The same of its innermost functions, the C library's way to the kernel left out. */
 uint64_t stack_inner_site(const struct model *m, uint32_t stack);
 
-/*
- * Of a group's time by stack, and of others' time: the innermost function in which nearly
- * all of the group's is, and hardly any of theirs.
- */
-struct site site_find(const struct model *m, const uint64_t *mine, const uint64_t *others);
 /* Finds the sites of virtual locks: waited for, released and held. */
 void lock_sites(const struct engine *e);
 

@@ -64,7 +64,8 @@ static bool is_trace_of_lttng(const char *path)
 	return access(metadata, F_OK) == 0;
 }
 
-enum file_kind file_kind_of(const char *path)
+/* Opens nothing but files and directories; FILE_OTHER also for "-" and what cannot be read. */
+static enum file_kind file_kind_of(const char *path)
 {
 	struct source *src = NULL;
 	struct err none = {0};

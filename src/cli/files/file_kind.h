@@ -20,9 +20,6 @@ enum file_kind {
 	FILE_KIND_CNT
 };
 
-/* Opens nothing but files and directories; FILE_OTHER also for "-" and what cannot be read. */
-enum file_kind file_kind_of(const char *path);
-
 /*
  * err: why path could not be read as what was wanted.  Where it is of another
  * kind the message becomes that kind and the command for it.  Returns err's code.

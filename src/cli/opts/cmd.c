@@ -24,7 +24,8 @@ static const struct opt help_opt_table[] = {
 	OPT_END,
 };
 
-void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out)
+/* Appends what `heldup CMD -h` prints on a terminal of so many columns (0: 80). */
+static void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out)
 {
 	buf_printf(out, "usage: heldup %s [options]%s%s\n\n%s\n", cmd->name, cmd->args ? " " : "",
 		   cmd->args ? cmd->args : "", cmd->about);

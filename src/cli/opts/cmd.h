@@ -61,9 +61,6 @@ extern const struct cmd *const commands[];
 /* NULL for a name that is no command. */
 const struct cmd *cmd_find(const char *name);
 
-/* Appends what `heldup CMD -h` prints on a terminal of so many columns (0: 80). */
-void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out);
-
 /* The command's options, -h last: what man.c makes pages of. */
 void cmd_opts_each(const struct cmd *cmd, void (*each)(void *ctx, const struct opt *o), void *ctx);
 

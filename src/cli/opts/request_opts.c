@@ -91,7 +91,8 @@ int percentile_parse(void *dst, const char *text, struct arena *arena, struct er
 	return 0;
 }
 
-int fold_parse(void *dst, const char *text, struct arena *arena, struct err *err)
+/* RE=TEXT, to a struct fold_list. */
+static int fold_parse(void *dst, const char *text, struct arena *arena, struct err *err)
 {
 	struct fold_list *list = dst;
 	struct fold_rule *rule = &list->rules[list->cnt];

@@ -36,9 +36,6 @@ extern const struct opt fold_opt_table[];
 /* Borrows list. */
 struct fold_opts fold_list_opts(const struct fold_list *list);
 
-/* RE=TEXT, to a struct fold_list. */
-int fold_parse(void *dst, const char *text, struct arena *arena, struct err *err);
-
 struct key_list {
 	struct key_spec specs[KEYS_MAX];
 	uint32_t cnt;

@@ -47,7 +47,8 @@ static void batch_put(struct dump *d)
 	ev->cnt = 0;
 }
 
-void flight_name_put(struct live *l, unsigned nr, uint64_t ts_ns)
+/* EV_CALL_NAME, once. */
+static void flight_name_put(struct live *l, unsigned nr, uint64_t ts_ns)
 {
 	uint64_t bit = 1ull << (nr & 63);
 	struct ev_call_name ev = {.nr = nr};

@@ -159,8 +159,6 @@ uint64_t flight_duty_lost(const struct live_flight *f, uint64_t since_ns, uint64
 const struct call_rec *flight_rec(const struct live_flight *f, uint32_t cpu, uint64_t at);
 uint64_t flight_rec_begin(const struct call_rec *r, uint64_t now);
 uint64_t flight_rec_dur(const struct call_rec *r);
-/* EV_CALL_NAME, once. */
-void flight_name_put(struct live *l, unsigned nr, uint64_t ts_ns);
 /* Threads that ended, calls, the window. */
 void flight_dump(struct live *l);
 

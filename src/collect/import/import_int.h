@@ -111,8 +111,6 @@ void import_switch(struct import *im, uint32_t tid_out, bool runs);
 
 /* result for a value that a call returned; zero_is_none of syscall names like read. */
 int import_result(int nr, int64_t value);
-/* result for "EAGAIN", "ERESTARTSYS", ... */
-int import_result_name(const char *name, size_t len);
 /* result for "3", "0x7f00", "-1 EAGAIN (...)", "? ERESTARTSYS (...)", "?", "0 (Timeout)". */
 int import_result_text(int nr, struct text t, int64_t *ret_value);
 bool import_never_returns(int nr); /* exit: import_enter puts it out at once */

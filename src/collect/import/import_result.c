@@ -66,7 +66,8 @@ int import_result(int nr, int64_t value)
 	}
 }
 
-int import_result_name(const char *name, size_t len)
+/* result for "EAGAIN", "ERESTARTSYS", ... */
+static int import_result_name(const char *name, size_t len)
 {
 	static const struct {
 		const char *name;

@@ -26,7 +26,8 @@ struct walk {
 	uint32_t number;
 };
 
-uint8_t place_bin(uint64_t ns)
+/* Two doublings of nanoseconds are one bin. */
+static uint8_t place_bin(uint64_t ns)
 {
 	unsigned bin = ns ? (63u - (unsigned)__builtin_clzll(ns)) / 2 : 0;
 

@@ -56,9 +56,6 @@ size_t thread_symbol(struct thread_calls *t, uint32_t call);
 /* From one symbol to a later one as if nothing but time were between them. */
 struct sig_place gap_between(const struct thread_calls *t, size_t last, size_t next);
 
-/* Two doublings of nanoseconds are one bin. */
-uint8_t place_bin(uint64_t ns);
-
 /* fn: idx in p->fns. */
 void places_learn(const struct profile *p, struct sig_place_set *ret_set);
 

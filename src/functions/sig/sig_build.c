@@ -251,7 +251,8 @@ static void base_into(struct sig_builder *b, const struct sig_base *base, const 
 	free(dims);
 }
 
-void sig_builder_add(struct sig_builder *b, const struct sigs *s)
+/* All of s is added. */
+static void sig_builder_add(struct sig_builder *b, const struct sigs *s)
 {
 	uint16_t *map = calls_into(b, s);
 

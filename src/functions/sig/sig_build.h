@@ -36,9 +36,6 @@ void sig_builder_place(struct sig_builder *b, uint32_t fn, const struct sig_plac
 void sig_builder_base(struct sig_builder *b, const struct sig_base *base);
 void sig_builder_window(struct sig_builder *b, uint64_t window_ns);
 
-/* All of s is added. */
-void sig_builder_add(struct sig_builder *b, const struct sigs *s);
-
 /* Call once.  Sorts, drops what is over the limits, derives specificity, choice and groups. */
 struct sigs *sig_builder_finish(struct sig_builder *b, struct arena *arena);
 

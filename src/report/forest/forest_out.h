@@ -84,8 +84,6 @@ const char *forest_decision_words(uint32_t kind);
 
 /* Share of the times that are under ns; in a bucket they are held to be spread evenly. */
 double forest_times_under(const struct forest_times *t, double ns);
-/* Begin of a bucket; that of FOREST_BUCKETS is where the last ends. */
-double forest_bucket_ns(unsigned bucket);
 
 /* The JSON schema as text: docs/forest.schema.json, put in by the Makefile. */
 extern const char embed_forest_schema_json[];

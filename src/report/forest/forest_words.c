@@ -127,7 +127,8 @@ const char *forest_decision_words(uint32_t kind)
 	return kind <= DECIDE_STOP ? words[kind] : "unknown";
 }
 
-double forest_bucket_ns(unsigned bucket)
+/* Begin of a bucket; that of FOREST_BUCKETS is where the last ends. */
+static double forest_bucket_ns(unsigned bucket)
 {
 	return bucket ? 1e3 * exp2(bucket / 2.0) : 0;
 }

@@ -35,8 +35,6 @@ void functions_object(const struct functions_view *v, struct json *j);
 struct fn_evidence;
 struct fn_report;
 struct unit_dev;
-void functions_dev_words(const struct functions_result *r, const struct unit_dev *d,
-			 struct buf *out);
 void functions_evidence_words(const struct functions_result *r, const struct fn_evidence *e,
 			      struct buf *out);
 

@@ -41,8 +41,8 @@ static void longest_words(const struct unit_dev *d, const char *of, struct buf *
 		buf_printf(out, ", usually %s", fmt_ns(t, d->usual_ns));
 }
 
-void functions_dev_words(const struct functions_result *r, const struct unit_dev *d,
-			 struct buf *out)
+static void functions_dev_words(const struct functions_result *r, const struct unit_dev *d,
+				struct buf *out)
 {
 	const char *name = call_name(r, d->nr);
 	char t[FMT_MAX];

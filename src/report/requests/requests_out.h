@@ -104,8 +104,6 @@ void requests_chrome(const struct requests_view *v, struct buf *out);
 /* ---- words, for the renderers */
 
 bool requests_type_shown(const struct requests_view *v, uint32_t type);
-const struct request_group *requests_problem_group(const struct requests_view *v,
-						   const struct request_problem *p);
 
 /* "service name" of a tracepoint; "other" for REQUEST_POINT_NONE. */
 void requests_point_words(const struct requests_view *v, uint32_t point, struct buf *out);

@@ -53,7 +53,8 @@ void requests_put_line(struct pen *p, enum pen_style style, const char *text)
 	pen_nl(p);
 }
 
-void requests_latency_words(const struct latency *l, struct buf *out)
+/* "p50 9.1 ms, p95 20 ms, p99 31 ms, CV 0.42" */
+static void requests_latency_words(const struct latency *l, struct buf *out)
 {
 	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
 

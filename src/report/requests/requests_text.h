@@ -18,9 +18,6 @@ void requests_put_head(struct pen *p, const char *title, const char *more);
 /* Indented by two, wrapped. */
 void requests_put_line(struct pen *p, enum pen_style style, const char *text);
 
-/* "p50 9.1 ms, p95 20 ms, p99 31 ms, CV 0.42" */
-void requests_latency_words(const struct latency *l, struct buf *out);
-
 /* "a.json: Jaeger JSON, 3.1 MiB, 4.40 k spans, 400 requests" */
 void requests_input_words(const struct requests_input *in,
 			  struct buf *out);

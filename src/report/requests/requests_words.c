@@ -31,8 +31,8 @@ bool requests_type_shown(const struct requests_view *v, uint32_t type)
 	return !v->type_shown || v->type_shown[type];
 }
 
-const struct request_group *requests_problem_group(const struct requests_view *v,
-						   const struct request_problem *p)
+static const struct request_group *requests_problem_group(const struct requests_view *v,
+							  const struct request_problem *p)
 {
 	const struct request_type *t = &v->r->types[p->type];
 

@@ -175,7 +175,7 @@ static void pairs_make(struct mending *m, struct arena *arena)
 	}
 }
 
-void skew_span_move(struct tnode *node, int64_t by)
+static void skew_span_move(struct tnode *node, int64_t by)
 {
 	node->begin += by;
 	node->end += by;

@@ -28,8 +28,6 @@ uint64_t skew_clock(const struct span *span);
 bool skew_child_bound(const struct span_tree *tree, uint32_t child, struct skew_bound *ret);
 bool skew_ref_bound(const struct span_tree *tree, const struct tref *ref, struct skew_bound *ret);
 
-void skew_span_move(struct tnode *node, int64_t by);
-
 struct skew_pair {
 	uint32_t a, b;		/* hosts by number, then by place */
 	VEC(struct clock_sample) samples;

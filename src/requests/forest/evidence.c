@@ -65,7 +65,7 @@ uint32_t times_bucket(int64_t ns)
 	return octaves < FOREST_BUCKETS - 1 ? (uint32_t)octaves : FOREST_BUCKETS - 1;
 }
 
-void times_add(struct times *t, uint64_t had_cnt, int64_t ns)
+static void times_add(struct times *t, uint64_t had_cnt, int64_t ns)
 {
 	t->min_ns = had_cnt && t->min_ns < ns ? t->min_ns : ns;
 	t->max_ns = had_cnt && t->max_ns > ns ? t->max_ns : ns;

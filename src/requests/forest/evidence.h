@@ -131,7 +131,6 @@ uint64_t evidence_key(const struct points *points, struct forest_event from,
 uint32_t evidence_class(struct evidence *e, struct forest_event from, struct forest_event to,
 			uint32_t owner);
 
-void times_add(struct times *t, uint64_t had_cnt, int64_t ns);
 uint32_t times_bucket(int64_t ns);
 
 static inline bool event_same(struct forest_event a, struct forest_event b)

@@ -497,6 +497,11 @@ static uint64_t type_view(const struct space *s, const struct stype *t, struct a
 	return contexts_view(s, t, arena, ret);
 }
 
+static bool space_point_sync(const struct space_point *p)
+{
+	return p->sync || (p->stray_sync && p->stray_cnt > p->span_cnt / 2);
+}
+
 static void points_view(const struct space *s, struct arena *arena, struct space_view *ret)
 {
 	struct space_point *points = ARENA_ARRAY(arena, struct space_point, s->seen.cnt + 1);
@@ -591,11 +596,6 @@ void space_fit(const struct space *s, const struct trace *t, struct space_fit *r
 bool space_has(const struct space *s, uint32_t point)
 {
 	return point < s->seen.cnt && s->seen.items[point].span_cnt > 0;
-}
-
-bool space_point_sync(const struct space_point *p)
-{
-	return p->sync || (p->stray_sync && p->stray_cnt > p->span_cnt / 2);
 }
 
 bool space_point_always(const struct space_point *p)

@@ -147,7 +147,6 @@ struct space_fit {
 
 void space_fit(const struct space *s, const struct trace *t, struct space_fit *ret);
 
-bool space_point_sync(const struct space_point *p);
 bool space_point_always(const struct space_point *p);
 
 /* By point, of all point_cnt: enum sides, an instant has one; 0: it is not in the space. */

@@ -17,7 +17,8 @@ bool span_tree_told_async(const struct span_tree *tree, uint32_t child)
 	       (spans[child].kind == SPAN_CONSUMER && spans[node->parent].kind == SPAN_PRODUCER);
 }
 
-bool span_tree_outlives(const struct span_tree *tree, uint32_t child)
+/* On the parent's clock, the parent's own work, and outlives it: see graph.h, async. */
+static bool span_tree_outlives(const struct span_tree *tree, uint32_t child)
 {
 	const struct tnode *node = &tree->nodes[child], *parent = &tree->nodes[node->parent];
 	const struct span *a = &tree->trace->spans[child];

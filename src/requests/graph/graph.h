@@ -135,7 +135,4 @@ struct graph_stats {
 int graph_build(const struct trace *trace, struct points *points, const struct strtab *strings,
 		struct arena *arena, struct graph *ret, struct graph_stats *stats);
 
-/* true for "GET", "http request", a wildcard: it distinguishes no request from another. */
-_Bool graph_name_is_bare(const char *name);
-
 #endif /* GRAPH_H */

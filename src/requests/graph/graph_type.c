@@ -42,7 +42,8 @@ static bool word_is_bare(const char *word, size_t len)
 	return false;
 }
 
-bool graph_name_is_bare(const char *name)
+/* true for "GET", "http request", a wildcard: it distinguishes no request from another. */
+static bool graph_name_is_bare(const char *name)
 {
 	const char *at = name, *path = strchr(name, '/');
 

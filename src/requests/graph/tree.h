@@ -80,9 +80,6 @@ int span_tree_cmp(const struct span_tree *tree, uint32_t a, uint32_t b);
 /* Told by kind, reference or shape that nobody waits for the child. */
 bool span_tree_told_async(const struct span_tree *tree, uint32_t child);
 
-/* On the parent's clock, the parent's own work, and outlives it: see graph.h, async. */
-bool span_tree_outlives(const struct span_tree *tree, uint32_t child);
-
 /*
  * Applies the rules that need clocks: open spans get an end, children are
  * found asynchronous or cut at their parent's ends.

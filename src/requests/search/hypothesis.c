@@ -19,7 +19,7 @@
  */
 #define SURE_PART 0.629
 
-bool path_has(const struct cpath *p, uint32_t point, uint8_t sides)
+static bool path_has(const struct cpath *p, uint32_t point, uint8_t sides)
 {
 	for (uint32_t i = 0; i < p->step_cnt; i++)
 		if (p->steps[i].point == point && side_of(p->steps[i].kind) & sides)
@@ -50,8 +50,9 @@ static uint64_t path_bins(const struct control *c, const struct seen *s)
 	return hash ? hash : 1;
 }
 
-bool hyp_see(struct control *c, const struct trace *t, const uint8_t *on, struct arena *arena,
-	     struct seen *ret)
+/* Strips, makes the graph and walks it; false: no request in it. */
+static bool hyp_see(struct control *c, const struct trace *t, const uint8_t *on,
+		    struct arena *arena, struct seen *ret)
 {
 	struct trace *stripped = ARENA_NEW(arena, struct trace);
 

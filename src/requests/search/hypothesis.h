@@ -145,10 +145,6 @@ struct hyp_want {
 /* Returns the number of the present node; FOREST_NONE when the tree is full. */
 uint32_t hyp_pair_new(struct control *c, const struct hyp_want *want);
 
-/* Strips, makes the graph and walks it; false: no request in it. */
-bool hyp_see(struct control *c, const struct trace *t, const uint8_t *on, struct arena *arena,
-	     struct seen *ret);
-
 /* The tree of a trace and its root's view of it; NULL: none.  In c->scratch. */
 struct hyp_tree *hyp_tree_of(struct control *c, const struct trace *t, struct seen *ret_root);
 
@@ -160,7 +156,5 @@ void hyp_walk(struct control *c, struct hyp_tree *tree, const struct trace *t,
 void hyp_keys_add(struct control *c, struct hyp_node *n, const struct seen *s);
 const struct forest_key *hyp_keys_find(const struct control *c, const struct hyp_node *n,
 				       struct arena *arena, uint32_t *ret_cnt);
-
-bool path_has(const struct cpath *p, uint32_t point, uint8_t sides);
 
 #endif /* HYPOTHESIS_H */

@@ -22,8 +22,13 @@ static const char *label_of_number(const struct key_spec *spec, const char *name
 	return arena_printf(arena, "%g<=%s<%g", spec->bounds[bin - 1], name, spec->bounds[bin]);
 }
 
-const char *bin_label(const struct key_spec *spec, const struct attr *attr,
-		      const struct strtab *strings, struct arena *arena)
+/*
+ * Name of the value's bin, as "size<4096", "size>=65536" or
+ * "tenant=acme"; NULL if the attribute is not the spec's or is no number where
+ * bounds are given.  Lives in arena.
+ */
+static const char *bin_label(const struct key_spec *spec, const struct attr *attr,
+			     const struct strtab *strings, struct arena *arena)
 {
 	const char *name = spec->bin_name ? spec->bin_name : spec->name;
 

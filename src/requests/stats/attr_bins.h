@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 struct arena;
 struct attr;
 struct strtab;
@@ -45,13 +44,5 @@ void bins_name(const struct key_specs *keys, const struct trace *trace, uint32_t
 /* By span, 0: none; NULL if no span has any.  Lives in arena. */
 const uint64_t *bins_of(const struct key_specs *keys, const struct trace *trace,
 			const struct strtab *strings, struct arena *arena);
-
-/*
- * What the bin of the value is called, as "size<4096", "size>=65536" or
- * "tenant=acme"; NULL if the attribute is not the spec's or is no number where
- * bounds are given.  Lives in arena.
- */
-const char *bin_label(const struct key_spec *spec, const struct attr *attr,
-		      const struct strtab *strings, struct arena *arena);
 
 #endif /* ATTR_BINS_H */

@@ -37,6 +37,9 @@ static void charge_runq(struct engine *e, struct causes *c, uint32_t t, const st
 	causes_add(c, CAUSE_RUNQ_QUOTA, t, NO_IDX, at, (b - a) * weight * s.quota);
 }
 
+static void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
+			    double weight, const struct place *at);
+
 /* Passes [a, b) of w on to what thread k did; false where the chain must end here. */
 static bool pass_on(struct engine *e, struct causes *c, const struct wait *w, uint32_t k,
 		    uint64_t a, uint64_t b, double weight, const struct place *at)
@@ -278,8 +281,9 @@ void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a,
 	charge_runq(e, c, w->thread, at, mid, to, weight);
 }
 
-void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
-		     double weight, const struct place *at)
+/* Lays what thread t did in [a, b) on causes with this weight. */
+static void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
+			    double weight, const struct place *at)
 {
 	const struct thread *th = &e->m->threads[t];
 	uint32_t i, stop = th->first_wait + th->wait_len;
