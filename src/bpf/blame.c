@@ -9,7 +9,7 @@
  */
 
 #define BLAMED_CNT 64	/* pairs in the making on a CPU, a power of two */
-#define BLAME_ONE_OF 8	/* under SHED_SHORT so many short waits are told by one of them */
+#define BLAME_ONE_OF 8	/* under SHED_SHORT one of so many short waits stands for all */
 
 struct hu_culprits_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -121,7 +121,7 @@ static __always_inline void blame_wait(u32 victim, u64 from, u64 end)
 		blame_runners(victim, from, end, BLAME_ONE_OF);
 }
 
-/* What is in the making on this CPU. */
+/* Flushes the sums of this CPU. */
 static __noinline int blames_flush(void)
 {
 	u32 zero = 0, i;

@@ -6,7 +6,7 @@
  * A request is charged to the task that submits it.  From 6.5 on
  * block_io_start runs there.  Before, block_rq_issue often runs in a worker:
  * then block_bio_queue remembers who brought the bio.  Flushes are only ever
- * seen at issue.  Requests are told apart by their address.
+ * seen at issue.  Requests are known by their address.
  */
 
 #define MAPPING_FLAGS 3 /* in page.mapping: anonymous, movable */
@@ -115,12 +115,12 @@ static __always_inline void rq_begin(struct request *rq, const struct bio_who *w
 		count_loss(HU_LOSS_DISK_MAP);
 		return;
 	}
-	/* one whose end was not told: its address comes again */
+	/* one whose end was not seen: its address comes again */
 	if (!again)
 		dev_step(e.dev, 1, now);
 }
 
-/* Kernel threads are told apart by their own id; threads only where tracked. */
+/* Kernel threads go by their own id; threads only where tracked. */
 static __always_inline void current_who(struct bio_who *who)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();

@@ -6,8 +6,8 @@
  * These two hooks run at every system call of the whole system, so they know
  * no helper that looks anything up: a thread is watched while a slot has its
  * id, and the slot (half a cache line) holds all that the return needs.
- * Whether a call gave up the CPU is told by the thread's own counters of
- * switches, not by another hook.  The kind of a descriptor's file is looked
+ * The thread's own counters of switches show if
+ * a call gave up the CPU, not another hook.  The kind of a descriptor's file is looked
  * up at its first call and remembered until it is closed.
  *
  * Slots are written by their own thread only, but for the seeding: the
@@ -112,7 +112,7 @@ static __always_inline u32 csw_of(const struct task_struct *p)
 	return p->nvcsw + p->nivcsw;
 }
 
-/* What p's descriptors go by: another process with its id later has other files. */
+/* Identity of p's descriptors: another process with its id later has other files. */
 static __always_inline u32 files_of(struct task_struct *p, u64 salt)
 {
 	return mix64(p->group_leader->start_boottime ^ (u64)p->tgid << 40 ^ salt);
@@ -280,7 +280,7 @@ static __always_inline int call_of_other(void)
 	return 0;
 }
 
-/* What a call that ended says of its descriptors; returns the kind of argument 0. */
+/* Notes the descriptors of a call that ended; returns the kind of argument 0. */
 static __always_inline u32 call_files(struct task_struct *cur, struct call_slot *s,
 				      const struct sysregs *regs, u32 info, s64 ret)
 {

@@ -101,7 +101,7 @@ static long laid_answer(struct task_struct *task __attribute__((unused)),
 	return 0;
 }
 
-/* Does the mapping of st->pc lie where the layout says?  UNW_LAID_UNKNOWN: not to be told now. */
+/* Does the mapping of st->pc lie where the layout says?  UNW_LAID_UNKNOWN: not known now. */
 static __always_inline u32 program_check(struct unw_state *st, struct task_struct *cur)
 {
 	struct laid_ask a = {0};

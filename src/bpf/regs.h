@@ -34,7 +34,7 @@ static __always_inline void sysregs_read(const struct pt_regs *regs, struct sysr
 	ret->arg[3] = regs->r10;
 }
 
-/* Where the user side stands; false for a 32-bit process. */
+/* Reads the position of the user side; false for a 32-bit process. */
 static __always_inline bool userregs_read(const struct pt_regs *regs, u64 *pc, u64 *sp, u64 *bp)
 {
 	*pc = regs->ip;

@@ -4,8 +4,8 @@
  * an id that is the same whoever comes to it, and, at its first sight, a
  * WIRE_RES record that describes it.
  *
- * Files that share one anonymous inode (epoll, eventfd, timerfd) are told
- * apart by the address of their private data.
+ * Files that share one anonymous inode (epoll, eventfd, timerfd) differ by the address
+ * of their private data.
  */
 
 struct file_ref {

@@ -15,7 +15,7 @@ struct waker {
 	u32 tgid;
 	u16 flags; /* enum wait_flags to add */
 	u8 ctx;	   /* enum waker_ctx */
-	u8 foreign;/* a task that is not tracked and may be drawn in */
+	u8 foreign;/* a task that is not tracked and may be a peer */
 };
 
 /* Ports that someone listens on. */
@@ -66,7 +66,7 @@ static __always_inline bool waits_for_process(u8 cls)
 	       cls == WAIT_SYSV || cls == WAIT_FLOCK || cls == WAIT_IOURING;
 }
 
-/* Where the current task sends to, in the call it is in. */
+/* Destination of what the current task sends, in the call it is in. */
 struct sending {
 	bool sends;
 	bool remote; /* to another host */

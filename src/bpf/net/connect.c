@@ -17,7 +17,7 @@ static __always_inline bool is_connecting(void)
 	return nr < SYS_NR_MAX && sys_kind[MASKED(nr, SYS_NR_MAX - 1)] == SYSK_CONNECT;
 }
 
-/* Of the conversation that there is none of. */
+/* Counts a refusal for a connection that never was. */
 static __always_inline void refusal_count(u32 tgid, const struct wire_res *d)
 {
 	struct wire_end_key key = {0};

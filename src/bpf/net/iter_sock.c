@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The sockets in use, once a tick, and what is open on them when hu_recv comes back. */
 
-/* What TCP says of a socket that hu_recv may not have looked at. */
+/* Asks TCP about a socket that hu_recv may not have looked at. */
 static __noinline int sock_ask_tcp(struct sock *sk, struct sk_ent *e, struct wire_sock *w, u64 now)
 {
 	u64 came_ns;

@@ -175,7 +175,7 @@ static __always_inline u64 sock_time(const struct sk_ent *e)
 	return is_coarse(e) ? coarse_now() : bpf_ktime_get_ns();
 }
 
-/* What TCP itself knows of a socket. */
+/* TCP's own count of the bytes read from a socket. */
 static __always_inline u32 tcp_read_seq(struct sock *sk)
 {
 	return GET(AS(tcp_sock, sk), copied_seq);

@@ -469,7 +469,7 @@ static __always_inline u32 place_first(u64 key)
 	return (u32)(key >> 4) & (THR_STACKS - STACK_WAYS);
 }
 
-/* Where t's place is among those it is known by, THR_STACKS: it is new. */
+/* Index of t's place among those it is known by, THR_STACKS: it is new. */
 __noinline int place_find(const struct thr *t, u64 key)
 {
 	u32 i, first = place_first(key), at = THR_STACKS;
@@ -578,7 +578,7 @@ static __noinline u32 stack_of(void *ctx, struct thr *t, u32 why, u64 now)
 	return stack_walk_from(&c->waits, ctx, k, got & PICK_SAME, now);
 }
 
-/* What the thread has for this call at this place, made if need be. */
+/* The thread's stack for this call at this place, made if need be. */
 static __always_inline struct thr_stack *call_known(struct task_struct *cur, struct pt_regs *regs,
 						    u64 *ret_sp)
 {

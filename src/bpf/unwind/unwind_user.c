@@ -23,7 +23,7 @@
 enum { REGS_NONE = 0, REGS_ALL = 1, REGS_RBX = 2 }; /* beside rsp and rbp */
 enum { REG_RBX = 3, REG_RBP = 6, REG_RSP = 7, REG_CNT = 16 };
 
-/* What the kernel saved before it called the handler of a signal; sp is at its ucontext. */
+/* Frame that the kernel saved before it called the handler of a signal; sp is at its ucontext. */
 struct sigframe {
 	u64 head[5];
 	u64 r8_15[8];
