@@ -10,7 +10,7 @@
  * between two waits for work.  Units that make the same calls are compared
  * with each other (cluster.h, outliers.h): one that makes more of a call than
  * the others, or slower ones, is abnormal, and the time that this cost is its
- * harm.  Harm is laid on the functions that made the calls, told by stacks or
+ * harm.  Harm is laid on the functions that made the calls, known by stacks or
  * signatures; those that carry it but not the other work come first (rank.h).
  *
  * All is in nanoseconds of threads' time.  The order of the events decides nothing.

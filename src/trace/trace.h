@@ -10,7 +10,7 @@
  * Values only: all strings are ids of one struct strtab that the reader and
  * the analysis share.  Times are what the writing host's clock said, in
  * nanoseconds since 1970 (or since any one instant, for sources that know no
- * better); nothing here has been mended.
+ * better); nothing here has been corrected.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@
  * Bounds: UNW_MODULE_MAX modules with tables, CODE_CHUNK_MAX chunks of all
  * tables, 4 s and 2 % of the time of opening files and making them, UNW_SET_MAX
  * sets, MAPPINGS_MAX mappings of a process.  What is over them is walked by
- * frame pointers, counted in code_stats and told in a note.
+ * frame pointers, counted in code_stats and reported in a note.
  */
 #include <stdint.h>
 

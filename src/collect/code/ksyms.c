@@ -34,8 +34,8 @@ struct ksyms {
 	struct buf names;
 	ksyms_ask_fn ask;
 	void *ask_ctx;
-	struct hmap known; /* address to a string in told, 0: not known */
-	struct strtab told;
+	struct hmap known; /* address to a string in asked, 0: not known */
+	struct strtab asked;
 };
 
 struct ksyms *ksyms_new_from(const char *path)
@@ -59,7 +59,7 @@ void ksyms_free(struct ksyms *ks)
 	vec_release(&ks->syms);
 	buf_release(&ks->names);
 	hmap_release(&ks->known);
-	strtab_release(&ks->told);
+	strtab_release(&ks->asked);
 	free(ks);
 }
 
@@ -134,10 +134,10 @@ static const char *asked_name(struct ksyms *ks, uint64_t addr)
 	if (!hmap_get(&ks->known, addr, &id)) {
 		id = 0;
 		if (ks->ask(ks->ask_ctx, addr, name, sizeof(name)))
-			id = strtab_add(&ks->told, name);
+			id = strtab_add(&ks->asked, name);
 		hmap_put(&ks->known, addr, id);
 	}
-	return strtab_str(&ks->told, id);
+	return strtab_str(&ks->asked, id);
 }
 
 const char *ksyms_name(struct ksyms *ks, uint64_t addr)

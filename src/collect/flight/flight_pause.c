@@ -7,7 +7,7 @@
  * server that does little else but call pays it for each: so the hooks have
  * to leave.  A phase begins by attaching them; its rate of calls, on the CPU
  * that had most, decides how long they stay away after it.  What is missed then
- * is estimated from that rate, counted as lost and told.
+ * is estimated from that rate, counted as lost and reported.
  */
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef BPF_LINKS_H
 #define BPF_LINKS_H
 /*
- * What of heldup is loaded in the kernel now, whoever loaded it: BPF
- * programs, links and maps, told by their names (HOOKS_PREFIX), and the
+ * Parts of heldup that are loaded in the kernel now, whoever loaded it: BPF
+ * programs, links and maps, known by their names (HOOKS_PREFIX), and the
  * processes that hold them.  Needs CAP_SYS_ADMIN.
  */
 #include <stdbool.h>

@@ -132,7 +132,7 @@ const char *hooks_kind_name(enum hook_kind kind)
 /* Not HOOKS_PREFIX: these are no part of a run, and go a moment after they are closed. */
 #define PROBE_NAME "heldup_probe"
 
-/* What the person can act on; everything else is "refused". */
+/* Separates the errors that the person can act on; everything else is "refused". */
 static int probe_error(int err)
 {
 	return err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP;
@@ -200,7 +200,7 @@ int hooks_probe_iter(uint32_t btf_id)
 	return prog < 0 ? probe_error(prog) : 0;
 }
 
-/* Where trampolines are locked down the load is refused already. */
+/* Skips the probe where trampolines are locked down: the load is refused already. */
 static int probe_func(const struct hook *h, const struct btf *vmlinux)
 {
 	int id = btf__find_by_name_kind(vmlinux, h->name, BTF_KIND_FUNC);

@@ -71,7 +71,7 @@ static void emit_missing(struct live *l)
 		const struct hook *h = hooks_find(l->bpf.missing[i]);
 
 		emit_note(&l->emit, NOTE_MISSING_HOOK, l->start_ns, "no %s on this kernel: %s",
-			  l->bpf.missing[i], h ? h->cost : "some times are not told apart");
+			  l->bpf.missing[i], h ? h->cost : "some times are not separated");
 	}
 	if (l->opts.stacks && !l->stacks)
 		emit_note(&l->emit, NOTE_MISSING_HOOK, l->start_ns,

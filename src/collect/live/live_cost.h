@@ -24,7 +24,7 @@ void live_cost_step(struct live *l, uint64_t now);
 uint64_t live_cost_next_ns(const struct live *l);
 void live_cost_end(struct live *l, uint64_t now);
 
-/* What the BPF programs took so far with the calls of them. */
+/* CPU time of the BPF programs so far, with the calls of them. */
 uint64_t live_cost_bpf_ns(const struct live *l);
 
 #endif /* LIVE_COST_H */

@@ -55,7 +55,7 @@ struct live_bpf {
 	uint32_t link_cnt, missing_cnt;
 	struct bpf_link *switch_link, *task_iter; /* hu_switch's is apart: it goes first */
 	struct bpf_link *calls_iter, *call_links[2]; /* with calls only */
-	uint64_t calls_missed;	     /* told so far by live_bpf_calls_off */
+	uint64_t calls_missed;	     /* reported so far by live_bpf_calls_off */
 	struct live_flight *flight;  /* NULL: no calls are recorded */
 	struct bpf_program *recv_prog; /* may leave and come back; NULL where it is not one */
 	struct bpf_link *recv_link;    /* NULL while it is away */
@@ -112,7 +112,7 @@ struct live {
 	struct hmap tids;	/* threads that live, to 1 + the next sequence number, 0 none yet */
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
-	struct hmap sums_told;	/* of culprits, disk users: the count last told */
+	struct hmap sums_told;	/* of culprits, disk users: the count last reported */
 	VEC(struct live_proc) procs;
 	VEC(uint32_t) procs_free; /* indexes + 1 of empty entries */
 	uint32_t bystander_cnt;	/* entries of processes not watched, about */
@@ -153,12 +153,12 @@ void live_bpf_drain(struct live_bpf *b);
 void live_bpf_wait(struct live_bpf *b, int timeout_ms);
 /* Runs an iterator; threads and sockets unchanged since since_ns are left out (0: all). */
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
-/* A hook that cannot be had: told in a note. */
+/* Puts a note about a hook that cannot be had. */
 void live_bpf_missing(struct live_bpf *b, const char *name);
 /* Watches another process; its threads are tracked from the next iteration on. */
 int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
-/* Of all programs: runs that the kernel skipped; runs that it timed and how long they took. */
+/* Sums of all programs: runs that the kernel skipped; runs that it timed and their time. */
 struct bpf_cost { uint64_t missed_cnt, run_cnt, run_ns; };
 void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret);
 /* Runs so far of one kind, all CPUs together. */

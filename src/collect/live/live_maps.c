@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the BPF programs add up in maps, and what /proc and netlink add, as events of one tick. */
+/* Events of one tick: sums of the BPF programs' maps, and facts from /proc and netlink. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -84,7 +84,7 @@ const char *live_comm(struct live *l, uint32_t tgid)
 enum moved { SUM_SAME, SUM_MOVED, SUM_GONE };
 
 /*
- * Has a sum of a process moved since it was last told?  Of one that is gone and does
+ * Has a sum of a process moved since it was last reported?  Of one that is gone and does
  * not move any more nothing is kept: a host that forks for a year has no end of them.
  */
 static enum moved sum_look(struct live *l, const struct bpf_map *map, const void *key,

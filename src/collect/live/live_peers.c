@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counterpart processes: who wakes watched threads without being watched, or
- * serves the other end of a pipe or connection they wait on, is drawn in, up
- * to max_peers.  Kernel threads, init and heldup itself are not.
+ * Peer processes: those that wake watched threads without being watched, or
+ * serve the other end of a pipe or connection they wait on, up to max_peers.  Kernel threads, init and heldup itself are not.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -17,7 +16,7 @@
 #define PEER_MIN_WAIT_NS NS_PER_MS
 #define PEER_MIN_CNT 5
 
-/* Was drawn in as a client and serves us as well: its requests count now. */
+/* Was known as a client and serves us as well: its requests count now. */
 static void upgrade(struct live *l, struct live_proc *p)
 {
 	struct proc_ent e = {.flags = TASKF_PEER};

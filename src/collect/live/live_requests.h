@@ -6,7 +6,7 @@
 
 #include "wire/wire.h"
 
-/* What the kernel side has summed of a conversation, and what that says of all turns. */
+/* The kernel side's sum of a conversation, and the estimate for all requests. */
 struct live_turns {
 	struct wire_end raw, sum;
 };

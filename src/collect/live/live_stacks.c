@@ -4,7 +4,7 @@
  * and turns its records into EV_STACK, EV_SAMPLE and names of frames.
  *
  * The kernel side forgets stacks that are rare and numbers them anew at their
- * next sight: stacks are told apart by their hash, and an event id is given
+ * next sight: stacks are known by their hash, and an event id is given
  * once for each.
  */
 #include <bpf/bpf.h>

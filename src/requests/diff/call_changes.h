@@ -7,7 +7,7 @@
  * new, and, in changes.h, what is called more often.  Weighed by what it makes
  * of the time, so that it can be held against the edges that got slower.
  *
- * Only the call nearest to the root is told: what its callee would have called
+ * Only the call nearest to the root is listed: what its callee would have called
  * is gone with it.
  */
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *
  * Some tracers put who takes a message from a queue into the trace of who put
  * it there, some begin a trace there and link it.  Nobody waits for it either
- * way, so it is on no critical path of the first; that it is slow would be told
- * of the second kind only.  So each consumer below a producer, or one that is
+ * way, so it is on no critical path of the first; that it is slow would show for
+ * the second kind only.  So each consumer below a producer, or one that is
  * said to follow another span, is taken out with all that is below it, and
  * comes as a trace of the same id after what is left.  A consumer that is below
  * another is taken out of that as well.

@@ -23,7 +23,7 @@
  *	waits for, else its own entry.  Of a join before an entry only the
  *	GRAPH_JOIN_MAX that ended last are kept (join_cut).
  * async	Nobody waits for a child that begins when its parent has ended, that
- *	was told so (SPAN_REF_FOLLOWS to its parent, a consumer below a
+ *	is marked so (SPAN_REF_FOLLOWS to its parent, a consumer below a
  *	producer), that is below an instant, or that outlives a parent on the
  *	same clock by over 1 ms and is said to be the parent's own work (of the
  *	same service, kind internal, client or producer): the parent cannot

@@ -14,7 +14,7 @@
  * is whose parent counts, no times, so requests of one kind are all treated alike.
  *
  * Its tracepoint is STAND_IN_SERVICE, STAND_IN_NAME; since that name is bare
- * (graph_name_is_bare), the type of the request is told by what it did first.
+ * (graph_name_is_bare), the first thing it did gives the type of the request.
  */
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * is split by the tracepoint that lies in its middle (or, by chance, any is
  * switched on), until the first has nothing left in it.
  *
- * These rules are told what is hidden on an edge by the very traces they are
+ * These rules get what is hidden on an edge from the very traces they are
  * shown, which no rule in the field could know so well: they do better here
  * than there.
  */

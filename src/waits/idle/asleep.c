@@ -5,8 +5,8 @@
  * Nothing was read nor answered meanwhile, so the probe counts no request of theirs.
  * The place shows it: of a process with a thread for each connection, one that sleeps on
  * something in which no client's socket is has been asked and has not answered yet;
- * one that sleeps on its client's socket has nothing to do.  Which threads those are
- * is told by count: as many as there are connections have one name, or lie in one
+ * one that sleeps on its client's socket has nothing to do.  The count shows which
+ * threads those are: as many as there are connections have one name, or lie in one
  * function.  That may be chance, so an answer must be owed for as long as the watch,
  * which is known to a tick of the kernel only; of a process with one thread and one
  * connection it need not.

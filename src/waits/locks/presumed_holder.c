@@ -6,7 +6,7 @@
  * look again now and then (a timed wait, again and again) or wait without a
  * limit.  Who keeps them shows only by time: another request thread of the
  * family, with a request open, that stopped for something else before them.
- * That is a presumption, and marked so: a report must say how it was told.
+ * That is a presumption, and marked so: a report must say how it was inferred.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
  *
  * SQLite asks for a lock of its file, sleeps where that is refused, and asks again.
  *
- * So does a thread with one request that sleeps in epoll or poll until it is
- * told that it may go on, and looks after a while whether that can still come:
+ * So does a thread with one request that sleeps in epoll or poll until it hears that
+ * it may go on, and looks after a while whether that can still come:
  * a database's session that looks for a deadlock, say.
  *
  * Who wakes another between two waits did not look: it had slept till it was time to.
