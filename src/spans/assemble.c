@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "spans/records.h"
+#include "spans/assemble_int.h"
 
 enum {
 	PART_BITS = 6,

@@ -4,7 +4,7 @@
  * runs of records of one trace, by the upper half of the id's hash, then,
  * for the few that share it, by hash and id.
  */
-#include "spans/records.h"
+#include "spans/assemble_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "ui/ticks.h"
-#include "ui/view_build.h"
+#include "ui/view_int.h"
 
 static const struct {
 	const char *name;

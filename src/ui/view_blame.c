@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
-#include "ui/view_build.h"
+#include "ui/view_int.h"
 
 enum { DEPTH_MAX = 32, BACK_MAX = 16 };
 

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/cmp.h"
-#include "ui/view_build.h"
+#include "ui/view_int.h"
 
 const char *view_task_comm(struct view_ctx *c, uint32_t tid)
 {

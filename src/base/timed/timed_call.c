@@ -29,7 +29,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "base/timed/timed_keeper.h"
+#include "base/timed/timed_call_int.h"
 
 #define REAP_NS (20 * NS_PER_MS) /* a killed child that can end does so within */
 #define HUNG_MAX 64

@@ -15,7 +15,7 @@
  *
  * What can be asked for is a table of operations, by number: whoever takes this
  * process over can have the reader do these and nothing else.  Readers are started
- * by a process of their own, the *keeper* (timed_keeper.h), with the rights that
+ * by a process of their own, the *keeper* (timed_call_int.h), with the rights that
  * this one had at timed_call_start, whatever it has given away since.
  *
  * Bounds: TIMED_CALL_NS for one call, TIMED_CALL_ALL_NS for all that were given

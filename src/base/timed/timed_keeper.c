@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/timed/timed_keeper.h"
+#include "base/timed/timed_call_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@
 #include "requests/graph/critical.h"
 #include "requests/graph/graph.h"
 #include "requests/graph/span_ends.h"
-#include "requests/forest/space_learn.h"
+#include "requests/forest/space_int.h"
 
 /* Beside enum sides: the space has the operation. */
 #define LISTED 0x80

@@ -6,7 +6,7 @@
  * edge and is critical before and after it.  So each branch is in one, and a
  * trace has no more ways than it has edges into joins.
  */
-#include "requests/forest/space_learn.h"
+#include "requests/forest/space_int.h"
 
 #include <string.h>
 

@@ -29,7 +29,7 @@
 #include "base/hash.h"
 #include "base/rights.h"
 #include "base/timed/timed_call.h"
-#include "symbols/names/lines_child.h"
+#include "symbols/names/lines_int.h"
 
 enum { NOBODY = 65534, CPU_SECONDS = 60, FILES_MAX = 256 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/names/lines_child.h"
+#include "symbols/names/lines_int.h"
 
 #ifdef HAVE_LIBDW
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TIMED_KEEPER_H
-#define TIMED_KEEPER_H
+#ifndef TIMED_CALL_INT_H
+#define TIMED_CALL_INT_H
 /*
  * The inside of timed_call: the two kinds of processes behind it, and what goes
  * between them.
@@ -43,4 +43,4 @@ void timed_keeper_run(int ctl, const struct timed_ops *ops, int nice);
 bool timed_send(int sock, const void *data, size_t len, const int *fds, size_t fd_cnt);
 ssize_t timed_receive(int sock, void *data, size_t len, int fds[TIMED_FDS_MAX]);
 
-#endif /* TIMED_KEEPER_H */
+#endif /* TIMED_CALL_INT_H */

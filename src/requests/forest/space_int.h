@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SPACE_LEARN_H
-#define SPACE_LEARN_H
+#ifndef SPACE_INT_H
+#define SPACE_INT_H
 /*
  * From one full trace, as graph and critical path, to what the search space
  * keeps of it.  Private to space.c.
@@ -29,4 +29,4 @@ void space_learn(const struct space_lesson *l);
 /* Adds to the context under c->parent; its number, UINT32_MAX when there are too many. */
 uint32_t space_context(struct space *s, uint64_t type, const struct space_context *c);
 
-#endif /* SPACE_LEARN_H */
+#endif /* SPACE_INT_H */

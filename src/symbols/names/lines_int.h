@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef LINES_CHILD_H
-#define LINES_CHILD_H
+#ifndef LINES_INT_H
+#define LINES_INT_H
 /*
  * The inside of lines.h: what the child process does with questions.
  */
@@ -15,4 +15,4 @@ struct lines_question { /* with the file's descriptor when it is the first about
 /* Answers until the other end is closed. */
 void lines_child(int sock);
 
-#endif /* LINES_CHILD_H */
+#endif /* LINES_INT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef VIEW_BUILD_H
-#define VIEW_BUILD_H
+#ifndef VIEW_INT_H
+#define VIEW_INT_H
 /*
  * Shared by view.c and view_pairs.c only: a view in the making.
  */
@@ -29,4 +29,4 @@ void view_add_blame(struct view_ctx *c);
 /* comm of a thread that has no row; never NULL. */
 const char *view_task_comm(struct view_ctx *c, uint32_t tid);
 
-#endif /* VIEW_BUILD_H */
+#endif /* VIEW_INT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RECORDS_H
-#define RECORDS_H
+#ifndef ASSEMBLE_INT_H
+#define ASSEMBLE_INT_H
 /*
  * Spans as bytes, in memory and in the assembler's temporary files, and
  * traces made of them.  For assemble.c alone.
@@ -79,4 +79,4 @@ int records_walk(const struct records *r, struct record_walk *w,
 /* false when it is not as records_add wrote it: somebody else wrote to the file. */
 bool record_is_whole(const struct record *record);
 
-#endif /* RECORDS_H */
+#endif /* ASSEMBLE_INT_H */
