@@ -32,6 +32,8 @@
  */
 #include <stdint.h>
 
+#include "requests/edge_ends.h"
+
 struct arena;
 struct cpath;
 struct points;
@@ -44,8 +46,6 @@ enum {
 	EDGE_RANK_VISITS_MIN = 3,	/* in fewer, no spread is to be seen */
 };
 
-enum edge_rank_side { EDGE_RANK_BAD, EDGE_RANK_GOOD, EDGE_RANK_SIDES };
-
 /* source of the usual time */
 enum edge_usual {
 	EDGE_USUAL_GOOD,	/* the edge's own, in the good requests */
@@ -53,11 +53,6 @@ enum edge_usual {
 	EDGE_USUAL_OWN,		/* its own quartile; median where others have good ones */
 	EDGE_USUAL_PEERS,	/* the median over edges between services */
 	EDGE_USUAL_FILLED,	/* one of these, and what the spans that most have in it add */
-};
-
-struct edge_rank_end {
-	uint32_t point;
-	uint32_t kind;		/* enum node_kind */
 };
 
 struct edge_rank_row {

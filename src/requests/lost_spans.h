@@ -16,7 +16,7 @@
  */
 #include <stdint.h>
 
-#include "requests/edge_rank.h"
+#include "requests/edge_ends.h"
 
 struct cpath;
 struct stretches;

@@ -9,7 +9,8 @@
  */
 #include "base/hash.h"
 #include "base/vec.h"
-#include "stacks/stacks.h"
+#include "model/model.h"
+#include "stacks/stack_fn.h"
 
 struct fns {
 	const struct model *m;

@@ -21,32 +21,11 @@
 #include <stdint.h>
 
 #include "model/model.h"
+#include "stacks/stack_fn.h"
 
 struct arena;
 
 enum stacks_mode { STACKS_ON = 0, STACKS_OFF = 1, STACKS_WAKER = 2, STACKS_MODE_CNT };
-
-enum stack_fn_kind {
-	FN_USER = 0,
-	FN_KERNEL = 1,
-	FN_JIT = 2,
-	/* not functions: what a path begins and ends with */
-	FN_PROC = 3,
-	FN_THREAD = 4,
-	FN_RES = 5,
-	FN_WAKER = 6,		/* between the waiter's functions and the waker's */
-	FN_NONE = 7,		/* no stack was taken, or none was stored */
-	FN_CUT = 8,		/* the stack's outer part is not known */
-};
-
-struct stack_fn {
-	const char *name;
-	const char *file;	/* of the source, "" unknown */
-	const char *module;	/* base name, "" none */
-	uint8_t kind;		/* enum stack_fn_kind */
-	uint8_t libc;		/* 1: of the C library or the loader */
-	uint8_t nameless;	/* 1: called after its module and offset */
-};
 
 struct stack_row {
 	uint8_t mode, st;	/* enum stacks_mode; ST_* */
@@ -63,12 +42,6 @@ struct stacks_sum {		/* of one mode */
 	uint64_t idle_ns;	/* waits for work */
 	uint64_t cut_ns;	/* of covered_ns: the stack does not reach its outermost function */
 	uint64_t cnt;		/* waits with a stack, samples */
-};
-
-struct stack_path {		/* of one model stack */
-	uint32_t *fns;		/* idx in fns, outermost first */
-	uint32_t cnt;
-	uint32_t user_cnt;	/* of these, before those of the kernel */
 };
 
 struct stacks_opts {

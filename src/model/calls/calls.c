@@ -15,9 +15,8 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "model/calls/pauses.h"
 #include "model/calls/calls.h"
-#include "model/calls/calls_waits.h"
+#include "model/calls/calls_int.h"
 #include "model/model_int.h"
 
 #define UNSEEN_NAME "call" /* of a number without a call */

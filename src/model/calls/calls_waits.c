@@ -7,9 +7,8 @@
  * after it ran again; one that slept twice is two.  How it ended is not known,
  * but for a timeout.
  */
-#include "model/calls/calls_waits.h"
+#include "model/calls/calls_int.h"
 
-#include "model/calls/calls.h"
 #include "model/model_int.h"
 
 /* The kind of the call's first argument, as a recorder of all calls says it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/calls/pauses.h"
+#include "model/calls/calls_int.h"
 
 #include "base/cmp.h"
 #include "base/search.h"

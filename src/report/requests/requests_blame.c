@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first line: which one service is to blame, by the time that its edges take
- * (requests/service_blame.h) or by what it calls (requests/diff/call_changes.h, call_splits.h).
+ * (requests/service_blame.h) or by what it calls (requests/diff/changes.h, call_splits.h).
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that are not made any more, and new ones (requests/diff/call_changes.h). */
+/* Calls that are not made any more, and new ones (requests/diff/changes.h). */
 #include <math.h>
 
 #include "base/buf.h"

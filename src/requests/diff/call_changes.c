@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests/diff/call_changes.h"
+#include "requests/diff/changes_int.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/cmp.h"
+#include "requests/diff/changes_int.h"
 #include "requests/graph/graph.h"
 #include "requests/requests.h"
 

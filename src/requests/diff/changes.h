@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "requests/diff/call_changes.h"
 #include "requests/call_counts.h"
 #include "requests/stats/result.h"
 
@@ -68,6 +67,20 @@ struct call_change {		/* a tracepoint that the requests of a type run more often
 	uint32_t type;			/* of requests_diff's */
 	const struct owner_change *owner;
 	double cost_ns;			/* what its spans take more, all bad requests together */
+};
+
+enum structure_kind {
+	STRUCTURE_LESS,		/* in fewer requests than before */
+	STRUCTURE_NEW,		/* in more of them, before in hardly any */
+};
+
+struct structure_change {
+	enum structure_kind kind;
+	uint32_t type;			/* of requests_diff's */
+	uint32_t point, parent;		/* who is called, and by whom */
+	double good_share, bad_share;	/* of the requests, that have such a call */
+	double delta_ns;		/* of those that it changed: over the good ones' mean */
+	double cost_ns;			/* its absolute value, over all of these */
 };
 
 struct requests_diff {
