@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/opts/cmd.h"
+#include "cli/opts/dispatch.h"
 #include "cli/opts/guess.h"
 #include "cli/opts/man.h"
 #include "cli/opts/options.h"

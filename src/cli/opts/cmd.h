@@ -64,8 +64,8 @@ const struct cmd *cmd_find(const char *name);
 /* The command's options, -h last: what man.c makes pages of. */
 void cmd_opts_each(const struct cmd *cmd, void (*each)(void *ctx, const struct opt *o), void *ctx);
 
-/* Parses args (after the command's name), then runs; an enum cli_exit. */
-int cmd_run(const struct cmd *cmd, char **args);
+/* Appends what `heldup CMD -h` prints on a terminal of so many columns (0: 80). */
+void cmd_usage(const struct cmd *cmd, unsigned columns, struct buf *out);
 
 /* Prints the error as one line on stderr and gives the exit status that goes with its kind. */
 int cli_fail(const struct cli *cli, const struct err *err);
