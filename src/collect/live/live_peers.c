@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Peer processes: those that wake watched threads without being watched, or
- * serve the other end of a pipe or connection they wait on, up to max_peers.  Kernel threads, init and heldup itself are not.
+ * serve the other end of a pipe or connection they wait on, up to max_peers.
+ * Kernel threads, init and heldup itself are not.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
