@@ -64,3 +64,10 @@ def test_house_readme_of_a_folder_lists_its_files():
     files["src/x/c.c"] = ""
     files["src/x/README.md"] = "`a.c`\n" * 41
     assert len(house_rooms.folder_readmes(files).errors) == 2
+
+
+def test_house_wants_seeds_for_each_fuzz_target():
+    have = "tests/fuzz/%s.c" % sorted(os.listdir(house_rooms.TOP + "/tests/fuzz/corpus"))[0]
+    assert house_rooms.fuzz_seeds({have: ""}) == []
+    assert house_rooms.fuzz_seeds({have: "", "tests/fuzz/fuzz_none.c": ""}) == [
+        "tests/fuzz/fuzz_none.c: no seeds in tests/fuzz/corpus/fuzz_none"]

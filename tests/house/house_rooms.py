@@ -206,6 +206,15 @@ def folder_readmes(files):
     return counts
 
 
+def fuzz_seeds(files):
+    """Each target of tests/fuzz starts from seeds: without them it reaches little."""
+    corpus = os.path.join(TOP, "tests/fuzz/corpus")
+    targets = [os.path.basename(n)[:-2] for n in files
+               if os.path.dirname(n) == "tests/fuzz" and n.endswith(".c")]
+    return ["tests/fuzz/%s.c: no seeds in tests/fuzz/corpus/%s" % (t, t) for t in targets
+            if not os.path.isdir(os.path.join(corpus, t)) or not os.listdir(os.path.join(corpus, t))]
+
+
 CHECKS = [
     ("folder-size", folder_size),
     ("base-names", base_names),
@@ -215,4 +224,5 @@ CHECKS = [
     ("called-elsewhere", uncalled),
     ("root-files", root_files),
     ("folder-readmes", folder_readmes),
+    ("fuzz-seeds", fuzz_seeds),
 ]
