@@ -88,6 +88,14 @@ static bool waits_at_home(const struct context *k, const struct cause *c)
 	       k->w->threads[c->via].home_res == c->via_res;
 }
 
+/* The process that waits for it: the entry may be a client's. */
+static uint32_t asked_by(const struct context *k, const struct cause *c)
+{
+	uint32_t proc = c->via != NO_IDX ? k->m->threads[c->via].proc : NO_IDX;
+
+	return proc_is_target(k->m, proc) ? proc : c->entry_proc;
+}
+
 /*
  * The thread is of another program that the server started and talks to, as the
  * one that logs for it.  Watched with it as its child, but a peer by what it does:
@@ -100,7 +108,7 @@ static bool is_helper(const struct context *k, const struct cause *c)
 	const struct res *via = c->via_res != NO_IDX ? &m->res[c->via_res] : NULL;
 
 	if (!via || (via->kind != RES_PIPE && via->kind != RES_SOCKET && !waits_at_home(k, c)) ||
-	    strcmp(m->procs[th->proc].comm, m->procs[c->entry_proc].comm) == 0 ||
+	    strcmp(m->procs[th->proc].comm, m->procs[asked_by(k, c)].comm) == 0 ||
 	    th->end_ns - th->begin_ns < HELPER_LIFE_MIN * k->window_ns)
 		return false;
 	for (size_t i = 0; i < m->end_cnt; i++) {
@@ -122,9 +130,11 @@ bool sleeps_in_program(const struct context *k, const struct cause *c)
 	/* a loop that waits for it is what holds up all others */
 	if (c->entry != NO_IDX && k->w->threads[c->entry].role == ROLE_T_LOOP)
 		return false;
+	/* a client of another name is none that runs it */
 	return c->kind == CAUSE_TIMER && k->w->demand_kind == 1 && proc != NO_IDX &&
-	       c->entry_proc != NO_IDX && proc != c->entry_proc && thread_is_target(m, c->thread) &&
-	       !is_helper(k, c) && strcmp(m->procs[proc].comm, m->procs[c->entry_proc].comm) != 0;
+	       proc_is_target(m, c->entry_proc) && proc != c->entry_proc &&
+	       thread_is_target(m, c->thread) && !is_helper(k, c) &&
+	       strcmp(m->procs[proc].comm, m->procs[c->entry_proc].comm) != 0;
 }
 
 bool is_refused(const struct end *n)
