@@ -13,6 +13,7 @@
  * Slices are a fair sample: their distance varies at random, so that nothing
  * periodic keeps in step with them.
  */
+#include "collect/call_cost.h"
 #include "collect/live/live_cost.h"
 
 #include <bpf/bpf.h>
@@ -34,11 +35,6 @@
 /* The first is longer: roles, stacks and conversations are all new. */
 #define FIRST_SLICE_NS (250 * NS_PER_MS)
 #define LAST_SLICE_NS (150 * NS_PER_MS)
-/*
- * What a tracepoint does to call a program, beside the program itself.  bench/callcost: 33 to 37
- * ns in a loop, 45 to 52 where 256 KiB are touched between two calls, 78 to 130 with 1 MiB.
- */
-#define CALL_NS 50.0
 /* A run for a thread that is not watched, with its call: no shedding makes it cheaper. */
 #define FOREIGN_NS (15.0 + CALL_NS)
 #define PROBE_RUNS 64 /* of an empty program: what the timing itself takes */

@@ -76,10 +76,10 @@ bool on_this_host(const struct context *k, const struct cause *c)
 	return r->family == AF_UNIX || (r->rport && is_loopback(r->raddr, r->family));
 }
 
-/* Share of the window: a process that comes and goes with a request is part of its work. */
+/* Share of the window: a process that lives for one request is part of its work. */
 #define HELPER_LIFE_MIN 0.5
 
-/* A loop waits for it where it waits for all else, and so for others meanwhile. */
+/* A loop waits for it in the same epoll as for all else, so other requests are served. */
 static bool waits_at_home(const struct context *k, const struct cause *c)
 {
 	unsigned kind = k->m->res[c->via_res].kind;
