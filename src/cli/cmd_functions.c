@@ -32,7 +32,7 @@
 #include "report/functions/functions_out.h"
 #include "report/lines/pen.h"
 #include "symbols/names/symbols.h"
-#include "verdict/external_cause.h"
+#include "verdict/agreement.h"
 #include "verdict/request_stacks.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
@@ -191,19 +191,21 @@ static int page_write_view(struct page_file *f, const struct functions_view *v, 
 
 /*
  * Where waits were recorded beside the calls they know where requests spent
- * their time, and whether the cause is outside.
+ * their time, and whether the cause is outside.  NULL: they were not.
  */
-static void waits_tell(const struct model *m, struct functions_opts *opts, struct arena *arena)
+static struct verdict *waits_tell(const struct model *m, struct functions_opts *opts,
+				  struct arena *arena)
 {
-	struct outside_report *told = ARENA_NEW(arena, struct outside_report);
 	const struct waits_result *w;
+	struct verdict *v;
 
 	if (!m->wait_cnt)
-		return;
+		return NULL;
 	w = waits_analyse(m, &(struct waits_opts){.by_wait = true}, arena);
-	verdict_outside(verdict_make(m, w, NULL, NULL, arena), told);
-	opts->outside = told;
+	v = verdict_make(m, w, NULL, NULL, arena);
+	agreement_tell(v, opts, arena);
 	opts->held = verdict_held(m, w, arena);
+	return v;
 }
 
 static int functions_answer(struct cli *cli, struct page_file *page, struct err *err)
@@ -213,6 +215,7 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 	struct functions_view view = {.top = (size_t)o->top, .explain = (size_t)o->explain};
 	struct model *m = NULL, *good = NULL;
 	const struct sigs *sigs = NULL;
+	struct verdict *v;
 	int code = sigs_read(cli, &sigs, err);
 
 	if (code < 0)
@@ -227,8 +230,10 @@ static int functions_answer(struct cli *cli, struct page_file *page, struct err 
 			sigs = sig_store_find(m, &cli->arena);
 		opts.good = good;
 		opts.total_fn_cnt = program_fn_cnt(m);
-		waits_tell(m, &opts, &cli->arena);
+		v = waits_tell(m, &opts, &cli->arena);
 		view.r = functions_analyse(m, sigs, &opts, &cli->arena);
+		if (v)
+			view.agreement = agreement_make(v, view.r, &cli->arena);
 		if (!page->to_stdout)
 			print_view(o, &view);
 		code = page_write_view(page, &view, err);

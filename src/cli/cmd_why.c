@@ -36,8 +36,7 @@
 #include "report/answer.h"
 #include "report/answer/answer_brief.h"
 #include "store/capture.h"
-#include "verdict/confidence.h"
-#include "verdict/external_cause.h"
+#include "verdict/agreement.h"
 #include "verdict/request_stacks.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
@@ -197,12 +196,10 @@ static const struct functions_result *functions_of(const struct model *m,
 						   const struct answer *a)
 {
 	struct functions_opts opts = {.good = base && base->calls->cnt ? base : NULL};
-	struct outside_report outside;
 
 	if (!m->calls->end_ns)
 		return NULL;
-	verdict_outside(a->verdict, &outside);
-	opts.outside = &outside;
+	agreement_tell(a->verdict, &opts, a->arena);
 	opts.held = m->wait_cnt ? verdict_held(m, a->waits, a->arena) : NULL;
 	return functions_analyse(m, sig_store_find(m, a->arena), &opts, a->arena);
 }
@@ -273,7 +270,8 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 	a = (struct answer){.model = run.model, .waits = run.waits, .verdict = v,
 			    .arena = &cli->arena};
 	a.functions = functions_of(run.model, base.model, &a);
-	confidence_hear(v, a.functions, &cli->arena);
+	if (a.functions)
+		a.agreement = agreement_make(v, a.functions, &cli->arena);
 	if (run.model->stack_sum_cnt && page_file_wanted(page)) {
 		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
 		a.idle_stacks = stacks_seen_idle(run.model, run.waits, &cli->arena);

@@ -17,6 +17,7 @@
 #include "functions/units/function_requests.h"
 #include "functions/units/work_waits_fn.h"
 #include "functions/sig/learn.h"
+#include "functions/rank/chain_end.h"
 #include "functions/rank/external.h"
 #include "functions/rank/rank.h"
 #include "functions/sig/sig.h"
@@ -45,7 +46,7 @@ struct analysis {
 const char *dev_kind_name(unsigned kind)
 {
 	static const char *const names[] = {"more", "slower", "never-returned", "own-time",
-					    "spins", "cost", "held", "works"};
+					    "spins", "cost", "held", "works", "ends"};
 
 	return kind < DEV_KIND_CNT ? names[kind] : "?";
 }
@@ -510,6 +511,8 @@ static void run(struct analysis *a, const struct sigs *sigs, const struct functi
 	outside_add(a, o);
 	results_fill(a, o->held);
 	thin_find(a, sigs, o->held);
+	if (o->end)
+		chain_end_first(a->r, o->end, a->arena);
 	blame_release(&a->blame);
 	judge_release(&a->judge);
 	profile_release(&a->p);

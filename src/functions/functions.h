@@ -21,7 +21,6 @@
 
 #include "model/model.h"
 struct arena;
-struct held;
 struct sigs;
 
 enum units_rule {
@@ -35,6 +34,7 @@ struct functions_opts {
 	bool calls_only;	/* as if no call had a stack */
 	const struct held *held; /* time of requests (function_requests.h); NULL: not known */
 	const struct outside_report *outside; /* as the waits tell it; NULL: there are none */
+	const struct chain_end *end; /* the same (chain_end.h); NULL: not known */
 };
 
 /* How a unit deviates from its like. */
@@ -47,6 +47,7 @@ enum dev_kind {
 	DEV_COST = 5,		/* does not deviate: this is where time goes */
 	DEV_HELD = 6,		/* the same of requests: they wait in it */
 	DEV_WORKS = 7,		/* and: are computed in it */
+	DEV_ENDS = 8,		/* the same: their wait chain ends in it */
 	DEV_KIND_CNT
 };
 
@@ -196,5 +197,4 @@ const char *dev_kind_name(unsigned kind);
 /* The reason's words, and its stable name; NULL for none. */
 const char *functions_thin_text(uint32_t bit);
 const char *functions_thin_name(uint32_t bit);
-
 #endif /* FUNCTIONS_H */

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+struct agreement;
 struct arena;
 struct buf;
 struct functions_result;
@@ -23,6 +24,7 @@ struct answer {
 	const struct stacks_result *idle_stacks; /* what it leaves out: waits for work; NULL */
 	struct arena *arena;		    /* for what that makes */
 	const struct functions_result *functions; /* NULL: no window of system calls */
+	const struct agreement *agreement;	  /* of these with the verdict; the same */
 };
 
 struct text_opts {

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "functions/functions.h"
 #include "verdict/context/say.h"
 #include "verdict/context/tail.h"
 #include "verdict/context/targets.h"
@@ -323,60 +322,15 @@ void confidence_judge(struct context *k, struct verdict *v)
 
 /* ---- the other engine ---- */
 
-/* Published rankings have the function to blame among the first five. */
-#define FNS_HEARD 5
-/* Share of all work that is more than usual: as much as a verdict must explain. */
-#define HARM_MIN 0.30
-
-static bool on_chain(const struct finding *f, const char *name)
-{
-	for (size_t i = 0; i < f->chain_len; i++) {
-		for (size_t n = 0; n < f->chain[i].fn_cnt; n++) {
-			const struct step_fns *fns = &f->chain[i].fns[n];
-
-			for (uint32_t x = 0; x < fns->name_cnt; x++)
-				if (!strcmp(fns->names[x], name))
-					return true;
-		}
-	}
-	return false;
-}
-
-static bool has_functions(const struct finding *f)
-{
-	for (size_t i = 0; i < f->chain_len; i++)
-		if (f->chain[i].fn_cnt)
-			return true;
-	return false;
-}
-
-/* Does r, of which some function stands out, contradict f? */
-static bool contradicts(const struct functions_result *r, const struct finding *f)
-{
-	if (f->cls == FIND_HEALTHY || f->cls == FIND_CLIENTS)
-		return (double)r->harm_ns >= HARM_MIN * (double)r->busy_ns;
-	if (!has_functions(f))
-		return false;
-	for (size_t i = 0; i < r->fn_cnt && r->fns[i].rank <= FNS_HEARD; i++)
-		if (on_chain(f, r->fns[i].name))
-			return false;
-	return true;
-}
-
-void confidence_hear(struct verdict *v, const struct functions_result *r, struct arena *arena)
+void confidence_differs(struct verdict *v, const char *first, struct arena *arena)
 {
 	struct finding *f = &v->findings[0];
-	const char **doubts;
+	const char **doubts = ARENA_ARRAY(arena, const char *, f->doubt_cnt + 1);
 
-	/* where nobody's function is to blame, or none stands out, there is nothing to compare */
-	if (!r || !r->fn_cnt || r->by_signatures || r->thin & THIN_NO_HARM || r->outside.kind ||
-	    f->cls == FIND_UNKNOWN || !contradicts(r, f))
-		return;
-	doubts = ARENA_ARRAY(arena, const char *, f->doubt_cnt + 1);
 	for (size_t i = 0; i < f->doubt_cnt; i++)
 		doubts[i] = f->doubts[i];
 	doubts[f->doubt_cnt++] = arena_printf(arena, "its system calls point elsewhere: %s first",
-					      r->fns[0].name);
+					      first);
 	f->doubts = doubts;
 	f->conf = f->conf > CONF_LOW ? f->conf - 1 : CONF_LOW;
 }

@@ -7,7 +7,7 @@
  * none raises it.
  *
  *	confidence_judge once, when the verdict is made
- *	confidence_hear, where functions were ranked as well
+ *	confidence_differs, where functions tell of something else (agreement.h)
  *
  * No other file sets a level.
  */
@@ -18,7 +18,6 @@ struct arena;
 struct cand;
 struct context;
 struct finding;
-struct functions_result;
 struct verdict;
 
 enum doubt {
@@ -58,7 +57,7 @@ unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT]);
 /* Sets conf and doubts of all findings, candidates and stalls of v. */
 void confidence_judge(struct context *k, struct verdict *v);
 
-/* The other engine: lowers the first finding by a level where r tells of something else. */
-void confidence_hear(struct verdict *v, const struct functions_result *r, struct arena *arena);
+/* Lowers the first finding by a level: functions, of which this is the first, differ. */
+void confidence_differs(struct verdict *v, const char *first, struct arena *arena);
 
 #endif /* CONFIDENCE_H */

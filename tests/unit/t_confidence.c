@@ -146,40 +146,6 @@ TEST(confidence_in_health_needs_requests)
 	judged_release(&j);
 }
 
-/* What system calls tell of functions, beside a verdict whose chain ends in "hold". */
-TEST(confidence_hears_the_functions)
-{
-	static const struct { const char *fn; unsigned cls, level; uint64_t harm_ns; } rows[] = {
-		{ "hold", FIND_LOCK_HELD, CONF_HIGH, 100 },
-		{ "other", FIND_LOCK_HELD, CONF_MEDIUM, 100 },
-		{ "other", FIND_HEALTHY, CONF_HIGH, 100 },
-		{ "other", FIND_HEALTHY, CONF_MEDIUM, 900 },
-		{ "other", FIND_UNKNOWN, CONF_HIGH, 900 },
-	};
-	struct arena arena = { 0 };
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct step_fns fns = { .what = FNS_WAITS, .names = { "wait", "hold" },
-					.name_cnt = 2 };
-		struct step step = { .fns = &fns, .fn_cnt = 1 };
-		struct finding f = { .cls = (uint8_t)rows[i].cls, .conf = CONF_HIGH,
-				     .chain = &step, .chain_len = 1 };
-		struct verdict v = { .findings = &f, .finding_cnt = 1 };
-		struct fn_report fn = { .name = rows[i].fn, .rank = 1 };
-		struct functions_result r = { .fns = &fn, .fn_cnt = 1, .busy_ns = 1000,
-					      .harm_ns = rows[i].harm_ns };
-
-		ROW(i);
-		confidence_hear(&v, &r, &arena);
-		EQ_U(f.conf, rows[i].level);
-		EQ_U(f.doubt_cnt, rows[i].level == CONF_HIGH ? 0 : 1);
-		r.thin = THIN_NO_HARM;
-		confidence_hear(&v, &r, &arena);
-		EQ_U(f.conf, rows[i].level);
-	}
-	arena_release(&arena);
-}
-
 /* A CPU that several workers of one program take, each a little. */
 TEST(confidence_adds_up_a_neighbours_processes)
 {

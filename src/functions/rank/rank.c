@@ -314,7 +314,7 @@ static bool same_place(const struct fn_report *a, const struct fn_report *b)
 }
 
 /* Members of a tie keep its first one's rank; a tie of one is none. */
-static void ties_make(struct functions_result *r)
+void rank_ties(struct functions_result *r)
 {
 	uint32_t tie = 0;
 
@@ -360,7 +360,7 @@ void rank_sort(struct functions_result *r)
 	while (r->fn_cnt && (r->fn_cnt > LISTED_MAX || r->fns[r->fn_cnt - 1].place <= 0 ||
 			     r->fns[r->fn_cnt - 1].place < LISTED_SHARE * r->fns[0].place))
 		r->fn_cnt--;
-	ties_make(r);
+	rank_ties(r);
 }
 
 /* By harm, then in an order that no hash table and no order of events decides. */

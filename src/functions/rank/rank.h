@@ -76,5 +76,7 @@ double rank_score(double e_weighted, double e, double p);
  * its best.
  */
 void rank_sort(struct functions_result *r);
+/* Ranks and ties of a list that is in order: rank_sort does it, and who changes the order. */
+void rank_ties(struct functions_result *r);
 
 #endif /* FUNCTIONS_RANK_H */

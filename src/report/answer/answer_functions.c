@@ -12,6 +12,7 @@
 #include "report/answer.h"
 #include "report/functions/functions_out.h"
 #include "report/lines/pen.h"
+#include "verdict/agreement.h"
 #include "verdict/verdict.h"
 
 /* Published rankings have the culprit among the first five; a screen has room for three. */
@@ -69,6 +70,8 @@ static bool is_idle_talk(const struct answer *a)
 {
 	unsigned cls = a->verdict->findings[0].cls;
 
+	if (a->agreement && a->agreement->kind == AGREE_DIFFER)
+		return false;
 	return (cls == FIND_HEALTHY || cls == FIND_CLIENTS) &&
 	       a->functions->thin & (THIN_NO_HARM | THIN_SILENT);
 }
@@ -91,6 +94,16 @@ static void put_head(struct pen *p, const struct answer *a)
 	pen_nl(p);
 }
 
+/* That they say the same needs no word beside the verdict itself. */
+static void put_agreement(struct pen *p, const struct agreement *a)
+{
+	if (!a || a->kind < AGREE_CHAIN)
+		return;
+	pen_to(p, 2);
+	pen_wrap(p, a->kind == AGREE_DIFFER ? PEN_BAD : PEN_DIM, 2, 2, a->words);
+	pen_nl(p);
+}
+
 void answer_functions_text(struct pen *p, const struct answer *a)
 {
 	const struct functions_result *r = a->functions;
@@ -109,6 +122,7 @@ void answer_functions_text(struct pen *p, const struct answer *a)
 	}
 	for (size_t i = 0; i < top_cnt(r); i++)
 		put_fn(p, r, &r->fns[i]);
+	put_agreement(p, a->agreement);
 }
 
 static void json_fn(struct json *j, const struct functions_result *r, const struct fn_report *f)
@@ -128,8 +142,9 @@ static void json_fn(struct json *j, const struct functions_result *r, const stru
 	json_obj_end(j);
 }
 
-void answer_functions_json(struct json *j, const struct functions_result *r)
+void answer_functions_json(struct json *j, const struct answer *a)
 {
+	const struct functions_result *r = a->functions;
 	CLEANUP(buf_release) struct buf outside = {0};
 
 	functions_outside_words(r, &outside);
@@ -144,6 +159,7 @@ void answer_functions_json(struct json *j, const struct functions_result *r)
 	for (size_t i = 0; i < top_cnt(r); i++)
 		json_fn(j, r, &r->fns[i]);
 	json_arr_end(j);
+	functions_agreement_json(j, a->agreement);
 	functions_not_told_json(j, r);
 	json_kstr(j, "more", more);
 	json_obj_end(j);

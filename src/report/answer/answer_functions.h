@@ -6,7 +6,6 @@
  * where the rest is.  The whole of them is functions_out.h.
  */
 struct answer;
-struct functions_result;
 struct json;
 struct pen;
 
@@ -14,6 +13,6 @@ struct pen;
 void answer_functions_text(struct pen *p, const struct answer *a);
 
 /* The key "functions" and its object. */
-void answer_functions_json(struct json *j, const struct functions_result *r);
+void answer_functions_json(struct json *j, const struct answer *a);
 
 #endif /* ANSWER_FUNCTIONS_H */

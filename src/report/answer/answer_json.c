@@ -262,7 +262,7 @@ void json_answer_parts(struct json *j, const struct answer *a, const struct row_
 	json_verdict(j, a->verdict);
 	answer_tail_json(j, a);
 	if (a->functions)
-		answer_functions_json(j, a->functions);
+		answer_functions_json(j, a);
 	json_tables(j, a, limits);
 	json_notes(j, a->model);
 	json_self(j, a);

@@ -8,6 +8,7 @@
 #include "functions/functions.h"
 #include "model/calls/calls.h"
 #include "report/functions/functions_out.h"
+#include "verdict/agreement.h"
 
 static const char *call_name(const struct functions_result *r, unsigned nr)
 {
@@ -199,6 +200,21 @@ static void json_outside(struct json *j, const struct functions_result *r)
 	json_obj_end(j);
 }
 
+void functions_agreement_json(struct json *j, const struct agreement *a)
+{
+	if (!a) {
+		json_knull(j, "agreement");
+		return;
+	}
+	json_kobj(j, "agreement");
+	json_kstr(j, "kind", agreement_name(a->kind));
+	json_kstr(j, "verdict", a->verdict);
+	json_kstr(j, "chain_ends_in", a->end);
+	json_kstr(j, "first", a->first);
+	json_kstr(j, "words", a->words);
+	json_obj_end(j);
+}
+
 void functions_not_told_json(struct json *j, const struct functions_result *r)
 {
 	json_karr(j, "not_told");
@@ -228,6 +244,7 @@ void functions_object(const struct functions_view *v, struct json *j)
 	json_ku64(j, "seen_functions", r->seen_fn_cnt);
 	json_ku64(j, "candidates", r->candidate_cnt);
 	json_outside(j, r);
+	functions_agreement_json(j, v->agreement);
 	json_karr(j, "functions");
 	for (size_t i = 0; i < r->fn_cnt; i++)
 		json_fn(j, r, &r->fns[i]);

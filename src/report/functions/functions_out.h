@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct agreement;
 struct arena;
 struct buf;
 struct functions_result;
@@ -17,6 +18,7 @@ struct functions_view {
 	const struct functions_result *r;
 	size_t top;		/* functions shown in text; 0: ten */
 	size_t explain;		/* rank whose evidence is shown in full; 0: none */
+	const struct agreement *agreement; /* with the verdict on waits; NULL: there is none */
 };
 
 /* Under one screen, but for --explain. */
@@ -45,6 +47,9 @@ double functions_share(const struct fn_report *f);
 
 /* That the cause lies outside of the program; adds nothing where it does not. */
 void functions_outside_words(const struct functions_result *r, struct buf *out);
+
+/* The key "agreement" and its object; null of NULL. */
+void functions_agreement_json(struct json *j, const struct agreement *a);
 
 /* The key "not_told" and its array. */
 void functions_not_told_json(struct json *j, const struct functions_result *r);

@@ -13,6 +13,7 @@
 #include "model/calls/calls.h"
 #include "report/functions/functions_out.h"
 #include "report/lines/pen.h"
+#include "verdict/agreement.h"
 
 enum { TOP_DEFAULT = 10, UNITS_TOP = 4, TIE_SHOWN = 4, CALLS_SHOWN = 40, CLUSTERS_TOP = 5 };
 
@@ -91,6 +92,9 @@ void functions_evidence_words(const struct functions_result *r, const struct fn_
 	case DEV_OWN:
 		buf_adds(out, "more time without calls");
 		break;
+	case DEV_ENDS:
+		buf_adds(out, "the wait chain of heldup why ends in it");
+		return;
 	case DEV_HELD:
 	case DEV_WORKS:
 		buf_printf(out, "%s %s of their time, %s",
@@ -173,6 +177,14 @@ static void put_outside(struct pen *p, const struct functions_result *r)
 	pen_nl(p);
 }
 
+static void put_agreement(struct pen *p, const struct agreement *a)
+{
+	if (!a || !*a->words)
+		return;
+	pen_wrap(p, a->kind == AGREE_DIFFER ? PEN_BAD : PEN_DIM, 0, 4, a->words);
+	pen_nl(p);
+}
+
 static void put_fn_name(struct pen *p, const struct fn_report *f)
 {
 	unsigned width = COL_WHY - COL_NAME - 1, name = (unsigned)strlen(f->name);
@@ -191,8 +203,7 @@ double functions_share(const struct fn_report *f)
 {
 	if (!f->evidence_cnt)
 		return f->usual_share;
-	return f->evidence[0].kind == DEV_HELD || f->evidence[0].kind == DEV_WORKS ? f->held_share
-										   : f->harm_share;
+	return f->evidence[0].kind >= DEV_HELD ? f->held_share : f->harm_share;
 }
 
 void functions_why_words(const struct functions_result *r, const struct fn_report *f,
@@ -484,6 +495,7 @@ void functions_text(const struct functions_view *v, struct pen *p)
 		p->columns = PEN_COLUMNS_MIN;
 	put_subject(p, v->r);
 	put_outside(p, v->r);
+	put_agreement(p, v->agreement);
 	if (v->explain) {
 		explain(p, v);
 		return;
