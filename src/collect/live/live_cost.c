@@ -81,14 +81,6 @@ struct live_cost {
 	uint64_t seed;
 };
 
-static uint64_t host_busy_ns(void)
-{
-	struct ev_host host = {0};
-
-	host_read(&host);
-	return host.cpu_busy_ns;
-}
-
 static uint64_t own_cpu_ns(void)
 {
 	struct ev_self self = {0};

@@ -29,10 +29,15 @@
 #include "wire/path_events.h"
 
 #define DRAIN_NS (20 * NS_PER_MS)
-#define SLICE_NS (200 * NS_PER_MS)
-#define MEASURE_NS (200 * NS_PER_MS)
-#define MEASURE_EVERY_NS NS_PER_SEC	/* the timing of programs costs, too */
-#define PAUSE_MIN_NS (50 * NS_PER_MS)	/* for less programs stay attached */
+#define AWAY_NS (100 * NS_PER_MS)	/* until a stop is seen */
+/* A slice is to have requests of this length whole, however much it costs. */
+#define SLICE_MIN_NS (20.0 * NS_PER_MS)
+#define SLICE_MAX_NS (200.0 * NS_PER_MS)
+#define PROBE_NS (20 * NS_PER_MS)	/* after so long the first slice is judged */
+#define JUDGE_NS (100 * NS_PER_MS)	/* and again after so long: to judge costs, too */
+#define CYCLE_NS (2.0 * NS_PER_SEC)	/* from slice to slice */
+#define CYCLES_MIN 4			/* a short watch has some slices, too */
+#define ATTACH_NS (3.0 * NS_PER_MS)	/* CPU time, to detach and attach programs */
 #define PAUSE_MAX_NS (10 * NS_PER_SEC)
 
 struct watch {
@@ -43,6 +48,9 @@ struct watch {
 	struct ring_buffer *ring;
 	struct hmap seen;	/* processes that the sink has */
 	uint64_t in_slice;	/* records */
+	struct path_cost cost;
+	uint64_t judge_ns;	/* then the present slice is judged */
+	double slice_rate;	/* what a ns of the last slice cost */
 	struct paths_watched out;
 };
 
@@ -219,102 +227,147 @@ static void records_detach(struct watch *w)
 	}
 }
 
-static void measured(struct watch *w, struct path_cost *cost)
+/* So long a slice costs in CYCLE_NS what it may, and not over what is left until end_ns. */
+static uint64_t slice_length(const struct watch *w, uint64_t end_ns)
 {
-	path_cost_end(cost, w->skel->obj);
-	if (cost->share > w->out.cost_share)
-		w->out.cost_share = cost->share;
+	const struct path_cost *c = &w->cost;
+	uint64_t now = clock_mono_ns();
+	double used = path_cost_used(c), per_ns = used / (double)(now - c->begin_ns + 1);
+	double cycle = CYCLE_NS, left, ns;
+
+	if (end_ns != UINT64_MAX && cycle > (double)(end_ns - c->begin_ns) / CYCLES_MIN)
+		cycle = (double)(end_ns - c->begin_ns) / CYCLES_MIN;
+	ns = c->may * per_ns * cycle / w->slice_rate;
+	ns = ns > SLICE_MAX_NS ? SLICE_MAX_NS : ns < SLICE_MIN_NS ? SLICE_MIN_NS : ns;
+	left = c->may * (used + per_ns * (double)(end_ns - now)) - path_cost_spent(c) - ATTACH_NS;
+	if (end_ns != UINT64_MAX && ns * w->slice_rate > left)
+		ns = left > 0 ? left / w->slice_rate : 0;
+	return (uint64_t)ns;
 }
 
-/* Measures again and again; true when it costs more than it may. */
-static bool costs_too_much(struct watch *w, struct path_cost *cost, uint64_t now)
+static bool may_go_on(const struct watch *w)
 {
-	if (cost->on && now - cost->begin_ns > MEASURE_NS) {
-		measured(w, cost);
-		return w->opts->max_cost_ppm && cost->share * 1e6 > w->opts->max_cost_ppm;
-	}
-	if (!cost->on && now - cost->begin_ns > MEASURE_EVERY_NS)
-		path_cost_begin(cost, w->skel->obj);
-	return false;
+	const struct path_cost *c = &w->cost;
+	double gone = (double)(clock_mono_ns() - c->begin_ns + 1);
+
+	return !c->may || w->slice_rate * gone <= c->may * path_cost_used(c);
 }
 
-/* Follows until end_ns, a stop, as many records as a slice may have, or a cost over the bound. */
-static void follow(struct watch *w, uint64_t end_ns, struct path_cost *cost)
+/* As long as it costs no more than it may there is one slice, else the slice has an end. */
+static uint64_t slice_until(struct watch *w, uint64_t begin_ns, uint64_t until, uint64_t end_ns)
 {
-	uint64_t begin_ns = clock_mono_ns(), now = begin_ns, own_ns;
+	uint64_t now = clock_mono_ns(), ns;
+
+	if (!w->cost.may || until != end_ns || now < w->judge_ns)
+		return until;
+	w->judge_ns = now + JUDGE_NS;
+	w->slice_rate = path_cost_rate(&w->cost, w->in_slice);
+	if (may_go_on(w))
+		return until;
+	ns = slice_length(w, end_ns);
+	return begin_ns + ns < end_ns ? begin_ns + ns : end_ns;
+}
+
+/* Follows until `until`, a stop, as many records as a slice may have, or a cost over the bound. */
+static void follow(struct watch *w, uint64_t until, uint64_t end_ns)
+{
+	uint64_t begin_ns, now, own_ns;
 
 	w->in_slice = 0;
 	w->skel->bss->pw_slice++;
-	path_cost_begin(cost, w->skel->obj);
+	path_cost_follow(&w->cost);
+	begin_ns = now = clock_mono_ns();
+	w->judge_ns = begin_ns + PROBE_NS;
 	__atomic_store_n(&w->skel->bss->pw_off, 0, __ATOMIC_SEQ_CST);
-	while (now < end_ns && !stop_requested() && w->in_slice < PATHS_EVENTS_MAX) {
-		sleep_ns(end_ns - now < DRAIN_NS ? end_ns - now : DRAIN_NS);
+	while (now < until && !stop_requested() && w->in_slice < PATHS_EVENTS_MAX) {
+		sleep_ns(until - now < DRAIN_NS ? until - now : DRAIN_NS);
 		ring_buffer__consume(w->ring);
+		path_cost_tick(&w->cost);
+		until = slice_until(w, begin_ns, until, end_ns);
 		now = clock_mono_ns();
-		if (costs_too_much(w, cost, now))
-			break;
 	}
-	if (cost->on)
-		measured(w, cost);
 	__atomic_store_n(&w->skel->bss->pw_off, 1, __ATOMIC_SEQ_CST);
+	w->slice_rate = path_cost_rate(&w->cost, w->in_slice);
+	path_cost_rest(&w->cost);
+	w->out.followed_ns += clock_mono_ns() - begin_ns;
 	own_ns = clock_self_cpu_ns();
 	flush(w);
-	w->out.followed_ns += clock_mono_ns() - begin_ns;
 	w->out.slice_cnt++;
 	w->sink->slice_end(w->sink->ctx);
-	cost->after_ns = (double)(clock_self_cpu_ns() - own_ns);
+	path_cost_analysed(&w->cost, w->in_slice, clock_self_cpu_ns() - own_ns);
 }
 
-/*
- * How long to look away so that the cost of the slice, and of what was reckoned after
- * it, is in all that time what it may be.
- */
-static uint64_t pause_ns(const struct watch *w, const struct path_cost *cost, uint64_t slice_ns)
+/* How long to look away so that all that was spent is in that time what it may be. */
+static uint64_t pause_ns(const struct watch *w)
 {
-	double gone = (double)(cost->end_ns - cost->begin_ns) + 1;
-	double took = cost->took_ns * (double)slice_ns / gone + cost->after_ns;
-	double may = w->opts->max_cost_ppm / 1e6 * cost->used_ns / gone;
-	double ns = took / may - (double)slice_ns;
+	const struct path_cost *c = &w->cost;
+	double used = path_cost_used(c), gone = (double)(clock_mono_ns() - c->begin_ns + 1);
+	double ns;
 
-	if (!w->opts->max_cost_ppm || ns < 0)
+	if (!c->may)
+		return 0;
+	ns = (path_cost_spent(c) / c->may - used) * gone / used;
+	if (ns < 0)
 		return 0;
 	return ns > (double)PAUSE_MAX_NS ? PAUSE_MAX_NS : (uint64_t)ns;
 }
 
-/* false: the end of the watch came. */
+/*
+ * false: the end of the watch came.  Programs stay attached where it costs less to
+ * call them than to detach and attach them.
+ */
 static bool look_away(struct watch *w, uint64_t until, uint64_t end_ns)
 {
-	uint64_t now = clock_mono_ns();
+	uint64_t begin_ns = clock_mono_ns(), now = begin_ns;
+	bool detach;
 
 	if (until > end_ns)
 		until = end_ns;
-	if (until > now + PAUSE_MIN_NS)
+	detach = until > now && (double)(until - now) * w->cost.off_rate > ATTACH_NS;
+	if (detach)
 		records_detach(w);
 	for (; now < until && !stop_requested(); now = clock_mono_ns())
-		sleep_ns(until - now < DRAIN_NS ? until - now : DRAIN_NS);
+		sleep_ns(until - now < AWAY_NS ? until - now : AWAY_NS);
+	if (!detach)
+		path_cost_called(&w->cost, now - begin_ns);
 	return now < end_ns && !stop_requested();
+}
+
+/* The next slice, where the cost of the last one leaves room for it. */
+static int follow_again(struct watch *w, uint64_t end_ns)
+{
+	uint64_t ns = may_go_on(w) ? UINT64_MAX : slice_length(w, end_ns), now;
+	int rc;
+
+	if (ns < SLICE_MIN_NS / 2) {	/* too little is left to be worth a slice */
+		look_away(w, end_ns, end_ns);
+		return 0;
+	}
+	rc = records_attach(w);
+	now = clock_mono_ns();
+	if (rc == 0)
+		follow(w, now < end_ns && ns < end_ns - now ? now + ns : end_ns, end_ns);
+	return rc;
 }
 
 static int run(struct watch *w, struct err *err)
 {
-	struct path_cost cost = {0};
-	uint64_t now = clock_mono_ns(), end_ns, begin_ns = now, pause;
+	uint64_t now = clock_mono_ns(), end_ns, pause;
 
 	w->out.begin_ns = now;
 	end_ns = w->opts->duration_ns ? now + w->opts->duration_ns : UINT64_MAX;
-	follow(w, end_ns, &cost);
+	path_cost_start(&w->cost, w->skel->obj, w->opts->max_cost_ppm);
+	follow(w, end_ns, end_ns);
 	while ((now = clock_mono_ns()) < end_ns && !stop_requested()) {
-		pause = pause_ns(w, &cost, now - begin_ns);
+		pause = pause_ns(w);
 		if (pause && !look_away(w, now + pause, end_ns))
 			break;
-		if (records_attach(w) < 0)
+		if (follow_again(w, end_ns) < 0)
 			return err_errno(err, -errno, "attach to the kernel's tracepoints again");
-		begin_ns = now = clock_mono_ns();
-		/* without a pause there is no slice: as long as it goes well */
-		follow(w, pause && now + SLICE_NS < end_ns ? now + SLICE_NS : end_ns, &cost);
 	}
 	w->out.end_ns = clock_mono_ns();
 	w->out.lost_cnt += w->skel->bss->pw_lost;
+	w->out.cost_share = path_cost_spent(&w->cost) / path_cost_used(&w->cost);
 	return 0;
 }
 

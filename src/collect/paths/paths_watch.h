@@ -6,8 +6,10 @@
  * hands on what it sees (wire/path_events.h).  Blocks until the time is over or a
  * stop is asked for (base/stop.h).
  *
- * All of the time is one slice, where the cost allows it.  Else slices of SLICE_NS
- * are followed, with nothing recorded between; every slice stands for itself.
+ * All of the time is one slice, where the cost allows it.  Else slices are followed,
+ * with nothing recorded between; every slice stands for itself.  The first one is
+ * judged after 20 ms; each is as long as the cost of recording and of analysing it
+ * allows.
  *
  * Bounds: PATHS_EVENTS_MAX records of a slice, then the slice ends.
  */
@@ -44,7 +46,7 @@ struct paths_watched {
 	uint64_t begin_ns, end_ns, followed_ns;
 	uint64_t event_cnt, lost_cnt, bad_cnt;
 	uint32_t slice_cnt;
-	double cost_share;	/* of the CPU time in use, while it followed */
+	double cost_share;	/* of the CPU time in use, all of the time */
 };
 
 /* As target_resolve and source_live fail; *ret is filled in on success only. */

@@ -65,6 +65,15 @@ static void read_cpu(const char *text, struct ev_host *host)
 	host->cpu_steal_ns = ticks[7] * tick_ns;
 }
 
+uint64_t host_busy_ns(void)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	struct ev_host host = {0};
+
+	read_cpu(read_text(&b, "/proc/stat"), &host);
+	return host.cpu_busy_ns;
+}
+
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" */
 static uint64_t pressure_total_us(const char *text)
 {

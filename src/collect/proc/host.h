@@ -16,6 +16,9 @@ void host_read(struct ev_host *ret_host);
 /* The same with TCP counters of the namespace that tgid is in; 0 our own. */
 void host_read_for(uint32_t tgid, struct ev_host *ret_host);
 
+/* CPU time in use so far, of all CPUs, alone: as cpu_busy_ns. */
+uint64_t host_busy_ns(void);
+
 /* 0 and both values, or -ESRCH; a kernel thread has 0 of each. */
 int host_proc_mem(uint32_t tgid, uint64_t *ret_rss_bytes, uint64_t *ret_swap_bytes);
 
