@@ -22,12 +22,28 @@ struct made {			/* of one request */
 	VEC(struct span_ref) refs;
 };
 
+enum key {
+	KEY_PEER, KEY_WORKER, KEY_CPU, KEY_BYTES_IN, KEY_BYTES_OUT, KEY_IN_FLIGHT, KEY_NTH,
+	KEY_THREAD, KEY_WOKEN_BY, KEY_HELD_BY, KEY_KNOWN_BY, KEY_CNT,
+};
+
+static const char *const key_names[KEY_CNT] = {
+	"peer", "worker", "cpu", "bytes in", "bytes out", "in flight at arrival",
+	"requests before on the connection", "thread", "woken by thread",
+	"held by a request of", "known by",
+};
+
+enum addr_kind { ADDR_PEER, ADDR_CALL, ADDR_REQUEST };
+
 struct maker {
 	const struct paths_result *r;
 	const struct path_traces_opts *opts;
 	uint32_t *first_call, *next_call;	/* of each request; each call's next: idx + 1 */
 	uint32_t *child_of;			/* request that a call is, idx + 1 */
 	uint32_t *first_wait;			/* of each request: idx + 1 */
+	/* Words made once, since there are few: by number, and by address with its kind. */
+	struct hmap numbers, addrs;
+	uint32_t keys[KEY_CNT];
 	struct made made;
 };
 
@@ -38,22 +54,49 @@ static uint32_t word(struct maker *m, const char *text)
 	return strtab_add(m->opts->strings, text);
 }
 
-static uint32_t call_name(struct maker *m, const struct path_sock *at)
+static uint32_t number(struct maker *m, uint32_t n)
+{
+	uint64_t *at = hmap_slot(&m->numbers, n);
+	char text[16];
+
+	if (!*at) {
+		snprintf(text, sizeof(text), "%u", n);
+		*at = (uint64_t)word(m, text) + 1;
+	}
+	return (uint32_t)(*at - 1);
+}
+
+/* A peer is without its port, which is a new one for each connection. */
+static uint32_t addr_make(struct maker *m, const struct path_sock *at, enum addr_kind kind)
 {
 	char addr[PATHS_ADDR_MAX], text[PATHS_ADDR_MAX + 8];
+	char *port;
 
-	snprintf(text, sizeof(text), "ask %s", paths_addr(addr, at));
+	if (kind == ADDR_REQUEST && at->family == AF_UNIX)
+		return word(m, "unix socket");
+	if (kind == ADDR_REQUEST)
+		snprintf(text, sizeof(text), ":%u", at->lport);
+	else
+		snprintf(text, sizeof(text), "%s%s", kind == ADDR_CALL ? "ask " : "",
+			 paths_addr(addr, at));
+	port = kind == ADDR_PEER ? strrchr(text, ':') : NULL;
+	if (port)
+		*port = '\0';
 	return word(m, text);
 }
 
-static uint32_t request_name(struct maker *m, const struct path_sock *at)
+static uint32_t addr_word(struct maker *m, const struct path_sock *at, enum addr_kind kind)
 {
-	char text[16];
+	uint16_t port = kind == ADDR_PEER ? 0 : kind == ADDR_CALL ? at->rport : at->lport;
+	uint64_t half[2] = {0, 0}, *slot;
 
-	if (at->family == AF_UNIX)
-		return word(m, "unix socket");
-	snprintf(text, sizeof(text), ":%u", at->lport);
-	return word(m, text);
+	if (kind != ADDR_REQUEST && at->family != AF_UNIX)
+		memcpy(half, at->raddr, at->family == AF_INET ? 4 : sizeof(half));
+	slot = hmap_slot(&m->addrs, hash_pair(hash_pair(half[0], half[1]),
+					      (uint64_t)at->family << 32 | port << 8 | kind));
+	if (!*slot)
+		*slot = (uint64_t)addr_make(m, at, kind) + 1;
+	return (uint32_t)(*slot - 1);
 }
 
 static uint32_t wait_name(struct maker *m, const struct paths_wait *w)
@@ -83,17 +126,17 @@ static struct span *span_add(struct maker *m, uint64_t parent, uint64_t begin_ns
 	return s;
 }
 
-static void attr_num(struct maker *m, struct span *s, const char *key, double num)
+static void attr_num(struct maker *m, struct span *s, enum key key, double num)
 {
-	vec_push(&m->made.attrs, ((struct attr){.key = word(m, key), .type = ATTR_NUM,
+	vec_push(&m->made.attrs, ((struct attr){.key = m->keys[key], .type = ATTR_NUM,
 						.num = num}));
 	s->attr_cnt++;
 }
 
-static void attr_str(struct maker *m, struct span *s, const char *key, const char *text)
+static void attr_str(struct maker *m, struct span *s, enum key key, uint32_t text)
 {
-	vec_push(&m->made.attrs, ((struct attr){.key = word(m, key), .type = ATTR_STR,
-						.str = word(m, text)}));
+	vec_push(&m->made.attrs, ((struct attr){.key = m->keys[key], .type = ATTR_STR,
+						.str = text}));
 	s->attr_cnt++;
 }
 
@@ -102,53 +145,33 @@ static struct trace_id id_of(const struct paths_request *r)
 	return (struct trace_id){.hi = r->arrival_ns, .lo = r->at.cookie};
 }
 
-/* The address without the port, which is a new one for each connection. */
-static void attr_peer(struct maker *m, struct span *s, const struct path_sock *at)
-{
-	char addr[PATHS_ADDR_MAX];
-	char *port;
-
-	if (at->family == AF_UNIX)
-		return;
-	port = strrchr(paths_addr(addr, at), ':');
-	if (port)
-		*port = '\0';
-	attr_str(m, s, "peer", addr);
-}
-
 static void request_attrs(struct maker *m, struct span *s, const struct paths_request *r)
 {
-	char worker[16];
-
-	snprintf(worker, sizeof(worker), "%u", r->replier);
-	attr_peer(m, s, &r->at);
-	attr_str(m, s, "worker", worker);
-	attr_num(m, s, "cpu", r->at.cpu);
-	attr_num(m, s, "bytes in", (double)r->bytes_in);
-	attr_num(m, s, "bytes out", (double)r->bytes_out);
-	attr_num(m, s, "in flight at arrival", r->at_arrival);
-	attr_num(m, s, "requests before on the connection", r->nth);
+	if (r->at.family != AF_UNIX)
+		attr_str(m, s, KEY_PEER, addr_word(m, &r->at, ADDR_PEER));
+	attr_str(m, s, KEY_WORKER, number(m, r->replier));
+	attr_num(m, s, KEY_CPU, r->at.cpu);
+	attr_num(m, s, KEY_BYTES_IN, (double)r->bytes_in);
+	attr_num(m, s, KEY_BYTES_OUT, (double)r->bytes_out);
+	attr_num(m, s, KEY_IN_FLIGHT, r->at_arrival);
+	attr_num(m, s, KEY_NTH, r->nth);
 }
 
 static void wait_add(struct maker *m, uint64_t parent, uint32_t service,
 		     const struct paths_wait *w)
 {
 	struct span *s = span_add(m, parent, w->begin_ns, w->end_ns);
-	char tid[16];
 
 	s->service = service;
 	s->name = wait_name(m, w);
-	snprintf(tid, sizeof(tid), "%u", w->tid);
-	attr_str(m, s, "thread", tid);
-	if (w->waker) {
-		snprintf(tid, sizeof(tid), "%u", w->waker);
-		attr_str(m, s, "woken by thread", tid);
-	}
+	attr_str(m, s, KEY_THREAD, number(m, w->tid));
+	if (w->waker)
+		attr_str(m, s, KEY_WOKEN_BY, number(m, w->waker));
 	if (w->waker_request != PATHS_NONE) {
 		const struct paths_request *by = &m->r->requests[w->waker_request];
 		char addr[PATHS_ADDR_MAX];
 
-		attr_str(m, s, "held by a request of", paths_addr(addr, &by->at));
+		attr_str(m, s, KEY_HELD_BY, word(m, paths_addr(addr, &by->at)));
 		vec_push(&m->made.refs, ((struct span_ref){.trace = id_of(by), .span = 1,
 							   .kind = SPAN_REF_LINK}));
 		s->ref_cnt++;
@@ -166,16 +189,14 @@ static void calls_add(struct maker *m, uint32_t request, uint64_t parent, int de
 		const struct paths_call *c = &r->calls[i - 1];
 		struct span *s = span_add(m, parent, c->start_ns, c->end_ns);
 		uint64_t id = s->id;
-		char tid[16];
 
 		s->service = service;
-		s->name = call_name(m, &c->at);
+		s->name = addr_word(m, &c->at, ADDR_CALL);
 		s->kind = SPAN_CLIENT;
-		snprintf(tid, sizeof(tid), "%u", c->caller);
-		attr_str(m, s, "thread", tid);
-		attr_str(m, s, "known by", call_rules[c->rule].name);
-		attr_num(m, s, "bytes out", (double)c->bytes_out);
-		attr_num(m, s, "bytes in", (double)c->bytes_in);
+		attr_str(m, s, KEY_THREAD, number(m, c->caller));
+		attr_str(m, s, KEY_KNOWN_BY, word(m, call_rules[c->rule].name));
+		attr_num(m, s, KEY_BYTES_OUT, (double)c->bytes_out);
+		attr_num(m, s, KEY_BYTES_IN, (double)c->bytes_in);
 		if (m->child_of[i - 1] && depth < DEPTH_MAX)
 			request_add(m, m->child_of[i - 1] - 1, id, depth + 1);
 	}
@@ -189,7 +210,7 @@ static void request_add(struct maker *m, uint32_t idx, uint64_t parent, int dept
 	uint32_t service = word(m, m->opts->comm(m->opts->ctx, r->tgid));
 
 	s->service = service;
-	s->name = request_name(m, &r->at);
+	s->name = addr_word(m, &r->at, ADDR_REQUEST);
 	s->kind = SPAN_SERVER;
 	request_attrs(m, s, r);
 	if (r->worker_ns > r->arrival_ns + QUEUE_MIN_NS && r->worker_ns < r->reply_ns) {
@@ -207,6 +228,8 @@ static void request_add(struct maker *m, uint32_t idx, uint64_t parent, int dept
 
 static void maker_init(struct maker *m, const struct paths_result *r)
 {
+	for (int k = 0; k < KEY_CNT; k++)
+		m->keys[k] = word(m, key_names[k]);
 	m->first_call = xcalloc(r->request_cnt + 1, sizeof(*m->first_call));
 	m->first_wait = xcalloc(r->request_cnt + 1, sizeof(*m->first_wait));
 	m->next_call = xcalloc(r->call_cnt + 1, sizeof(*m->next_call));
@@ -233,6 +256,8 @@ static void maker_release(struct maker *m)
 	free(m->first_wait);
 	free(m->next_call);
 	free(m->child_of);
+	hmap_release(&m->numbers);
+	hmap_release(&m->addrs);
 	vec_release(&m->made.spans);
 	vec_release(&m->made.attrs);
 	vec_release(&m->made.refs);

@@ -125,11 +125,6 @@ static void read_tcp(uint32_t tgid, struct buf *b, struct ev_host *host)
 	host->tcp_retrans = column_u64(text, "Tcp:", "RetransSegs");
 }
 
-void host_read(struct ev_host *ret_host)
-{
-	host_read_for(0, ret_host);
-}
-
 void host_read_for(uint32_t tgid, struct ev_host *ret_host)
 {
 	CLEANUP(buf_release) struct buf b = {0};

@@ -10,10 +10,7 @@
 struct ev_host;
 struct ev_self;
 
-/* Fills all but the header; TCP counters are those of our own network namespace. */
-void host_read(struct ev_host *ret_host);
-
-/* The same with TCP counters of the namespace that tgid is in; 0 our own. */
+/* Fills all but the header; TCP counters are of the namespace that tgid is in; 0 our own. */
 void host_read_for(uint32_t tgid, struct ev_host *ret_host);
 
 /* CPU time in use so far, of all CPUs, alone: as cpu_busy_ns. */
