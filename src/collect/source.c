@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/source.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -27,6 +28,17 @@ int source_step(struct source *src, struct event_sink *sink, struct err *err)
 void source_stop(struct source *src)
 {
 	src->ops->stop(src->ctx);
+}
+
+void source_full(struct source *src)
+{
+	if (src->ops->full)
+		src->ops->full(src->ctx);
+}
+
+int source_add(struct source *src, uint32_t tgid)
+{
+	return src->ops->add ? src->ops->add(src->ctx, tgid) : -ENOTSUP;
 }
 
 void source_free(struct source *src)

@@ -43,6 +43,7 @@ struct watch_opts {		/* a zero field means its default */
 	const struct symbols_opts *symbols; /* with stacks; NULL: its defaults */
 	uint32_t loads_again;	/* 1: this process is to load another watch's programs */
 	uint32_t open_files;	/* 1: list sockets by open files, where the kernel refuses more */
+	uint32_t goes_on;	/* 1: when no chosen process is left, too: see source_add */
 	uint32_t unfiltered;	/* 1: its rights and system calls stay as they are: rights.h */
 	uint64_t keep;		/* capabilities that its output files need: rights.h */
 	const struct write_limit *writes; /* what it may write by path; NULL: anything */
@@ -53,6 +54,9 @@ struct source_ops {
 	int (*step)(void *ctx, struct event_sink *sink, struct err *err);
 	void (*stop)(void *ctx);
 	void (*free)(void *ctx);
+	/* NULL where the source is no watch: see source_full, source_add. */
+	void (*full)(void *ctx);
+	int (*add)(void *ctx, uint32_t tgid);
 };
 
 /* -ESRCH no process matches, -EPERM rights, -ENOTSUP kernel lacks what is needed. */
@@ -70,6 +74,15 @@ struct source *source_new(const struct source_ops *ops, void *ctx);
  * delivered before stays valid.
  */
 int source_step(struct source *src, struct event_sink *sink, struct err *err);
+
+/*
+ * A watch's next tick tells of all threads, connections and the window of calls, as the
+ * last one does, and the watch goes on: what was kept until then makes a whole capture.
+ */
+void source_full(struct source *src);
+
+/* Watches one process more, as if it had been chosen at the beginning; 0 or -errno. */
+int source_add(struct source *src, uint32_t tgid);
 
 /* Async-signal-safe.  The next steps deliver what is left and the end batch. */
 void source_stop(struct source *src);

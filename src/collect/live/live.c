@@ -211,15 +211,17 @@ static void emit_losses(struct live *l, uint64_t now)
 static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 {
 	struct ev_tick ev = {.begin_ns = begin_ns};
+	bool full = last || l->is_full_asked;
 	uint64_t now;
 
 	l->owner_asked = 0;
 	live_bpf_flush(&l->bpf);
 	live_bpf_drain(&l->bpf);
 	live_peers(l);
-	if (last) /* threads first seen now announce themselves, then report */
+	l->is_full_asked = false;
+	if (full) /* threads first seen now announce themselves, then report */
 		live_bpf_iterate(&l->bpf, l->bpf.task_iter, UINT64_MAX);
-	live_bpf_iterate(&l->bpf, l->bpf.task_iter, last ? 0 : begin_ns);
+	live_bpf_iterate(&l->bpf, l->bpf.task_iter, full ? 0 : begin_ns);
 	live_ends_begin(l);
 	if (l->bpf.sock_iter)
 		live_bpf_iterate(&l->bpf, l->bpf.sock_iter, begin_ns);
@@ -227,14 +229,14 @@ static void run_tick(struct live *l, uint64_t begin_ns, bool last)
 		live_bpf_end_waits(&l->bpf);
 	live_bpf_drain(&l->bpf);
 	now = clock_mono_ns();
-	live_maps_tick(l, now, last);
+	live_maps_tick(l, now, full);
 	live_procs_purge(l);
 	if (last && l->flight) {
 		flight_freeze(l, stop_requested() ? "asked for" : l->alive_cnt
 				 ? "the time was up" : "the watched process ended");
 		flight_dump(l);
 	}
-	if (last)
+	if (full)
 		flight_keep_end(l, now);
 	emit_hung(l, now);
 	emit_losses(l, now);
@@ -315,7 +317,7 @@ static int live_step(void *ctx, struct event_sink *sink, struct err *err)
 		return err_errno(err, l->emit.error, "deliver events");
 	if (last)
 		l->stage = LIVE_DONE;
-	else if (!l->alive_cnt) /* the next step sends the end batch */
+	else if (!l->alive_cnt && !l->opts.goes_on) /* the next step sends the end batch */
 		l->stopping = 1;
 	return 1;
 }
@@ -327,6 +329,32 @@ static void live_stop(void *ctx)
 
 	if (!flight_takes_stop(l))
 		l->stopping = 1;
+}
+
+static void live_full(void *ctx)
+{
+	struct live *l = ctx;
+
+	l->is_full_asked = true;
+}
+
+/* Its threads are announced by the next tick's pass.  A counterpart becomes a chosen one. */
+static int live_add(void *ctx, uint32_t tgid)
+{
+	struct live *l = ctx;
+	struct live_proc *p = live_proc(l, tgid);
+	int rc;
+
+	if (p->flags & TASKF_TARGET && !p->gone)
+		return 0;
+	if (p->flags & TASKF_PEER && l->peer_cnt)
+		l->peer_cnt--;
+	p->flags = TASKF_TARGET;
+	p->light = p->refused = false;
+	live_listen(l, tgid);
+	live_stacks_watch(l, &tgid, 1);
+	rc = live_bpf_watch(&l->bpf, tgid, TASKF_TARGET);
+	return rc == -EEXIST ? live_bpf_rewatch(&l->bpf, tgid, TASKF_TARGET) : rc;
 }
 
 static void live_free(void *ctx)
@@ -461,6 +489,8 @@ static int source_make(const struct watch_opts *opts, const struct flight_opts *
 		.step = live_step,
 		.stop = live_stop,
 		.free = live_free,
+		.full = live_full,
+		.add = live_add,
 	};
 	struct live *l = live_new(opts);
 	int rc;

@@ -630,6 +630,16 @@ int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags)
 	return 0;
 }
 
+int live_bpf_rewatch(struct live_bpf *b, uint32_t tgid, uint32_t flags)
+{
+	struct proc_ent e = {.flags = flags};
+
+	if (bpf_map__update_elem(b->skel->maps.hu_procs, &tgid, sizeof(tgid), &e, sizeof(e),
+				 BPF_EXIST) < 0)
+		return -errno;
+	return 0;
+}
+
 void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret)
 {
 	struct bpf_program *prog;

@@ -128,11 +128,10 @@ struct live {
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
 	uint32_t hung_told, died_told, keepers_told; /* of timed_call.h: notes were made of them */
 	volatile int stopping;
+	bool is_full_asked; /* by source_full */
 	int stage;		/* enum live_stage */
 };
-
 enum live_stage { LIVE_NEW = 0, LIVE_RUNS = 1, LIVE_DONE = 2 };
-
 /* Which programs: all, those that record calls, all others, the two hooks of calls again. */
 enum live_attach { ATTACH_ALL = 0, ATTACH_CALLS = 1, ATTACH_REST = 2, ATTACH_BACK = 3 };
 
@@ -155,8 +154,9 @@ void live_bpf_wait(struct live_bpf *b, int timeout_ms);
 int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_ns);
 /* Puts a note about a hook that cannot be had. */
 void live_bpf_missing(struct live_bpf *b, const char *name);
-/* Watches another process; its threads are tracked from the next iteration on. */
+/* Watches another process, tracked from the next iteration on; in another way one that is. */
 int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
+int live_bpf_rewatch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
 /* Sums of all programs: runs that the kernel skipped; runs that it timed and their time. */
 struct bpf_cost { uint64_t missed_cnt, run_cnt, run_ns; };
