@@ -22,7 +22,7 @@
 #include "cli/opts/file_rights.h"
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
-#include "cli/watching.h"
+#include "cli/watch/watching.h"
 #include "collect/flight/flight.h"
 #include "collect/source.h"
 #include "functions/functions.h"

@@ -21,7 +21,7 @@
 #include "cli/opts/select_opts.h"
 #include "cli/files/sig_file.h"
 #include "cli/files/sig_store.h"
-#include "cli/watching.h"
+#include "cli/watch/watching.h"
 #include "collect/flight/flight.h"
 #include "collect/source.h"
 #include "functions/sig/learn.h"

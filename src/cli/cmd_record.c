@@ -20,9 +20,9 @@
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
 #include "cli/opts/options.h"
-#include "cli/record_calls.h"
+#include "cli/watch/record_calls.h"
 #include "cli/opts/select_opts.h"
-#include "cli/watching.h"
+#include "cli/watch/watching.h"
 #include "collect/source.h"
 #include "store/capture.h"
 

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "cli/follow_requests.h"
+#include "cli/watch/follow_requests.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/forest_file_read.h"
 #include "cli/opts/request_opts.h"

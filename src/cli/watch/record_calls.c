@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/record_calls.h"
+#include "cli/watch/record_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>

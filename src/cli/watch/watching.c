@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/watching.h"
+#include "cli/watch/watching.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/follow_requests.h"
+#include "cli/watch/follow_requests.h"
 
 #include <errno.h>
 

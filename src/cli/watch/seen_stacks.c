@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/seen_stacks.h"
+#include "cli/watch/seen_stacks.h"
 
 #include "base/arena.h"
 #include "model/model.h"

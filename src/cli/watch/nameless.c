@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/nameless.h"
+#include "cli/watch/nameless.h"
 
 #include <stdbool.h>
 #include <string.h>
