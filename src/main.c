@@ -18,6 +18,7 @@
 #include "cli/opts/guess.h"
 #include "cli/opts/man.h"
 #include "cli/opts/options.h"
+#include "serve/settings.h"
 
 static void put_usage(struct buf *out)
 {
@@ -133,15 +134,26 @@ static void open_closed(void)
 		close(fd);
 }
 
+/* Without arguments: how the host is, where heldup serve keeps that. */
+static int run_plain(void)
+{
+	char *none[] = {NULL};
+
+	if (access(SETTINGS_STATE "/heldup.db", F_OK) == 0)
+		return cmd_run(cmd_find("status"), none);
+	fputs("heldup: heldup serve has kept nothing on this host yet: begin with "
+	      "sudo heldup serve, or look now with sudo heldup why PID\n\n", stderr);
+	print_usage(stderr);
+	return CLI_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
 
 	open_closed();
-	if (argc < 2) {
-		print_usage(stderr);
-		return CLI_USAGE;
-	}
+	if (argc < 2)
+		return run_plain();
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
 		return print_version();
 	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||

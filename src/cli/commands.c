@@ -7,10 +7,14 @@ extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_forest;
 extern const struct cmd cmd_functions;
 extern const struct cmd cmd_learn;
+extern const struct cmd cmd_log;
 extern const struct cmd cmd_metrics;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_requests;
+extern const struct cmd cmd_serve;
+extern const struct cmd cmd_show;
+extern const struct cmd cmd_status;
 extern const struct cmd cmd_symbols;
 extern const struct cmd cmd_stacks;
 extern const struct cmd cmd_top;
@@ -27,6 +31,10 @@ const struct cmd *const commands[] = {
 	&cmd_top,
 	&cmd_metrics,
 	&cmd_record,
+	&cmd_serve,
+	&cmd_status,
+	&cmd_log,
+	&cmd_show,
 	&cmd_learn,
 	&cmd_symbols,
 	&cmd_tracepoints,

@@ -25,9 +25,9 @@ BELOW = {
 BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
-BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "http", "spans", "paths"}
-BELOW["http"] = BELOW["report"] | {"report"}
-BELOW["main"] = {"base", "cli"}
+BELOW["serve"] = {"base", "wire", "store", "collect"}
+BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "spans", "paths", "serve"}
+BELOW["main"] = {"base", "cli", "serve"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 GENERATED = {"heldup.skel.h", "paths.skel.h"}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/judge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+enum { PATH_LEN = 4096 };
+
+extern char **environ;
+
+struct judge {
+	char *state_dir;
+	uint64_t queue[JUDGE_QUEUE];
+	uint32_t cnt;
+	pid_t pid;		/* 0: none runs */
+	uint64_t until_ns;
+};
+
+struct judge *judge_new(const char *state_dir)
+{
+	struct judge *j = xcalloc(1, sizeof(*j));
+
+	j->state_dir = xstrdup(state_dir);
+	return j;
+}
+
+static void end(struct judge *j)
+{
+	if (!j->pid)
+		return;
+	kill(j->pid, SIGKILL);
+	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	j->pid = 0;
+}
+
+void judge_free(struct judge *j)
+{
+	if (!j)
+		return;
+	end(j);
+	free(j->state_dir);
+	free(j);
+}
+
+bool judge_add(struct judge *j, uint64_t finding)
+{
+	for (uint32_t i = 0; i < j->cnt; i++)
+		if (j->queue[i] == finding)
+			return true;
+	if (j->cnt == JUDGE_QUEUE)
+		return false;
+	j->queue[j->cnt++] = finding;
+	return true;
+}
+
+char *judge_path(const char *state_dir, uint64_t finding, enum judge_file what, char *ret,
+		 uint64_t size)
+{
+	static const char *const ends[] = {"heldup", "json", "html"};
+
+	snprintf(ret, size, "%s/captures/%llu.%s", state_dir, (unsigned long long)finding,
+		 ends[what]);
+	return ret;
+}
+
+/* The pid, or 0. */
+static pid_t start(struct judge *j, uint64_t finding)
+{
+	char capture[PATH_LEN], json[PATH_LEN], page[PATH_LEN];
+	char *argv[] = {"heldup", "why", "-i", capture, "--json", "--html", page, NULL};
+	posix_spawn_file_actions_t files;
+	pid_t pid;
+
+	judge_path(j->state_dir, finding, JUDGE_CAPTURE, capture, sizeof(capture));
+	judge_path(j->state_dir, finding, JUDGE_JSON, json, sizeof(json));
+	judge_path(j->state_dir, finding, JUDGE_PAGE, page, sizeof(page));
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 1, json, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (posix_spawn(&pid, "/proc/self/exe", &files, NULL, argv, environ) != 0)
+		pid = 0;
+	posix_spawn_file_actions_destroy(&files);
+	return pid;
+}
+
+static void drop_first(struct judge *j)
+{
+	memmove(j->queue, j->queue + 1, --j->cnt * sizeof(*j->queue));
+}
+
+bool judge_step(struct judge *j, uint64_t *ret_finding, int *ret_code)
+{
+	int status = 0;
+
+	if (!j->cnt)
+		return false;
+	*ret_finding = j->queue[0];
+	if (!j->pid) {
+		j->pid = start(j, j->queue[0]);
+		j->until_ns = clock_mono_ns() + JUDGE_NS;
+		if (j->pid)
+			return false;
+		*ret_code = -ECHILD;
+		drop_first(j);
+		return true;
+	}
+	if (waitpid(j->pid, &status, WNOHANG) == j->pid) {
+		j->pid = 0;
+		*ret_code = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+	} else if (clock_mono_ns() > j->until_ns) {
+		end(j);
+		*ret_code = -ETIMEDOUT;
+	} else {
+		return false;
+	}
+	drop_first(j);
+	return true;
+}

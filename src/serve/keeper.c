@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/rights.h"
+#include "base/stop.h"
+#include "base/write_limit.h"
+#include "serve/db.h"
+#include "serve/trouble.h"
+#include "serve/link.h"
+#include "serve/settings.h"
+
+#define STEP_MS 200
+#define TELL_NS (5 * NS_PER_SEC)   /* services' rows: how old a list may be */
+#define TIDY_NS (60 * NS_PER_SEC)
+
+struct keeper {
+	const struct settings *settings;
+	struct db *db;
+	struct findings *findings;
+	struct link_cost cost;
+	uint64_t dropped_cnt, bad_cnt, tell_ns, tidy_ns, start_ns;
+	int link;
+};
+
+static void take(struct keeper *k, const struct link_msg *msg)
+{
+	k->dropped_cnt = msg->dropped_cnt;
+	switch (msg->kind) {
+	case LINK_SERVICE:
+		findings_service(k->findings, msg->service, &msg->u.service);
+		break;
+	case LINK_SECOND:
+		findings_second(k->findings, msg->service, &msg->u.second, msg->real_ns);
+		break;
+	case LINK_CAPTURED:
+		findings_captured(k->findings, &msg->u.captured);
+		break;
+	case LINK_COST:
+		k->cost = msg->u.cost;
+		break;
+	default:
+		k->bad_cnt++;
+	}
+}
+
+static void take_all(struct keeper *k)
+{
+	struct link_msg msg;
+	int rc;
+
+	while ((rc = link_get(k->link, &msg)) != 0) {
+		if (rc == 1)
+			take(k, &msg);
+		else if (rc == -EBADMSG)
+			k->bad_cnt++;
+		else
+			return;
+	}
+}
+
+static uint64_t cpu_ns(int who)
+{
+	struct rusage r = {0};
+
+	getrusage(who, &r);
+	return (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * NS_PER_SEC +
+	       (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * NS_PER_US;
+}
+
+/* Puts what heldup serve costs and left out into the store, for `heldup` and the page. */
+static void tell_self(struct keeper *k)
+{
+	const struct link_cost *c = &k->cost;
+	struct rusage own = {0};
+
+	getrusage(RUSAGE_SELF, &own);
+	db_fact_put(k->db, "now_ns", clock_real_ns());
+	db_fact_put(k->db, "since_ns", c->since_ns);
+	db_fact_put(k->db, "watch_cpu_ns", c->cpu_ns);
+	db_fact_put(k->db, "bpf_cpu_ns", c->bpf_ns);
+	db_fact_put(k->db, "keep_cpu_ns", cpu_ns(RUSAGE_SELF));
+	db_fact_put(k->db, "judge_cpu_ns", cpu_ns(RUSAGE_CHILDREN));
+	db_fact_put(k->db, "memory_bytes", c->rss_bytes + (uint64_t)own.ru_maxrss * 1024);
+	db_fact_put(k->db, "map_bytes", c->map_bytes);
+	db_fact_put(k->db, "events", c->event_cnt);
+	db_fact_put(k->db, "lost_events", c->lost_cnt);
+	db_fact_put(k->db, "lost_messages", k->dropped_cnt + k->bad_cnt);
+	db_fact_put(k->db, "left_out_services", c->services_over_cnt);
+	db_fact_put(k->db, "left_out_processes", c->processes_over_cnt);
+	db_fact_put(k->db, "left_out_conversations", c->ends_over_cnt);
+	db_fact_put(k->db, "refused_findings", findings_refused(k->findings));
+}
+
+static void step(struct keeper *k)
+{
+	uint64_t now = clock_mono_ns();
+
+	db_begin(k->db);
+	take_all(k);
+	findings_step(k->findings);
+	if (now >= k->tell_ns) {
+		k->tell_ns = now + TELL_NS;
+		findings_tell(k->findings);
+		tell_self(k);
+	}
+	db_commit(k->db);
+	if (now >= k->tidy_ns) {
+		k->tidy_ns = now + TIDY_NS;
+		findings_tidy(k->findings, k->settings->keep_bytes, k->settings->keep_ns);
+	}
+}
+
+/* All it may do from here on: its own directory, its socket, the pages' socket. */
+static int confine(const struct settings *settings, struct err *err)
+{
+	struct write_limit *w = write_limit_new();
+	int rc = w ? write_limit_allow(w, settings->state) : 0;
+
+	if (rc == 0 && w)
+		rc = write_limit_allow(w, "/dev/null");
+	rights_bound();
+	if (rc == 0)
+		rc = rights_drop_child();
+	if (rc == 0 && w)
+		rc = write_limit_apply(w);
+	write_limit_close(&w);
+	return rc < 0 ? err_errno(err, rc, "give rights away") : 0;
+}
+
+static void send_order(void *ctx, uint32_t service, const struct link_order *order)
+{
+	struct keeper *k = ctx;
+	struct link_msg msg = {.kind = LINK_ORDER, .service = service, .u.order = *order};
+
+	if (!link_put(k->link, &msg))
+		k->dropped_cnt++;
+}
+
+int keeper_run(const struct settings *settings, int link, struct err *err)
+{
+	struct keeper k = {.settings = settings, .link = link, .start_ns = clock_real_ns()};
+	struct pollfd fds[1] = {{.fd = link, .events = POLLIN}};
+	int rc = confine(settings, err);
+
+	if (rc == 0)
+		rc = db_open(settings->state, true, &k.db, err);
+	if (rc < 0)
+		return rc;
+	db_close_open(k.db, k.start_ns);
+	k.findings = findings_new(settings, k.db, send_order, &k);
+	while (!stop_requested()) {
+		poll(fds, 1, STEP_MS);
+		step(&k);
+	}
+	db_close_open(k.db, clock_real_ns());
+	findings_free(k.findings);
+	db_close(k.db);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TROUBLE_H
+#define TROUBLE_H
+/*
+ * The findings of all services, one for each trouble, opened when a rule fires,
+ * judged from a capture, updated while it lasts, closed when it ends, taken up
+ * again when the same service is in trouble again soon.
+ *
+ *	findings_new, findings_service, _second, _captured for each message,
+ *	findings_step often, findings_tell now and then, findings_free
+ */
+#include <stdint.h>
+
+#include "serve/link.h"
+
+struct db;
+struct findings;
+struct settings;
+
+typedef void (*findings_order_fn)(void *ctx, uint32_t service, const struct link_order *order);
+
+/* settings and db are borrowed; order is called when a capture is wanted. */
+struct findings *findings_new(const struct settings *settings, struct db *db,
+			      findings_order_fn order, void *ctx);
+void findings_free(struct findings *f);
+
+void findings_service(struct findings *f, uint32_t at, const struct link_service *s);
+void findings_second(struct findings *f, uint32_t at, const struct second *s, uint64_t real_ns);
+void findings_captured(struct findings *f, const struct link_captured *c);
+
+/* Judgements that were finished go into the store. */
+void findings_step(struct findings *f);
+
+/* Puts what is known of each service, and the finding that lasts, into the store. */
+void findings_tell(struct findings *f);
+
+/* Forgets what is older, and captures over the bound, the oldest first. */
+void findings_tidy(struct findings *f, uint64_t keep_bytes, uint64_t keep_ns);
+
+/* Troubles for which no finding or verdict could be had: too many at once. */
+uint64_t findings_refused(const struct findings *f);
+
+#endif /* TROUBLE_H */
