@@ -58,7 +58,7 @@ DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAV
 LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
 	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
 	   $(if $(HAVE_LZMA),-llzma) $(if $(HAVE_LIBDW),-ldw) \
-	   $(if $(HAVE_SECCOMP),-lseccomp) -lsqlite3 -linih -liberty -ldl \
+	   $(if $(HAVE_SECCOMP),-lseccomp) -lsqlite3 -linih -lmicrohttpd -liberty -ldl \
 	   $(if $(call have,ncurses.h),-lncursesw -ltinfo) -lm -lpthread
 
 # A newer compiler warns of more, which must not stop who only builds: warnings are

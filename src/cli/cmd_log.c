@@ -11,6 +11,7 @@
 #include "cli/opts/cmd.h"
 #include "report/lines/pen.h"
 #include "serve/db.h"
+#include "serve/status.h"
 
 struct log_opts {
 	struct kept_opts kept;
@@ -20,8 +21,6 @@ struct log_opts {
 
 struct printing {
 	struct pen pen;
-	struct json json;
-	struct buf out;
 	uint64_t now_ns, cnt;
 };
 
@@ -33,30 +32,19 @@ static void each_text(void *ctx, const struct db_finding *f)
 	kept_finding_text(f, p->now_ns, &p->pen);
 }
 
-static void each_json(void *ctx, const struct db_finding *f)
-{
-	struct printing *p = ctx;
-
-	json_obj(&p->json);
-	kept_finding_json(f, &p->json);
-	json_obj_end(&p->json);
-}
-
 static int print(const struct log_opts *o, struct db *db, const struct db_filter *filter)
 {
 	CLEANUP(buf_release) struct buf out = {0};
 	struct printing p = {.now_ns = clock_real_ns()};
+	struct json j;
 	int rc;
 
 	if (o->kept.output.json) {
-		json_init(&p.json, &out, JSON_PRETTY);
-		json_obj(&p.json);
-		json_kstr(&p.json, "schema", "heldup/log/1");
-		json_karr(&p.json, "findings");
-		rc = db_findings(db, filter, each_json, &p);
-		json_arr_end(&p.json);
-		json_obj_end(&p.json);
-		json_finish(&p.json);
+		json_init(&j, &out, JSON_PRETTY);
+		json_obj(&j);
+		rc = status_log_json(db, filter, &j);
+		json_obj_end(&j);
+		json_finish(&j);
 	} else {
 		p.pen = output_pen(&o->kept.output, &out, 100);
 		rc = db_findings(db, filter, each_text, &p);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/opts/cmd.h"
+#include "serve/http.h"
 #include "serve/serve.h"
 #include "serve/settings.h"
 
@@ -40,7 +41,7 @@ static int settings_make(const struct serve_opts *o, struct settings *s, struct 
 	if (o->state)
 		s->state = o->state;
 	if (o->listen)
-		s->listen = o->listen;
+		s->listen = strcmp(o->listen, "none") == 0 ? "" : o->listen;
 	for (size_t i = 0; i < o->services.cnt && rc == 0; i++)
 		rc = settings_service(s, o->services.items[i], err);
 	return rc;
@@ -55,6 +56,8 @@ static int serve_main(struct cli *cli, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (rc == 0)
+		rc = http_check(&settings, &err);
 	if (rc == 0 && o->check)
 		printf("%s: fine\n", o->config ? o->config : SETTINGS_FILE);
 	else if (rc == 0 && geteuid() != 0)
@@ -78,6 +81,9 @@ static const struct opt serve_opt_table[] = {
 	 OPT_AT(struct serve_opts, check)},
 	{.type = OPT_STRING, .long_name = "state", .metavar = "DIR",
 	 .help = "keep findings in DIR (" SETTINGS_STATE ")", OPT_AT(struct serve_opts, state)},
+	{.type = OPT_STRING, .long_name = "listen", .metavar = "ADDR:PORT",
+	 .help = "serve pages there, none: nowhere (127.0.0.1:4319)",
+	 OPT_AT(struct serve_opts, listen)},
 	OPT_END,
 };
 

@@ -15,6 +15,7 @@
 #include "report/lines/pen.h"
 #include "serve/db.h"
 #include "serve/judge.h"
+#include "serve/status.h"
 
 struct show_opts {
 	struct kept_opts kept;
@@ -45,7 +46,7 @@ static void print_finding(const struct show_opts *o, const struct db_finding *f)
 		json_init(&j, &out, JSON_PRETTY);
 		json_obj(&j);
 		json_kstr(&j, "schema", "heldup/show/1");
-		kept_finding_json(f, &j);
+		status_finding_json(f, &j);
 		json_obj_end(&j);
 		json_finish(&j);
 	} else {

@@ -3,90 +3,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/json.h"
-#include "base/vec.h"
 #include "cli/kept/kept.h"
 #include "cli/opts/cmd.h"
 #include "report/lines/pen.h"
 #include "report/lines/table.h"
 #include "serve/db.h"
 #include "serve/serve.h"
-
-#define OLD_NS (30 * NS_PER_SEC) /* a service of which nothing came for so long */
-#define FINDINGS_SHOWN 5
-#define FINDINGS_LOOKED_AT 1000
+#include "serve/status.h"
 
 struct status_opts {
 	struct kept_opts kept;
 };
-
-struct fact {
-	char name[64];
-	uint64_t value;
-};
-
-struct status {
-	VEC(struct db_service) services;
-	VEC(struct db_finding) findings; /* the newest first */
-	uint64_t now_ns;
-	bool runs;
-	VEC(struct fact) facts;
-};
-
-static void add_service(void *ctx, const struct db_service *s)
-{
-	struct status *st = ctx;
-
-	vec_push(&st->services, *s);
-}
-
-static void add_finding(void *ctx, const struct db_finding *f)
-{
-	struct status *st = ctx;
-
-	vec_push(&st->findings, *f);
-}
-
-static void add_fact(void *ctx, const char *name, uint64_t value)
-{
-	struct status *st = ctx;
-	struct fact *f = vec_add(&st->facts);
-
-	snprintf(f->name, sizeof(f->name), "%s", name);
-	f->value = value;
-}
-
-static uint64_t fact_of(const struct status *st, const char *name)
-{
-	VEC_FOREACH(&st->facts, f)
-		if (strcmp(f->name, name) == 0)
-			return f->value;
-	return 0;
-}
-
-/* The finding that lasts; NULL: none does. */
-static const struct db_finding *open_of(const struct status *st, const char *service)
-{
-	VEC_FOREACH(&st->findings, f)
-		if (!f->end_ns && strcmp(f->service, service) == 0)
-			return f;
-	return NULL;
-}
-
-static const char *state_of(const struct status *st, const struct db_service *s)
-{
-	if (!st->runs || s->seen_ns + OLD_NS < st->now_ns)
-		return "not watched";
-	if (open_of(st, s->name))
-		return "held up";
-	return s->pid ? "sound" : "not running";
-}
 
 static void print_services(const struct status *st, struct pen *pen)
 {
@@ -99,10 +32,10 @@ static void print_services(const struct status *st, struct pen *pen)
 
 	table_init(&t, columns, sizeof(columns) / sizeof(*columns));
 	VEC_FOREACH(&st->services, s) {
-		const struct db_finding *f = open_of(st, s->name);
+		const struct db_finding *f = status_open(st, s->name);
 
 		table_cell(&t, "%s", s->name);
-		table_cell(&t, "%s", state_of(st, s));
+		table_cell(&t, "%s", status_state(st, s));
 		table_cell(&t, "%s", f ? kept_time(f->begin_ns, st->now_ns, since) : "");
 		table_cell(&t, "%s", fmt_count(cnt, s->answer_cnt));
 		table_cell(&t, "%s", s->p50_ns ? fmt_ns(p50, s->p50_ns) : "");
@@ -117,17 +50,17 @@ static void print_services(const struct status *st, struct pen *pen)
 /* "heldup serve costs 0.8 % of a CPU, 41.0 MiB and 12.0 MiB of the kernel's" */
 static void print_cost(const struct status *st, struct pen *pen)
 {
-	uint64_t since = fact_of(st, "since_ns"), now = fact_of(st, "now_ns");
-	uint64_t cpu = fact_of(st, "watch_cpu_ns") + fact_of(st, "bpf_cpu_ns") +
-		       fact_of(st, "keep_cpu_ns") + fact_of(st, "judge_cpu_ns");
+	uint64_t since = status_fact(st, "since_ns"), now = status_fact(st, "now_ns");
+	uint64_t cpu = status_fact(st, "watch_cpu_ns") + status_fact(st, "bpf_cpu_ns") +
+		       status_fact(st, "keep_cpu_ns") + status_fact(st, "judge_cpu_ns");
 	char share[FMT_MAX], memory[FMT_MAX], maps[FMT_MAX];
 
 	if (!st->runs || now <= since)
 		return;
 	pen_fmt(pen, PEN_DIM, "heldup serve costs %s of a CPU, %s, and %s of the kernel's",
 		fmt_share(share, (double)cpu / (double)(now - since)),
-		fmt_bytes(memory, fact_of(st, "memory_bytes")),
-		fmt_bytes(maps, fact_of(st, "map_bytes")));
+		fmt_bytes(memory, status_fact(st, "memory_bytes")),
+		fmt_bytes(maps, status_fact(st, "map_bytes")));
 	VEC_FOREACH(&st->facts, f)
 		if (f->value && (strncmp(f->name, "lost_", 5) == 0 ||
 				 strncmp(f->name, "left_out_", 9) == 0 ||
@@ -151,37 +84,14 @@ static void print_text(const struct status *st, const struct kept_opts *o)
 	pen_nl(&pen);
 	pen_text(&pen, PEN_HEAD, st->findings.cnt ? "Last findings" : "No findings");
 	pen_nl(&pen);
-	VEC_FOREACH(&st->findings, f)
-		if (cnt++ < FINDINGS_SHOWN)
-			kept_finding_text(f, st->now_ns, &pen);
+	for (; cnt < st->findings.cnt && cnt < STATUS_FINDINGS; cnt++)
+		kept_finding_text(&st->findings.items[cnt], st->now_ns, &pen);
 	if (cnt)
 		pen_text(&pen, PEN_DIM, "heldup show N: all of one; heldup log: more of them");
 	if (cnt)
 		pen_nl(&pen);
 	print_cost(st, &pen);
 	output_print(&o->output, &out);
-}
-
-static void json_service(const struct status *st, const struct db_service *s, struct json *j)
-{
-	const struct db_finding *f = open_of(st, s->name);
-
-	json_obj(j);
-	json_kstr(j, "name", s->name);
-	json_kstr(j, "what", s->what);
-	json_kstr(j, "state", state_of(st, s));
-	json_ku64(j, "pid", s->pid);
-	json_ku64(j, "seen_ns", s->seen_ns);
-	json_ku64(j, "answers", s->answer_cnt);
-	json_ku64(j, "p50_ns", s->p50_ns);
-	json_ku64(j, "p99_ns", s->p99_ns);
-	json_ku64(j, "open", s->open_cnt);
-	json_key(j, "finding");
-	if (f)
-		json_u64(j, f->id);
-	else
-		json_null(j);
-	json_obj_end(j);
 }
 
 static void print_json(const struct status *st)
@@ -192,23 +102,7 @@ static void print_json(const struct status *st)
 	json_init(&j, &out, JSON_PRETTY);
 	json_to_file(&j, stdout);
 	json_obj(&j);
-	json_kstr(&j, "schema", "heldup/status/1");
-	json_kbool(&j, "runs", st->runs);
-	json_karr(&j, "services");
-	VEC_FOREACH(&st->services, s)
-		json_service(st, s, &j);
-	json_arr_end(&j);
-	json_karr(&j, "findings");
-	for (size_t i = 0; i < st->findings.cnt && i < FINDINGS_SHOWN; i++) {
-		json_obj(&j);
-		kept_finding_json(&st->findings.items[i], &j);
-		json_obj_end(&j);
-	}
-	json_arr_end(&j);
-	json_kobj(&j, "self");
-	VEC_FOREACH(&st->facts, f)
-		json_ku64(&j, f->name, f->value);
-	json_obj_end(&j);
+	status_json(st, &j);
 	json_obj_end(&j);
 	json_finish(&j);
 }
@@ -216,8 +110,7 @@ static void print_json(const struct status *st)
 static int status_main(struct cli *cli, int argc, char **argv)
 {
 	const struct status_opts *o = cli->opts;
-	struct db_filter filter = {.max_cnt = FINDINGS_LOOKED_AT};
-	struct status st = {.now_ns = clock_real_ns(), .runs = serve_runs(o->kept.state)};
+	CLEANUP(status_release) struct status st = {0};
 	struct err err = {0};
 	struct db *db = NULL;
 	int rc = kept_open(o->kept.state, &db, &err);
@@ -226,11 +119,7 @@ static int status_main(struct cli *cli, int argc, char **argv)
 	(void)argv;
 	if (rc < 0)
 		return cli_fail(cli, &err);
-	rc = db_services(db, add_service, &st);
-	if (rc == 0)
-		rc = db_findings(db, &filter, add_finding, &st);
-	if (rc == 0)
-		rc = db_facts(db, add_fact, &st);
+	rc = status_read(db, serve_runs(o->kept.state), &st);
 	db_close(db);
 	if (rc < 0)
 		err_errno(&err, rc, "read what is kept in '%s'", o->kept.state);
@@ -238,9 +127,6 @@ static int status_main(struct cli *cli, int argc, char **argv)
 		print_json(&st);
 	else
 		print_text(&st, &o->kept);
-	vec_release(&st.services);
-	vec_release(&st.findings);
-	vec_release(&st.facts);
 	return rc < 0 ? cli_fail(cli, &err) : CLI_OK;
 }
 

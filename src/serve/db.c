@@ -351,6 +351,14 @@ static int minutes(struct db *db, const char *text, const struct value *v,
 	return rc < 0 ? rc : code_of(db, step);
 }
 
+int db_minutes(struct db *db, const char *service, uint64_t since_ns,
+	       void (*each)(void *ctx, const struct db_minute *m), void *ctx)
+{
+	const struct value v[] = {S(service), N(since_ns)};
+
+	return minutes(db, MINUTES "ORDER BY minute_ns", v, each, ctx);
+}
+
 int db_sound_minutes(struct db *db, const char *service, uint64_t since_ns,
 		     void (*each)(void *ctx, const struct db_minute *m), void *ctx)
 {

@@ -72,6 +72,8 @@ int db_service_put(struct db *db, const struct db_service *s);
 int db_services(struct db *db, void (*each)(void *ctx, const struct db_service *s), void *ctx);
 
 int db_minute_put(struct db *db, const char *service, const struct db_minute *m);
+int db_minutes(struct db *db, const char *service, uint64_t since_ns,
+	       void (*each)(void *ctx, const struct db_minute *m), void *ctx);
 /* Those in which the service had no finding. */
 int db_sound_minutes(struct db *db, const char *service, uint64_t since_ns,
 		     void (*each)(void *ctx, const struct db_minute *m), void *ctx);

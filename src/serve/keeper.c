@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/write_limit.h"
 #include "serve/db.h"
+#include "serve/http.h"
 #include "serve/trouble.h"
 #include "serve/link.h"
 #include "serve/settings.h"
@@ -25,6 +26,7 @@ struct keeper {
 	const struct settings *settings;
 	struct db *db;
 	struct findings *findings;
+	struct http *http;	/* NULL: nothing is served */
 	struct link_cost cost;
 	uint64_t dropped_cnt, bad_cnt, tell_ns, tidy_ns, start_ns;
 	int link;
@@ -96,6 +98,7 @@ static void tell_self(struct keeper *k)
 	db_fact_put(k->db, "left_out_services", c->services_over_cnt);
 	db_fact_put(k->db, "left_out_processes", c->processes_over_cnt);
 	db_fact_put(k->db, "left_out_conversations", c->ends_over_cnt);
+	db_fact_put(k->db, "refused_http_requests", http_refused(k->http));
 	db_fact_put(k->db, "refused_findings", findings_refused(k->findings));
 }
 
@@ -147,20 +150,27 @@ static void send_order(void *ctx, uint32_t service, const struct link_order *ord
 int keeper_run(const struct settings *settings, int link, struct err *err)
 {
 	struct keeper k = {.settings = settings, .link = link, .start_ns = clock_real_ns()};
-	struct pollfd fds[1] = {{.fd = link, .events = POLLIN}};
+	struct pollfd fds[2] = {{.fd = link, .events = POLLIN}, {.events = POLLIN}};
 	int rc = confine(settings, err);
 
 	if (rc == 0)
 		rc = db_open(settings->state, true, &k.db, err);
-	if (rc < 0)
+	if (rc == 0)
+		rc = http_open(settings, k.db, &k.http, err);
+	if (rc < 0) {
+		db_close(k.db);
 		return rc;
+	}
+	fds[1].fd = http_fd(k.http);
 	db_close_open(k.db, k.start_ns);
 	k.findings = findings_new(settings, k.db, send_order, &k);
 	while (!stop_requested()) {
-		poll(fds, 1, STEP_MS);
+		poll(fds, 2, STEP_MS);
 		step(&k);
+		http_run(k.http);
 	}
 	db_close_open(k.db, clock_real_ns());
+	http_close(k.http);
 	findings_free(k.findings);
 	db_close(k.db);
 	return 0;

@@ -134,8 +134,11 @@ static int is_crash(uint32_t exit_code)
 	       sig != SIGPIPE && sig != SIGUSR1 && sig != SIGUSR2;
 }
 
-static void forget(struct seconds *s, uint32_t tgid)
+/* How many conversations it had. */
+static uint32_t forget(struct seconds *s, uint32_t tgid)
 {
+	uint32_t cnt = 0;
+
 	for (size_t i = 0; i < s->counted.cnt; i++) {
 		struct counted *t = &s->counted.items[i];
 
@@ -144,17 +147,19 @@ static void forget(struct seconds *s, uint32_t tgid)
 		hmap_del(&s->at, t->key);
 		*t = (struct counted){0};
 		vec_push(&s->unused, i);
+		cnt++;
 	}
+	return cnt;
 }
 
 static void put_task(struct seconds *s, const struct ev_task *e)
 {
 	int at = services_of(s->services, e->tgid);
 
-	if (at != SERVICES_NONE && e->op == TASK_EXIT && e->h.tid == e->tgid) {
+	/* a helper that a service starts and kills serves nobody */
+	if (at != SERVICES_NONE && e->op == TASK_EXIT && e->h.tid == e->tgid &&
+	    (forget(s, e->tgid) || s->services->items[at].pid == e->tgid))
 		s->now[at].crash_cnt += is_crash(e->exit_code) ? 1 : 0;
-		forget(s, e->tgid);
-	}
 	services_put(s->services, e);
 }
 

@@ -28,6 +28,7 @@
 #define LINK_BYTES (1 << 20)	 /* a second of 64 services, ten times over */
 #define AGAIN_MAX_NS (60 * NS_PER_SEC)
 #define SOUND_NS (60 * NS_PER_SEC) /* one that ran so long begins again at once */
+#define FIRST_NS (5 * NS_PER_SEC) /* one that ends so soon at first cannot work here at all */
 #define END_NS (15 * NS_PER_SEC) /* a child that does not end in this time is killed */
 #define STEP_US 100000
 #define EXIT_RIGHTS 3
@@ -38,6 +39,7 @@ struct child {
 	int link;
 	pid_t pid;		/* 0: none runs */
 	uint64_t start_ns, again_ns, wait_ns;
+	uint32_t start_cnt;
 };
 
 static int make_dir(const char *path, struct err *err)
@@ -121,6 +123,7 @@ static int start(struct child *c, const struct settings *settings, struct err *e
 		return err_errno(err, -errno, "start the %s", c->name);
 	c->pid = pid;
 	c->start_ns = clock_mono_ns();
+	c->start_cnt++;
 	return 0;
 }
 
@@ -138,6 +141,8 @@ static int look(struct child *c, const struct settings *settings, struct err *er
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_RIGHTS)
 		return err_rights(err, -EPERM, "the %s cannot work with these rights on this "
 				  "kernel: heldup doctor says what is missing", c->name);
+	if (c->start_cnt == 1 && now - c->start_ns < FIRST_NS)
+		return err_set(err, -EIO, "the %s could not begin", c->name);
 	c->wait_ns = now - c->start_ns > SOUND_NS ? 0 : c->wait_ns ? c->wait_ns * 2 : NS_PER_SEC;
 	if (c->wait_ns > AGAIN_MAX_NS)
 		c->wait_ns = AGAIN_MAX_NS;

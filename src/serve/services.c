@@ -196,10 +196,12 @@ static int fd_look(void *ctx, const struct fdscan_item *item)
 static int process_look(void *ctx, uint32_t tgid)
 {
 	struct services_int *in = ctx;
+	struct procfs_stat st;
 	struct owner *o;
 	long cnt;
 
-	if (tgid == 1 || tgid == (uint32_t)getpid() || in->fd_cnt >= FDS_MAX)
+	if (tgid == 1 || in->fd_cnt >= FDS_MAX || procfs_stat(tgid, &st) < 0 ||
+	    st.ppid == (uint32_t)getppid()) /* heldup's own */
 		return 0;
 	o = vec_add(&in->owners);
 	o->tgid = tgid;
@@ -211,6 +213,21 @@ static int process_look(void *ctx, uint32_t tgid)
 }
 
 /* ---- from a process that listens to its service */
+
+/*
+ * The name that people know it by: what the program calls itself, for some files have
+ * several names (redis-server is a link), unless that is cut or a thread's of a runtime.
+ */
+static const char *program_name(uint32_t tgid, const char *exe, char comm[PROCFS_COMM_LEN])
+{
+	size_t len;
+
+	procfs_comm(tgid, comm);
+	len = strlen(comm);
+	return len && len < PROCFS_COMM_LEN - 1 &&
+		       len == strspn(comm, "abcdefghijklmnopqrstuvwxyz0123456789._-")
+		       ? comm : exe;
+}
 
 /* The topmost process of the same program above it: masters hand sockets to workers. */
 static uint32_t root_of(uint32_t tgid, char *ret_exe, size_t size)
@@ -284,6 +301,7 @@ static void tell(struct services *s, uint32_t tgid, uint32_t at)
 static void owner_take(struct services *s, const struct owner *o)
 {
 	char exe[LINK_NAME_LEN] = "", name[LINK_NAME_LEN], kind[LINK_NAME_LEN + 16];
+	char comm[PROCFS_COMM_LEN];
 	uint32_t root = root_of(o->tgid, exe, sizeof(exe));
 	const char *cgroup = cgroups_path_of(s->in->cgroups, o->tgid);
 	struct container c;
@@ -300,8 +318,9 @@ static void owner_take(struct services *s, const struct owner *o)
 		snprintf(kind, sizeof(kind), "unit %.40s.service", name);
 		at = place(s, o, name, kind);
 	} else if (at == SERVICES_NONE && *exe) {
-		snprintf(kind, sizeof(kind), "program %.50s", exe);
-		at = place(s, o, exe, kind);
+		snprintf(name, sizeof(name), "%s", program_name(root, exe, comm));
+		snprintf(kind, sizeof(kind), "program %.50s", name);
+		at = place(s, o, name, kind);
 	}
 	if (at == SERVICES_NONE)
 		return;

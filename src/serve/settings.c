@@ -175,7 +175,7 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 	if (strcmp(key, "state") == 0)
 		s->state = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "listen") == 0)
-		s->listen = arena_strdup(&s->arena, value);
+		s->listen = strcmp(value, "none") == 0 ? "" : arena_strdup(&s->arena, value);
 	else if (strcmp(key, "token") == 0)
 		s->token = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "keep-size") == 0 && bytes_parse(value, &s->keep_bytes) < 0)

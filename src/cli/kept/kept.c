@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmt.h"
-#include "base/json.h"
 #include "report/lines/pen.h"
 #include "serve/db.h"
 #include "serve/settings.h"
@@ -123,28 +122,4 @@ void kept_finding_text(const struct db_finding *f, uint64_t now_ns, struct pen *
 	pen_to(pen, 6);
 	pen_wrap(pen, PEN_DIM, 6, 2, f->reason);
 	pen_nl(pen);
-}
-
-void kept_finding_json(const struct db_finding *f, struct json *j)
-{
-	json_ku64(j, "id", f->id);
-	json_kstr(j, "service", f->service);
-	json_kstr(j, "rule", f->rule);
-	json_kstr(j, "reason", f->reason);
-	json_ku64(j, "begin_ns", f->begin_ns);
-	json_ku64(j, "last_ns", f->last_ns);
-	json_key(j, "end_ns");
-	if (f->end_ns)
-		json_u64(j, f->end_ns);
-	else
-		json_null(j);
-	json_ku64(j, "again", f->again_cnt);
-	json_ku64(j, "capture_bytes", f->capture_bytes);
-	json_kobj(j, "verdict");
-	json_kstr(j, "class", *f->cls ? f->cls : NULL);
-	json_kstr(j, "title", *f->title ? f->title : NULL);
-	json_kstr(j, "confidence", *f->confidence ? f->confidence : NULL);
-	json_kstr(j, "summary", *f->summary ? f->summary : NULL);
-	json_obj_end(j);
-	json_kstr(j, "note", *f->note ? f->note : NULL);
 }

@@ -3,7 +3,7 @@
 #define KEPT_H
 /*
  * What `heldup serve` keeps, for the commands that read it: times and findings as
- * text and as JSON.
+ * text.  serve/status.h has them as JSON.
  */
 #include <stdint.h>
 
@@ -13,7 +13,6 @@ struct buf;
 struct db;
 struct db_finding;
 struct err;
-struct json;
 struct pen;
 
 struct kept_opts {
@@ -35,8 +34,5 @@ char *kept_time(uint64_t real_ns, uint64_t now_ns, char out[KEPT_TIME_LEN]);
 
 /* One line and, indented, the verdict. */
 void kept_finding_text(const struct db_finding *f, uint64_t now_ns, struct pen *pen);
-
-/* Writes the finding's keys into the object that is open. */
-void kept_finding_json(const struct db_finding *f, struct json *j);
 
 #endif /* KEPT_H */

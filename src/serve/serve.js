@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host page: asks the API each five seconds and draws what it says.
+"use strict";
+(() => {
+	const EVERY_MS = 5000, SERIES_EVERY_MS = 60000, SVG = "http://www.w3.org/2000/svg";
+	const series = new Map(); // service name to {at, minutes}
+	const by = id => document.getElementById(id);
+
+	function el(tag, text, cls) {
+		const e = document.createElement(tag);
+		if (text !== undefined)
+			e.textContent = text;
+		if (cls)
+			e.className = cls;
+		return e;
+	}
+
+	function time(ns) {
+		if (!ns)
+			return "–";
+		for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
+			if (ns >= size)
+				return `${Number((ns / size).toPrecision(3))} ${unit}`;
+		return `${ns} ns`;
+	}
+
+	function lasted(ns) {
+		const s = Math.max(0, Math.round(ns / 1e9));
+		if (s < 120)
+			return `${s} s`;
+		return s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3600)} h`;
+	}
+
+	function clock(ns) {
+		const d = new Date(ns / 1e6), today = new Date();
+		const day = d.toDateString() === today.toDateString() ? "" : d.toLocaleDateString() + " ";
+		return day + d.toLocaleTimeString();
+	}
+
+	// p99 by the minute, on a scale of powers; findings shaded.
+	function chart(minutes, findings) {
+		const svg = document.createElementNS(SVG, "svg");
+		const with_p99 = minutes.filter(m => m.p99_ns > 0);
+		svg.setAttribute("class", "chart");
+		svg.setAttribute("viewBox", "0 0 1000 100");
+		svg.setAttribute("preserveAspectRatio", "none");
+		svg.setAttribute("role", "img");
+		if (with_p99.length < 2)
+			return null;
+		const from = with_p99[0].minute_ns, to = with_p99[with_p99.length - 1].minute_ns + 60e9;
+		const logs = with_p99.map(m => Math.log(m.p99_ns));
+		const low = Math.min(...logs), high = Math.max(...logs, low + 1);
+		const x = ns => 1000 * Math.min(1, Math.max(0, (ns - from) / (to - from)));
+		const most = Math.max(...with_p99.map(m => m.p99_ns));
+		svg.setAttribute("aria-label", `p99 since ${clock(from)}, at most ${time(most)}`);
+		for (const f of findings) {
+			const r = document.createElementNS(SVG, "rect");
+			const end = f.end_ns || to;
+			if (end < from || f.begin_ns > to)
+				continue;
+			r.setAttribute("x", x(f.begin_ns));
+			r.setAttribute("width", Math.max(4, x(end) - x(f.begin_ns)));
+			r.setAttribute("y", 0);
+			r.setAttribute("height", 100);
+			svg.append(r);
+		}
+		const path = document.createElementNS(SVG, "path");
+		path.setAttribute("d", with_p99.map((m, i) =>
+			`${i ? "L" : "M"}${x(m.minute_ns).toFixed(1)} ${(95 - 90 * (logs[i] - low) / (high - low)).toFixed(1)}`).join(""));
+		svg.append(path);
+		return svg;
+	}
+
+	function numbers(pairs) {
+		const dl = el("dl", undefined, "numbers");
+		for (const [name, value] of pairs) {
+			const div = el("div");
+			div.append(el("dt", name), el("dd", value));
+			dl.append(div);
+		}
+		return dl;
+	}
+
+	function service(s, all) {
+		const li = el("li"), row = el("div", undefined, "row");
+		const mine = all.filter(f => f.service === s.name);
+		const open = mine.find(f => f.id === s.finding);
+		const bad = s.state !== "sound";
+		li.className = bad ? "bad" : "";
+		row.append(el("h3", s.name), el("span", s.state, `state ${bad ? "bad" : "good"}`));
+		li.append(row);
+		if (open) {
+			const a = el("a", open.verdict.title || open.reason), p = el("p");
+			a.href = `/findings/${open.id}`;
+			p.append(a, ` since ${clock(open.begin_ns)}`);
+			li.append(p);
+		}
+		li.append(numbers([["answers/s", s.answers], ["p50", time(s.p50_ns)], ["p99", time(s.p99_ns)], ["open", s.open]]));
+		const c = chart(series.get(s.name)?.minutes || [], mine);
+		if (c)
+			li.append(c);
+		li.append(el("p", s.what, "what"));
+		return li;
+	}
+
+	function finding(f, now) {
+		const li = el("li"), row = el("div", undefined, "row"), h = el("h3");
+		const a = el("a", `${f.id} · ${f.service}${f.verdict.title ? ": " + f.verdict.title : ""}`);
+		li.className = f.end_ns ? "" : "bad";
+		li.id = `finding-${f.id}`;
+		a.href = `/findings/${f.id}`;
+		h.append(f.capture_bytes ? a : a.textContent);
+		row.append(h, el("span", `${clock(f.begin_ns)}, ${f.end_ns ? "for" : "since"} ${lasted((f.end_ns || now) - f.begin_ns)}${f.again ? `, ${f.again} times more` : ""}`, "dim"));
+		li.append(row, el("p", f.verdict.summary || f.note || "not judged yet"),
+			  el("p", f.reason + (f.verdict.confidence ? ` · confidence ${f.verdict.confidence}` : ""), "dim"));
+		return li;
+	}
+
+	function cost(self) {
+		const ran = self.now_ns - self.since_ns;
+		const cpu = self.watch_cpu_ns + self.bpf_cpu_ns + self.keep_cpu_ns + self.judge_cpu_ns;
+		const lost = Object.entries(self).filter(([k, v]) => v && /^(lost|left_out|refused)_/.test(k));
+		if (!(ran > 0))
+			return "";
+		return `heldup costs ${(100 * cpu / ran).toFixed(2)} % of a CPU and ${Math.round(self.memory_bytes / 1048576)} MiB` +
+			lost.map(([k, v]) => `; ${k.replaceAll("_", " ")}: ${v}`).join("");
+	}
+
+	async function get(url) {
+		const r = await fetch(url);
+		if (!r.ok)
+			throw new Error(`${url}: ${r.status}`);
+		return r.json();
+	}
+
+	async function get_series(services) {
+		for (const s of services) {
+			const had = series.get(s.name);
+			if (had && Date.now() - had.at < SERIES_EVERY_MS)
+				continue;
+			const got = await get(`/api/series?service=${encodeURIComponent(s.name)}`);
+			series.set(s.name, {at: Date.now(), minutes: got.minutes});
+		}
+	}
+
+	function draw(st, log) {
+		const bad = st.services.filter(s => s.state === "held up").length;
+		const want = by("filter").value;
+		const shown = log.findings.filter(f => f.service.includes(want));
+		const now = st.self.now_ns || Date.now() * 1e6;
+		by("now").textContent = bad ? `${bad} of ${st.services.length} services held up` : `${st.services.length} services, none held up`;
+		by("services").replaceChildren(...st.services.map(s => service(s, log.findings)));
+		by("findings").replaceChildren(...shown.map(f => finding(f, now)));
+		by("none").hidden = shown.length > 0;
+		by("cost").textContent = cost(st.self);
+		document.title = bad ? `(${bad}) heldup` : "heldup";
+	}
+
+	let last;
+	async function turn() {
+		try {
+			const st = await get("/api/services"), log = await get("/api/findings");
+			await get_series(st.services);
+			last = [st, log];
+			// what has the focus is not drawn anew under the person's hands
+			if (!document.activeElement || !document.activeElement.closest("main li"))
+				draw(st, log);
+		} catch (e) {
+			by("now").textContent = `heldup serve does not answer (${e.message})`;
+		}
+		setTimeout(turn, EVERY_MS);
+	}
+
+	const asked = new URLSearchParams(location.search).get("service");
+	by("filter").value = asked || "";
+	by("filter").addEventListener("input", () => {
+		const v = by("filter").value;
+		history.replaceState(null, "", v ? `?service=${encodeURIComponent(v)}` : location.pathname);
+		if (last)
+			draw(...last);
+	});
+	turn();
+})();
