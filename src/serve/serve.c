@@ -141,7 +141,7 @@ static int look(struct child *c, const struct settings *settings, struct err *er
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_RIGHTS)
 		return err_rights(err, -EPERM, "the %s cannot work with these rights on this "
 				  "kernel: heldup doctor says what is missing", c->name);
-	if (c->start_cnt == 1 && now - c->start_ns < FIRST_NS)
+	if (c->start_cnt == 1 && WIFEXITED(status) && now - c->start_ns < FIRST_NS)
 		return err_set(err, -EIO, "the %s could not begin", c->name);
 	c->wait_ns = now - c->start_ns > SOUND_NS ? 0 : c->wait_ns ? c->wait_ns * 2 : NS_PER_SEC;
 	if (c->wait_ns > AGAIN_MAX_NS)

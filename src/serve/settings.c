@@ -18,6 +18,7 @@
 #define KEEP_BYTES (UINT64_C(1) << 30)
 #define KEEP_NS (30 * 24 * 3600 * NS_PER_SEC)
 #define WINDOW_NS (60 * NS_PER_SEC)
+#define WINDOW_MIN_NS (10 * NS_PER_SEC)
 #define WINDOW_MAX_NS (3600 * NS_PER_SEC)
 #define BUDGET 0.01
 
@@ -75,6 +76,18 @@ static int time_parse(const char *text, uint64_t *ret, struct err *err)
 	if (!(days > 0 && days <= 1000))
 		return err_set(err, -ERANGE, "'%s': from 0 to 1000 days", text);
 	*ret = (uint64_t)(days * 24 * 3600 * 1e9);
+	return 0;
+}
+
+static int window_parse(const char *text, uint64_t *ret, struct err *err)
+{
+	uint64_t ns = 0;
+
+	if (duration_parse(text, &ns, err) < 0)
+		return err->code;
+	if (ns < WINDOW_MIN_NS || ns > WINDOW_MAX_NS)
+		return err_usage(err, "window '%s': from 10s to an hour", text);
+	*ret = ns;
 	return 0;
 }
 
@@ -185,7 +198,7 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 	else if (strcmp(key, "keep-age") == 0)
 		return time_parse(value, &s->keep_ns, err);
 	else if (strcmp(key, "window") == 0)
-		return duration_parse(value, &s->window_ns, err);
+		return window_parse(value, &s->window_ns, err);
 	else if (strcmp(key, "budget") == 0) {
 		char *end;
 		double n = strtod(value, &end);
@@ -197,7 +210,7 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 		return err_usage(err, "no key '%s' of [serve]: state, listen, token, keep-size, "
 				      "keep-age, window, budget", key);
 	}
-	return s->window_ns > WINDOW_MAX_NS ? err_usage(err, "window: at most an hour") : 0;
+	return 0;
 }
 
 static int one_key(struct settings *s, const char *section, const char *key, const char *value,
@@ -292,7 +305,8 @@ int settings_read(struct settings *s, const char *path,
 	rc = ini_parse_stream(next_line, &r, take_key, &r);
 	if (rc > 0)
 		wrong(&r, rc, "neither [SECTION] nor KEY = VALUE");
-	services_check(&r);
+	if (!r.wrong_cnt)
+		services_check(&r);
 	if (r.wrong_cnt)
 		return err_usage(err, "'%s' has %d error%s", path, r.wrong_cnt,
 				 r.wrong_cnt == 1 ? "" : "s");
