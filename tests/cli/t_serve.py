@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""heldup serve, status, log and show: settings, and stores that are not there."""
+import os
+import sqlite3
+import tempfile
+
+from heldup_cli import FAILED, OK, USAGE, heldup
+
+
+def settings(text):
+    f = tempfile.NamedTemporaryFile("w", suffix=".conf")
+    f.write(text)
+    f.flush()
+    return f
+
+
+def check(text):
+    with settings(text) as f:
+        return heldup("serve", "--check", "--config", f.name)
+
+
+def test_serve_check_says_fine():
+    check("[serve]\nkeep-size = 1G\n[service web]\nport = 80\n").ended(OK).prints(r": fine\n")
+
+
+def test_serve_check_names_each_line():
+    r = check("[serve]\nkeep-size = much\nwindow = 2h\n[service web]\nport = 99999\n").ended(USAGE)
+    for line in (2, 3, 5):
+        r.says(r"\.conf:%d: " % line)
+    r.says(r"3 errors")
+
+
+def test_serve_open_address_needs_a_token():
+    check("[serve]\nlisten = 0.0.0.0:80\n").ended(FAILED).says(r"set a token")
+    check("[serve]\nlisten = 0.0.0.0:80\ntoken = x\n").ended(OK)
+    check("[serve]\nlisten = nowhere\n").ended(USAGE).says(r"ADDRESS:PORT")
+
+
+def test_serve_missing_settings():
+    heldup("serve", "--check", "--config", "/nonexistent").ended(FAILED).says(r"/nonexistent")
+
+
+def test_serve_nothing_is_kept():
+    with tempfile.TemporaryDirectory() as folder:
+        for words in (("status",), ("log",), ("show", "1")):
+            heldup(*words, "--state", folder).ended(FAILED).one_line().says(r"heldup serve")
+
+
+def test_serve_store_of_a_newer_version_is_left_alone():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "heldup.db")
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA user_version=9999")
+            db.execute("CREATE TABLE t(a)")
+        db.close()
+        with open(path, "rb") as f:
+            before = f.read()
+        heldup("log", "--state", folder).ended(FAILED).says(r"newer heldup")
+        with open(path, "rb") as f:
+            assert f.read() == before
+        assert os.listdir(folder) == ["heldup.db"]
+
+
+def test_serve_wrong_words():
+    heldup("show").ended(USAGE).says(r"number of a finding")
+    heldup("show", "one").ended(USAGE)
+    heldup("log", "--since", "when").ended(USAGE).says(r"03:10")
+    heldup("serve", "--service", "web", "--check").ended(USAGE).says(r"NAME=port:N")

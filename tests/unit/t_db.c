@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store of heldup serve. */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "serve/db.h"
+#include "unit.h"
+
+static char dir[64];
+
+static const char *make_dir(void)
+{
+	snprintf(dir, sizeof(dir), "/tmp/heldup-db-XXXXXX");
+	OK(mkdtemp(dir) != NULL);
+	return dir;
+}
+
+static void drop_dir(void)
+{
+	char path[128];
+	static const char *const names[] = {"heldup.db", "heldup.db-wal", "heldup.db-shm"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+static void count(void *ctx, const struct db_finding *f)
+{
+	(void)f;
+	++*(unsigned *)ctx;
+}
+
+static unsigned findings(struct db *db, uint64_t since_ns, const char *service)
+{
+	struct db_filter filter = {.since_ns = since_ns, .service = service};
+	unsigned cnt = 0;
+
+	EQ_U(db_findings(db, &filter, count, &cnt), 0);
+	return cnt;
+}
+
+TEST(db_findings_are_kept)
+{
+	static const char json[] = "{\"verdict\":{\"class\":\"lock-held\",\"title\":\"t\","
+				   "\"confidence\":\"high\",\"summary\":\"s\"}}";
+	struct db_finding f = {.begin_ns = 100, .last_ns = 200, .service = "web'\""};
+	struct db_finding got, other = {.begin_ns = 900, .last_ns = 950, .service = "db"};
+	struct err err = {0};
+	struct db *db;
+
+	EQ_U(db_open(make_dir(), true, &db, &err), 0);
+	EQ_U(db_finding_put(db, &f), 0);
+	EQ_U(db_finding_put(db, &other), 0);
+	EQ_U(f.id, 1);
+	EQ_U(db_finding_judge(db, &f, json, sizeof(json) - 1), 0);
+	EQ_S(f.cls, "lock-held");
+	EQ_U(db_finding_put(db, &f), 0);
+	db_close(db);
+	EQ_U(db_open(dir, false, &db, &err), 0); /* as another process reads it */
+	EQ_U(db_finding(db, 1, &got), 0);
+	EQ_S(got.service, "web'\"");
+	EQ_S(got.cls, "lock-held");
+	EQ_U((uint64_t)-db_finding(db, 7, &got), ENOENT);
+	EQ_U(findings(db, 0, NULL), 2);
+	EQ_U(findings(db, 500, NULL), 1);
+	EQ_U(findings(db, 0, "web"), 1);
+	db_close(db);
+	drop_dir();
+}
+
+TEST(db_forgets)
+{
+	struct db_finding f = {.begin_ns = 100, .last_ns = 200, .end_ns = 200, .service = "a"};
+	struct db_finding lasts = {.begin_ns = 100, .last_ns = 200, .service = "b"};
+	struct err err = {0};
+	struct db *db;
+
+	EQ_U(db_open(make_dir(), true, &db, &err), 0);
+	db_finding_put(db, &f);
+	db_finding_put(db, &lasts);
+	EQ_U(db_forget(db, 1000), 0);
+	EQ_U(findings(db, 0, NULL), 1);
+	EQ_U(db_close_open(db, 5000), 0);
+	EQ_U(db_forget(db, 1000), 0);
+	EQ_U(findings(db, 0, NULL), 0);
+	db_close(db);
+	drop_dir();
+}
+
+/* No answer of why: the finding stays, unjudged. */
+TEST(db_bad_answer)
+{
+	struct db_finding f = {.service = "a"};
+	struct err err = {0};
+	struct db *db;
+
+	EQ_U(db_open(make_dir(), true, &db, &err), 0);
+	OK(db_finding_judge(db, &f, "{\"verdict\":", 11) < 0);
+	EQ_S(f.cls, "");
+	EQ_U(db_finding_judge(db, &f, "{}", 2), 0);
+	EQ_S(f.cls, "");
+	db_close(db);
+	drop_dir();
+}
+
+TEST(db_newer_is_left_alone)
+{
+	struct err err = {0};
+	struct stat before, after;
+	struct db *db;
+	sqlite3 *sql;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/heldup.db", make_dir());
+	EQ_U(sqlite3_open(path, &sql), SQLITE_OK);
+	EQ_U(sqlite3_exec(sql, "PRAGMA user_version=9999; CREATE TABLE t(a)", NULL, NULL, NULL),
+	     SQLITE_OK);
+	sqlite3_close(sql);
+	EQ_U(stat(path, &before), 0);
+	for (int write = 0; write < 2; write++) {
+		EQ_U((uint64_t)-db_open(dir, write, &db, &err), EINVAL);
+		OK(strstr(err.msg, "newer heldup") != NULL);
+	}
+	EQ_U(stat(path, &after), 0);
+	EQ_U(before.st_size, after.st_size);
+	EQ_U(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+	drop_dir();
+}
+
+TEST(db_no_store)
+{
+	struct err err = {0};
+	struct db *db;
+	char path[128];
+	FILE *f;
+
+	EQ_U((uint64_t)-db_open("/nonexistent", false, &db, &err), ENOENT);
+	snprintf(path, sizeof(path), "%s/heldup.db", make_dir());
+	f = fopen(path, "w");
+	OK(f != NULL);
+	fputs("this is no database, and long enough to be looked at as one: 0123456789 0123456789 "
+	      "0123456789 0123456789\n", f);
+	fclose(f);
+	OK(db_open(dir, true, &db, &err) < 0);
+	drop_dir();
+}
