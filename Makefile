@@ -353,6 +353,9 @@ install: all
 	install -D -m 755 heldup $(DESTDIR)$(PREFIX)/bin/heldup
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's#@PREFIX@#$(PREFIX)#' packaging/heldup.service.in \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/heldup.service
 	install -D -m 644 build/man/heldup.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/heldup
 
