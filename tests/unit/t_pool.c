@@ -267,3 +267,53 @@ TEST(pool_of_requests_that_wait_for_news_is_no_limit)
 	OK(of_class(j.v, FIND_CONN_LIMIT));
 	judged_release(&j);
 }
+
+/*
+ * One thread takes all requests and computes, while four lie unread.  Four of its name never
+ * rest either, as those of a collector.
+ */
+static struct synth *one_that_computes(void)
+{
+	struct synth *s = synth_new(1000);
+	struct ev_proc *proc;
+	struct ev_host *h;
+
+	synth_thread(s, SRV, SRV, "srv");
+	synth_sock(s, 120, ROLE_SERVER, 0x7f000001, 80);
+	synth_res(s, 7, RES_PIPE, "marked");
+	for (uint32_t t = 40; t < 44; t++)
+		synth_thread(s, t, SRV, "srv");
+	for (int i = 0; i < 10; i++) {
+		struct ev_turn *turn = synth_event(s, EV_TURN, sizeof(*turn), i * 100 + 94);
+
+		turn->res = 120;
+		turn->role = ROLE_SERVER;
+		turn->h.tid = turn->first_tid = SRV;
+		synth_irq_wait(s, SRV, WAIT_SOCKET, 120, i * 100 + 95, i * 100 + 99, i * 100 + 99,
+			       WAKER_NET);
+		for (uint32_t t = 40; t < 44; t++)
+			synth_irq_wait(s, t, WAIT_TIMER, 0, i * 100 + 24, i * 100 + 119,
+				       i * 100 + 119, WAKER_TIMER);
+		synth_wait(s, SRV, WAIT_PIPE, 7, i * 100 + 20, i * 100 + 23, i * 100 + 23,
+			   40 + (uint32_t)i % 4)->own_open = 1;
+	}
+	proc = synth_proc(s, SRV);
+	proc->unread_ns = 4000000000ULL;
+	proc->open_ns = 940000000;
+	synth_end(s, SRV, ROLE_SERVER, 80, 10, 940)->conns = 5;
+	h = synth_host(s);
+	h->cpu_busy_ns = 1000000000;
+	h->cpu_idle_ns = 1000000000;
+	return s;
+}
+
+TEST(pool_of_one_thread_that_computes_has_no_more_cpu)
+{
+	struct judged j;
+
+	judge(&j, one_that_computes());
+	EQ_S(finding_name(j.v->findings[0].cls), "cpu-own");
+	EQ_U(j.v->findings[0].culprit.tid, SRV);
+	OK(!of_class(j.v, FIND_WORKERS) && !of_class(j.v, FIND_CONN_LIMIT));
+	judged_release(&j);
+}

@@ -14,6 +14,9 @@
 /* Share of the window: a thread that comes and goes with a request is part of its work. */
 #define POOL_LIFE_MIN 0.5
 
+/* Requests of one pool pass another on their way: only twice the time tells them apart. */
+#define MORE 2
+
 bool same_pool(const struct context *k, const struct wgroup *a, const struct wgroup *b)
 {
 	const struct model *m = k->m;
@@ -97,6 +100,42 @@ static bool takes_requests(const struct context *k, const struct wgroup *g)
 	return g->role == ROLE_T_WORKER || g->role == ROLE_T_ENTRY || g->role == ROLE_T_HELPER;
 }
 
+/* Requests' time that comes in through the pool's threads, or ends at them. */
+static double requests_ns(const struct context *k, const struct wgroup *g)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		for (unsigned end = 0; end < 2; end++) {
+			uint32_t t = end ? c->thread : c->entry;
+
+			if (c->kind == CAUSE_QUEUE || t == NO_IDX || !k->m->threads[t].tracked ||
+			    !same_pool(k, g, &k->w->groups[k->w->threads[t].group]))
+				continue;
+			ns += (double)c->ns;
+			break;
+		}
+	}
+	return ns;
+}
+
+/*
+ * Who has no time for requests is the pool that they wait for: the one through which more
+ * of their time goes, as threads of a collector do not idle either.  Larger of equals.
+ */
+static bool is_better(const struct context *k, const struct pool *p, const struct pool *best)
+{
+	double ns, best_ns;
+
+	if (best->group == NO_IDX)
+		return true;
+	ns = requests_ns(k, &k->w->groups[p->group]);
+	best_ns = requests_ns(k, &k->w->groups[best->group]);
+	return ns > MORE * best_ns || (MORE * ns >= best_ns && p->life > best->life);
+}
+
 /* The pool that has no thread to spare, NO_IDX when there is none. */
 struct pool used_up_pool(const struct context *k)
 {
@@ -120,7 +159,7 @@ struct pool used_up_pool(const struct context *k)
 			if (p.threads < BUSY_PART_MIN)
 				continue;
 		}
-		if (p.life > 0 && p.idle < POOL_IDLE_MAX * p.life && p.life > best.life)
+		if (p.life > 0 && p.idle < POOL_IDLE_MAX * p.life && is_better(k, &p, &best))
 			best = p;
 	}
 	hmap_release(&seen);

@@ -128,6 +128,22 @@ static bool give_cpu(struct context *k, uint32_t group, double queue)
 	return true;
 }
 
+/*
+ * A line before one thread that runs all the time: no CPU is missing, but it can have no
+ * more than one.  Where it waits for that one longer than it has it, others do the harm.
+ */
+static bool give_thread(struct context *k, const struct pool *p, double queue)
+{
+	uint32_t t = busiest_of(k, p->group);
+
+	if (p->threads != 1 || t == NO_IDX || !thread_is_full(k, t) ||
+	    k->m->threads[t].ns[ST_RUNQ] > k->m->threads[t].ns[ST_RUN])
+		return false;
+	k->cpu_queue_ns = queue;
+	give(k, FIND_CPU_OWN, queue);
+	return true;
+}
+
 /* The hold-up that keeps most of the pool; FIND_WORKERS when it is the pool's own work. */
 static unsigned pool_kept_by(const struct context *k, uint32_t group, double *ret_own_ns)
 {
@@ -322,7 +338,7 @@ static void weigh_queue(struct context *k)
 			pool_note(k, p.group, kept, queue);
 		return;
 	}
-	if (give_cpu(k, p.group, queue))
+	if (give_cpu(k, p.group, queue) || give_thread(k, &p, queue))
 		return;
 	give(k, FIND_WORKERS, queue);
 	workers->group = p.group;
