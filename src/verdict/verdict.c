@@ -28,6 +28,8 @@
 #define MENTION_MIN 0.15
 /* Two findings closer than this are one by sums that carry a few per cent of error. */
 #define TIE 0.08
+/* Nobody feels that much of a request, as in evidence/negligible.c. */
+#define UNFELT_NS 5e6
 
 const char *confidence_name(unsigned conf)
 {
@@ -125,12 +127,19 @@ static void candidates_add(struct context *k, struct verdict *v, struct cand **o
 	}
 }
 
+/* Beside a server that nothing holds up: what a request does not feel is part of its work. */
+static bool is_unfelt(const struct context *k, const struct verdict *v, const struct cand *c)
+{
+	return v->findings[0].cls == FIND_HEALTHY && k->turns > 0 && c->ns < UNFELT_NS * k->turns;
+}
+
 /* Findings beside the verdict. */
 static void mention(struct context *k, struct verdict *v, struct cand **order, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (is_hold_up(order[i]) && order[i]->cls != v->findings[0].cls &&
-		    order[i]->ns >= MENTION_MIN * k->demand_ns && !is_negligible(k, order[i]))
+		    order[i]->ns >= MENTION_MIN * k->demand_ns &&
+		    !is_negligible(k, order[i]) && !is_unfelt(k, v, order[i]))
 			finding_add(k, v, order[i]);
 	}
 	if (k->pool.ns > 0 && v->findings[0].cls == k->pool.kept_by)

@@ -163,3 +163,42 @@ TEST(confidence_adds_up_a_neighbours_processes)
 	EQ_U(j.v->findings[0].conf, CONF_HIGH);
 	judged_release(&j);
 }
+
+static bool has_doubt(const struct finding *f, const char *text)
+{
+	for (size_t i = 0; i < f->doubt_cnt; i++)
+		if (strstr(f->doubts[i], text))
+			return true;
+	return false;
+}
+
+/* One pause for each request, or several: who sleeps again before it goes on, polls. */
+TEST(confidence_in_a_sleep_that_is_repeated)
+{
+	for (int again = 0; again < 2; again++) {
+		struct synth *s = synth_new(6000);
+		struct judged j;
+
+		synth_thread(s, 20, 20, "srv");
+		synth_sock(s, 5, ROLE_SERVER, 0x7f000001, 80);
+		for (int i = 0; i < 60; i++) {
+			struct ev_turn *turn = synth_event(s, EV_TURN, sizeof(*turn), i * 100 + 95);
+
+			turn->res = 5;
+			turn->role = ROLE_SERVER;
+			turn->h.tid = turn->first_tid = 20;
+			synth_irq_wait(s, 20, WAIT_TIMER, 0, i * 100 + 5, i * 100 + 50,
+				       i * 100 + 50, WAKER_TIMER)->own_open = 1;
+			synth_irq_wait(s, 20, again ? WAIT_TIMER : WAIT_SOCKET, again ? 0 : 5,
+				       i * 100 + 51, i * 100 + 94, i * 100 + 94,
+				       again ? WAKER_TIMER : WAKER_NET)->own_open = again;
+		}
+		synth_end(s, 20, ROLE_SERVER, 80, 60, again ? 5400 : 2700);
+		synth_proc(s, 20)->open_ns = again ? 5400000000ULL : 2700000000ULL;
+		judge(&j, s);
+		ROW(again);
+		EQ_S(finding_name(j.v->findings[0].cls), "timer");
+		EQ_U(has_doubt(&j.v->findings[0], "sleeps again and again"), again);
+		judged_release(&j);
+	}
+}

@@ -6,7 +6,7 @@
 
 #include "verdict/context/targets.h"
 
-static uint32_t end_of_res(const struct model *m, uint32_t res)
+uint32_t end_of_res(const struct model *m, uint32_t res)
 {
 	const struct res *r;
 

@@ -4,7 +4,8 @@
 /* The conversation, and the process at its other end, that a cause ended at or came through. */
 #include "verdict/context/context.h"
 
-/* Model index in ends; NO_IDX none. */
+/* Model index in ends of a socket, or of a cause; NO_IDX none. */
+uint32_t end_of_res(const struct model *m, uint32_t res);
 uint32_t end_of_cause(const struct model *m, const struct cause *c);
 /* Process of this host that c ended in, not one of the targets; NO_IDX none. */
 uint32_t peer_of_cause(const struct context *k, const struct cause *c);

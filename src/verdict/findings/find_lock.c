@@ -4,6 +4,7 @@
 
 #include "base/alike.h"
 #include "verdict/chain/chain.h"
+#include "verdict/context/conversations.h"
 #include "verdict/context/figures.h"
 #include "verdict/context/say.h"
 #include "verdict/context/tail.h"
@@ -62,14 +63,52 @@ static bool claims_convoy(const struct context *k, const struct cause *c)
 	return ends_at_lock(k, c) && lock_finding(k, c->lock) == FIND_LOCK_CONVOY;
 }
 
+/* The peer's socket that the holder waits at for most of the time that it holds, NO_IDX none. */
+static uint32_t asked_meanwhile(const struct model *m, const struct lock *l)
+{
+	const struct pair *best = NULL;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < m->pair_cnt; i++) {
+		const struct pair *p = &m->pairs[i];
+
+		if (p->thread != l->holder || p->res == NO_IDX ||
+		    (p->cls != WAIT_SOCKET && p->cls != WAIT_POLL) ||
+		    m->res[p->res].kind != RES_SOCKET || m->res[p->res].role != ROLE_CLIENT)
+			continue;
+		ns += p->ns; /* each time it may be another socket */
+		best = !best || p->ns > best->ns ? p : best;
+	}
+	return best && 2 * ns >= l->holder_ns ? best->res : NO_IDX;
+}
+
+/* Before the name of a resource. */
+static const char asks[] = "has the lock, and waits for an answer from";
+
+/* "10.0.0.1:25", and the process there where it is known. */
+static const char *asked_text(struct context *k, uint32_t res)
+{
+	uint32_t e = end_of_res(k->m, res);
+	uint32_t tgid = e != NO_IDX ? k->m->ends[e].peer_tgid : 0;
+	uint32_t p = tgid ? model_proc_by_tgid(k->m, tgid) : NO_IDX;
+
+	if (p == NO_IDX)
+		return k->m->res[res].name;
+	return arena_printf(k->arena, "%s (pid %u) at %s", k->m->procs[p].comm, tgid,
+			    k->m->ends[e].name);
+}
+
 /* ", let go in unlock", and what is known of a holder that did not let go. */
 static const char *held_words(struct context *k, const struct cand *c, const struct lock *l)
 {
 	const char *at = site_text(k, &l->release, 1), *in = site_text(k, &l->held_in, 1);
+	uint32_t asked = asked_meanwhile(k->m, l);
 
 	if (c->top && holder_waits(k, c->top, l))
 		return arena_printf(k->arena, " and waits for %s,",
 				    thread_label(k, c->top->thread));
+	if (!l->presumed && asked != NO_IDX && c->top && c->top->thread == l->holder)
+		return arena_printf(k->arena, " while it waits for %s,", asked_text(k, asked));
 	if (!l->presumed)
 		return *at ? arena_printf(k->arena, ", let go in %s,", at) : "";
 	if (c->top && c->top->kind == CAUSE_CLIENT)
@@ -144,25 +183,6 @@ static void refute_lock(struct context *k, struct finding *f, const struct cand 
 		       "that looks like a lock");
 }
 
-/* The peer's socket that the holder waits at for most of the time that it holds, NO_IDX none. */
-static uint32_t asked_meanwhile(const struct model *m, const struct lock *l)
-{
-	const struct pair *best = NULL;
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < m->pair_cnt; i++) {
-		const struct pair *p = &m->pairs[i];
-
-		if (p->thread != l->holder || p->res == NO_IDX ||
-		    (p->cls != WAIT_SOCKET && p->cls != WAIT_POLL) ||
-		    m->res[p->res].kind != RES_SOCKET || m->res[p->res].role != ROLE_CLIENT)
-			continue;
-		ns += p->ns; /* each time it may be another socket */
-		best = !best || p->ns > best->ns ? p : best;
-	}
-	return best && 2 * ns >= l->holder_ns ? best->res : NO_IDX;
-}
-
 /* The holder of a lock that the chain ends at, and what it does meanwhile. */
 static void holder_step(struct context *k, struct finding *f, const struct cand *c)
 {
@@ -180,7 +200,7 @@ static void holder_step(struct context *k, struct finding *f, const struct cand 
 	s = step_thread(k, f, l->holder, f->share);
 	asked = asked_meanwhile(k->m, l);
 	if (asked != NO_IDX) {
-		s->doing = "has the lock, and waits for an answer from";
+		s->doing = asks;
 		s->does = STEP_WAITS;
 		step_res(k, s, asked);
 		return;
@@ -191,6 +211,29 @@ static void holder_step(struct context *k, struct finding *f, const struct cand 
 		if (l->holder_st[i] > l->holder_st[ST_RUN])
 			s->does = STEP_OTHER; /* its waits may be for the lock as well */
 	}
+}
+
+/* The process that is asked by the one who has the lock: it keeps the lock, too. */
+static void asked_step(struct context *k, struct finding *f, const struct cand *c)
+{
+	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
+	const struct step *last = f->chain_len ? &f->chain[f->chain_len - 1] : NULL;
+	uint32_t asked = l && l->holder != NO_IDX ? asked_meanwhile(k->m, l) : NO_IDX;
+	uint32_t e = asked != NO_IDX ? end_of_res(k->m, asked) : NO_IDX, p;
+	const struct end *n;
+	struct step *s;
+
+	if (e == NO_IDX || !last || last->thread != l->holder)
+		return;
+	n = &k->m->ends[e];
+	p = n->peer_tgid ? model_proc_by_tgid(k->m, n->peer_tgid) : NO_IDX;
+	s = step_add(k, f, f->share);
+	s->role = p != NO_IDX ? "peer" : "remote service";
+	s->resource = n->name;
+	s->res_kind = "socket";
+	s->doing = "is waited for by the one that has the lock";
+	if (p != NO_IDX)
+		s->who = (struct party){ .pid = n->peer_tgid, .comm = k->m->procs[p].comm };
 }
 
 /* The lock is but a link where its holder waits for another process itself. */
@@ -249,12 +292,17 @@ static const char *next_lock(struct context *k, const struct finding *f, const s
 	const struct step *s = f->chain_len ? &f->chain[f->chain_len - 1] : NULL;
 	const char *did = l ? holders_did(k, l) : NULL;
 
+	/* behind the one who has it may stand who is asked */
+	if (s && s->who.tid != f->culprit.tid && f->chain_len > 1)
+		s--;
 	/* what the one who is named does says more than what all holders did */
 	if (f->cls == FIND_LOCK_HELD && s && s->does != STEP_OTHER &&
 	    s->who.tid == f->culprit.tid && s->who.tid)
-		return arena_printf(k->arena, "have %s let go of %s sooner: it %s%s",
+		return arena_printf(k->arena, "have %s let go of %s sooner: it %s%s%s%s",
 				    step_who(k, f, "its holder"), step_what(f, "the lock"),
-				    s->doing, step_place(k, f));
+				    s->doing, s->doing == asks ? " " : "",
+				    s->doing == asks ? s->resource : "",
+				    step_place(k, f));
 	if (f->cls == FIND_LOCK_HELD)
 		return arena_printf(k->arena, "have %s let go of %s sooner%s%s%s",
 				    step_who(k, f, "its holder"), step_what(f, "the lock"),
@@ -375,6 +423,7 @@ const struct finding_def finding_lock_held = {
 	.explain = explain_lock,
 	.refute = refute_lock,
 	.chain_threads = holder_step,
+	.chain_end = asked_step,
 	.lacks = lacks_holder,
 	.next_step = next_lock,
 	.stall_words = lock_words,
@@ -390,6 +439,7 @@ const struct finding_def finding_lock_convoy = {
 	.explain = explain_lock,
 	.refute = refute_lock,
 	.chain_threads = holder_step,
+	.chain_end = asked_step,
 	.lacks = lacks_holder,
 	.next_step = next_lock,
 	.stall_words = lock_words,

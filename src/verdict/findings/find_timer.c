@@ -27,9 +27,45 @@ static void explain_timer(struct context *k, struct finding *f, const struct can
 		waits_line(k, f, t->thread, t->res);
 }
 
+/* Half of the sleeps follow another with no other wait between: who polls does so. */
+#define AGAIN_SHARE 0.5
+
+/* Are most sleeps of a process the next wait after another sleep? */
+static bool sleeps_again(const struct context *k, uint32_t proc)
+{
+	const struct model *m = k->m;
+	double all = 0, again = 0;
+
+	for (size_t i = 1; i < m->wait_cnt; i++) {
+		const struct wait *w = &m->waits[i];
+
+		if (w->cls != WAIT_TIMER || w->flags & WAITF_PREEMPTED ||
+		    (k->w->wait_idle && k->w->wait_idle[i]) || m->threads[w->thread].proc != proc)
+			continue;
+		all++;
+		again += w[-1].thread == w->thread && w[-1].cls == WAIT_TIMER &&
+			 w[-1].ustack == w->ustack;
+	}
+	return again >= AGAIN_SHARE * all && all > 1;
+}
+
+/* A sleep is the end of the chain only where it is a pause that was meant, of who was asked. */
+static void lacks_purpose(struct context *k, struct finding *f, const struct cause *t)
+{
+	uint32_t proc = t->thread != NO_IDX ? k->m->threads[t->thread].proc : NO_IDX;
+
+	if (proc == NO_IDX)
+		return;
+	if (t->entry_proc != NO_IDX && proc != t->entry_proc)
+		lack(k, f, 1, "another program sleeps: why it is waited for was not seen");
+	else if (sleeps_again(k, proc))
+		lack(k, f, 1, "it sleeps again and again, as who polls: what for was not seen");
+}
+
 static void lacks_place(struct context *k, struct finding *f, const struct cand *c)
 {
-	(void)c;
+	if (c->top)
+		lacks_purpose(k, f, c->top);
 	if (!f->chain_len || !f->chain[f->chain_len - 1].fn_cnt)
 		lack(k, f, 1, "where in the program it sleeps is not known");
 	if (k->w->demand_kind != 1)
