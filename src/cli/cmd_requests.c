@@ -75,6 +75,7 @@ struct set {
 	struct trace *found[FOUND_MAX];	/* copies of its requests in the arena */
 	uint32_t found_cnt;
 	int64_t slowest_ns;		/* --slowest: found[0] takes so long */
+	regex_t *type_re;		/* --type; NULL: all */
 	struct trace_export *exported;	/* EXPORT_CNT of them; NULL: not this set */
 };
 
@@ -144,12 +145,20 @@ static int64_t took_ns(const struct trace *t)
 	return t->span_cnt ? end_ns - begin_ns : 0;
 }
 
+/* Is the trace added last of a type that --type asks for? */
+static bool is_asked_for(const struct set *s)
+{
+	const char *type = s->type_re ? requests_last_type(s->requests) : NULL;
+
+	return !s->type_re || (type && regexec(s->type_re, type, 0, NULL, 0) == 0);
+}
+
 /* A copy of the slowest one so far, in place of the one before. */
 static void take_slowest(struct set *s, const struct trace *t)
 {
 	int64_t ns = took_ns(t);
 
-	if (ns <= s->slowest_ns)
+	if (ns <= s->slowest_ns || !is_asked_for(s))
 		return;
 	s->slowest_ns = ns;
 	s->found[0] = trace_copy_to(arena_alloc(&s->cli->arena, trace_copy_bytes(t)), t);
@@ -161,8 +170,6 @@ static int take(void *ctx, const struct trace *t)
 	struct set *s = ctx;
 	const struct requests_cmd_opts *o = s->cli->opts;
 
-	if (o->slowest)
-		take_slowest(s, t);
 	for (unsigned k = EXPORT_OTLP; s->exported && k < EXPORT_CNT; k++) {
 		if (o->exports[k])
 			trace_export_add(&s->exported[k], t);
@@ -173,6 +180,8 @@ static int take(void *ctx, const struct trace *t)
 		s->found[s->found_cnt++] =
 			trace_copy_to(arena_alloc(&s->cli->arena, trace_copy_bytes(t)), t);
 	requests_add(s->requests, t);
+	if (o->slowest)
+		take_slowest(s, t);
 	return 0;
 }
 
@@ -216,20 +225,20 @@ static void finish(struct set *base, struct set *set)
 /* ---- answering */
 
 /* Which types the user wants to see; NULL: all.  *ret_any: there is one. */
-static const bool *types_shown(const struct set *s, const char *type_re, bool *ret_any)
+static const bool *types_shown(const struct set *s, bool *ret_any)
 {
 	const struct requests_result *r = s->result;
 	bool *shown = ARENA_ARRAY(&s->cli->arena, bool, r->type_cnt + 1);
-	regex_t re;
 
-	*ret_any = !type_re;
-	if (!type_re || regcomp(&re, type_re, REG_EXTENDED | REG_NOSUB) != 0)
+	*ret_any = !s->type_re;
+	if (!s->type_re)
 		return NULL;
 	for (uint32_t i = 0; i < r->type_cnt; i++) {
-		shown[i] = regexec(&re, strtab_str(s->strings, r->types[i].name), 0, NULL, 0) == 0;
+		const char *name = strtab_str(s->strings, r->types[i].name);
+
+		shown[i] = regexec(s->type_re, name, 0, NULL, 0) == 0;
 		*ret_any |= shown[i];
 	}
-	regfree(&re);
 	return shown;
 }
 
@@ -341,7 +350,7 @@ static int show(const struct set *s, const struct set *base, struct page_file *f
 	int code = 0;
 
 	v.blames = service_blames_make(v.rank, s->points, s->strings, v.arena);
-	v.type_shown = types_shown(s, o->type_re, &any);
+	v.type_shown = types_shown(s, &any);
 	if (!any)
 		return err_set(err, -ENOENT, "no request type matches '%s'", o->type_re);
 	if (base->result) {
@@ -388,10 +397,12 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 		[EXPORT_OTLP] = {.format = TRACE_EXPORT_OTLP, .strings = &strings},
 		[EXPORT_JAEGER] = {.format = TRACE_EXPORT_JAEGER, .strings = &strings},
 	};
+	regex_t re;
 	int code = 0;
 
 	set.exported = exported;
-
+	if (o->type_re && regcomp(&re, o->type_re, REG_EXTENDED | REG_NOSUB) == 0)
+		set.type_re = &re;
 	if (o->trace_id)
 		set.wanted = id_trace(o->trace_id, strlen(o->trace_id));
 	if (o->diff.cnt)
@@ -410,6 +421,8 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		buf_release(&exported[k].out);
 	edge_rank_free(rank);
+	if (set.type_re)
+		regfree(&re);
 	return code;
 }
 
@@ -452,7 +465,7 @@ static const struct opt requests_opt_table[] = {
 	 .help = "show why this request was slow, beside others of its path",
 	 OPT_AT(struct requests_cmd_opts, trace_id)},
 	{.type = OPT_FLAG, .long_name = "slowest",
-	 .help = "the same of the slowest request, with its threads",
+	 .help = "the same of the slowest (of --type), with its threads",
 	 OPT_AT(struct requests_cmd_opts, slowest)},
 	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
 	 .help = "with --trace: show its way through this forest",

@@ -296,6 +296,7 @@ void requests_add(struct requests *r, const struct trace *trace)
 	struct cpath cpath;
 	struct type *type;
 
+	r->last = NULL;
 	r->stats.trace_cnt++;
 	r->stats.span_cnt += trace->span_cnt;
 	if (requests_path(r, trace, &graph, &cpath) < 0) {
@@ -304,7 +305,7 @@ void requests_add(struct requests *r, const struct trace *trace)
 	}
 	if (r->opts.rank)
 		edge_rank_add(r->opts.rank, r->opts.rank_side, &trace->id, &cpath);
-	type = type_of(r, &graph);
+	r->last = type = type_of(r, &graph);
 	if (type)
 		add_to_type(r, type, trace, &graph, &cpath);
 	else

@@ -86,6 +86,9 @@ void requests_free(struct requests *r);
 /* Takes from the trace what it needs.  Cannot fail: what is not kept is counted. */
 void requests_add(struct requests *r, const struct trace *trace);
 
+/* The name of the type of the trace added last; NULL: it is of none. */
+const char *requests_last_type(const struct requests *r);
+
 /* The answer over all that was added so far; more may be added, and asked for, after it. */
 const struct requests_result *requests_finish(struct requests *r, struct arena *arena);
 

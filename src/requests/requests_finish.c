@@ -156,6 +156,11 @@ static uint32_t name_of(const struct requests *r, const struct type *type)
 	return id;
 }
 
+const char *requests_last_type(const struct requests *r)
+{
+	return r->last ? strtab_str(r->strings, name_of(r, r->last)) : NULL;
+}
+
 /* The levels stay those of the type itself. */
 static void cut_as_united(const struct requests *r, struct type *type, struct arena *arena,
 			  struct cut *cut)

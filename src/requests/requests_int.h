@@ -70,6 +70,7 @@ struct requests {
 	struct graph_stats graph_stats;
 	struct requests_stats stats;
 	struct key_vars vars;
+	struct type *last;		/* of the trace added last; NULL: of none */
 	uint64_t sample_limit;		/* hashes above it are in no sample */
 	uint64_t sample_cnt;		/* kept in all leaves */
 };

@@ -3,7 +3,7 @@
 import os
 
 from heldup_cli import FAILED, OK, RIGHTS, USAGE, Skip, heldup
-from t_requests import Files, Shop, requests_json
+from t_requests import Files, Shop, Steps, requests_json
 
 
 def test_requests_of_files_or_servers():
@@ -58,3 +58,19 @@ def test_requests_the_slowest():
         path = f.write("shop.json", Shop(seed=3).traces)
         out = heldup("requests", path, "--slowest").ended(OK).out
         assert "\nREQUEST  " in out and "longer than 100 %" in out, out
+
+
+def test_requests_the_slowest_of_a_type():
+    """Not the slowest of all types, which another type's is."""
+    slowest = {}
+
+    def make(r):
+        name, ms = r.choice((("/slow", 80), ("/fast", 5)))
+        ms += r.randrange(20) / 10
+        slowest[name] = max(ms, slowest.get(name, 0))
+        return ("web", "GET " + name, ms, "server", {}, [])
+    with Files() as f:
+        path = f.write("a.json", Steps(make).traces)
+        for name, ms in slowest.items():
+            out = heldup("requests", path, "--slowest", "--type", name).ended(OK).out
+            assert "web: GET %s took %#.3g ms" % (name, ms) in out, (name, ms, out)
