@@ -2,11 +2,15 @@
 #include "cli/watch/follow_requests.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fmt.h"
 #include "base/hash.h"
 #include "base/stop.h"
 #include "base/write_limit.h"
@@ -22,6 +26,8 @@ struct live {
 	struct hmap comms;	/* string ids by process */
 	struct hmap ports, switching;
 	int64_t offset_ns;
+	uint64_t duration_ns;
+	uint64_t told;	/* seconds of the progress line, with the next; 0: none yet */
 	int code;		/* of the sink */
 	struct path_traces_cnt cnt;
 	struct requests_live out;
@@ -104,6 +110,24 @@ static void slice_end(void *ctx)
 	slice_begin(l);
 }
 
+/* A line on a terminal, once a second. */
+static void step(void *ctx, uint64_t watched_ns, uint64_t event_cnt)
+{
+	struct live *l = ctx;
+	uint64_t second = watched_ns / NS_PER_SEC;
+	char events[FMT_MAX], requests[FMT_MAX];
+
+	if (l->told && second < l->told)
+		return;
+	l->told = second + 1;
+	fprintf(stderr, "\r\033[Kfollowing: %" PRIu64, second);
+	if (l->duration_ns)
+		fprintf(stderr, " of %.0f", (double)l->duration_ns / 1e9);
+	fprintf(stderr, " s, %s events, %s requests analysed (Ctrl-C: answer from these)",
+		fmt_count(events, event_cnt), fmt_count(requests, l->cnt.trace_cnt));
+	fflush(stderr);
+}
+
 /* Whether anything was seen at all decides what a person can do about it. */
 static int nothing(const struct live *l, const struct paths_watched *w, struct err *err)
 {
@@ -154,14 +178,21 @@ int follow_requests_read(const struct follow_requests_opts *opts, struct strtab 
 		.select = opts->select, .duration_ns = opts->duration_ns,
 		.max_cost_ppm = opts->max_cost_ppm, .writes = writes,
 		.keep = file_rights_of_outputs(opts->cmd, opts->cmd_opts)};
-	const struct paths_sink to = {.ctx = &l, .port = put_port, .process = put_process,
+	struct paths_sink to = {.ctx = &l, .port = put_port, .process = put_process,
 				      .event = put_event, .slice_end = slice_end};
 	struct paths_watched watched = {0};
 	int code;
 
+	if (isatty(STDERR_FILENO))
+		to.step = step;
+	l.duration_ns = opts->duration_ns;
 	l.offset_ns = (int64_t)(clock_real_ns() - clock_mono_ns());
 	slice_begin(&l);
 	code = paths_watch(&watch, &to, &watched, err);
+	if (l.told) {
+		fputs("\r\033[K", stderr);
+		fflush(stderr);
+	}
 	if (code == 0)
 		code = l.code;
 	if (code == 0 && !l.cnt.trace_cnt)

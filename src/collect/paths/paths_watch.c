@@ -49,6 +49,7 @@ struct watch {
 	struct hmap seen;	/* processes that the sink has */
 	uint64_t in_slice;	/* records */
 	struct path_cost cost;
+	uint64_t step_ns;	/* then the sink's step is due */
 	uint64_t judge_ns;	/* then the present slice is judged */
 	double slice_rate;	/* what a ns of the last slice cost */
 	struct paths_watched out;
@@ -227,6 +228,14 @@ static void records_detach(struct watch *w)
 	}
 }
 
+static void step(struct watch *w, uint64_t now)
+{
+	if (!w->sink->step || now < w->step_ns)
+		return;
+	w->step_ns = now + AWAY_NS;
+	w->sink->step(w->sink->ctx, now - w->out.begin_ns, w->out.event_cnt);
+}
+
 /* So long a slice costs in CYCLE_NS what it may, and not over what is left until end_ns. */
 static uint64_t slice_length(const struct watch *w, uint64_t end_ns)
 {
@@ -285,6 +294,7 @@ static void follow(struct watch *w, uint64_t until, uint64_t end_ns)
 		path_cost_tick(&w->cost);
 		until = slice_until(w, begin_ns, until, end_ns);
 		now = clock_mono_ns();
+		step(w, now);
 	}
 	__atomic_store_n(&w->skel->bss->pw_off, 1, __ATOMIC_SEQ_CST);
 	w->slice_rate = path_cost_rate(&w->cost, w->in_slice);
@@ -326,8 +336,10 @@ static bool look_away(struct watch *w, uint64_t until, uint64_t end_ns)
 	detach = until > now && (double)(until - now) * w->cost.off_rate > ATTACH_NS;
 	if (detach)
 		records_detach(w);
-	for (; now < until && !stop_requested(); now = clock_mono_ns())
+	for (; now < until && !stop_requested(); now = clock_mono_ns()) {
 		sleep_ns(until - now < AWAY_NS ? until - now : AWAY_NS);
+		step(w, now);
+	}
 	if (!detach)
 		path_cost_called(&w->cost, now - begin_ns);
 	return now < end_ns && !stop_requested();

@@ -39,6 +39,8 @@ struct paths_sink {
 	void (*process)(void *ctx, uint32_t tgid, const char *comm, bool switches);
 	void (*event)(void *ctx, const struct path_event *e);
 	void (*slice_end)(void *ctx);	/* once at least */
+	/* NULL is fine.  Some ten times a second; events: so far. */
+	void (*step)(void *ctx, uint64_t watched_ns, uint64_t event_cnt);
 };
 
 struct paths_watched {
