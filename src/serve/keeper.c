@@ -99,6 +99,7 @@ static void tell_self(struct keeper *k)
 	db_fact_put(k->db, "left_out_processes", c->processes_over_cnt);
 	db_fact_put(k->db, "left_out_conversations", c->ends_over_cnt);
 	db_fact_put(k->db, "refused_http_requests", http_refused(k->http));
+	db_fact_put(k->db, "lost_announcements", findings_unannounced(k->findings));
 	db_fact_put(k->db, "refused_findings", findings_refused(k->findings));
 }
 

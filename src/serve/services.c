@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -25,6 +26,7 @@
 
 #define NETNS_MAX 64
 #define FDS_MAX 200000 /* descriptors read at one look: a fifth of a second */
+#define NETNS_NS (60 * NS_PER_SEC) /* how late those of a new network name space may be seen */
 #define DEPTH_MAX 64   /* of a chain of parents of the same program */
 
 struct owner {
@@ -39,7 +41,8 @@ struct services_int {
 	struct hmap tgids;	/* to 1 + index of its service */
 	struct hmap inodes;	/* of listening sockets, to their port */
 	uint64_t inodes_hash;	/* of the last look */
-	struct hmap netns;
+	struct hmap netns;	/* to a process in it */
+	uint64_t netns_ns;	/* when they are found again */
 	VEC(struct owner) owners;
 	uint64_t fd_cnt;
 	struct cgroups *cgroups;
@@ -143,23 +146,30 @@ static int listen_take(void *ctx, const struct diag_sock *sock)
 	return 0;
 }
 
-static int netns_look(void *ctx, uint32_t tgid)
+/* Each network name space, by a process in it. */
+static int netns_find(void *ctx, uint32_t tgid)
 {
 	struct services_int *in = ctx;
 	uint64_t ns = procfs_ns(tgid, "net");
+
+	if (ns && in->netns.cnt < NETNS_MAX && !hmap_get(&in->netns, ns, NULL))
+		hmap_put(&in->netns, ns, tgid);
+	return 0;
+}
+
+static void netns_look(struct services_int *in, uint32_t tgid)
+{
 	struct diag_inet_query q = {.proto = IPPROTO_TCP, .states = 1u << DIAG_LISTEN};
 
-	if (!ns || hmap_get(&in->netns, ns, NULL) || in->netns.cnt >= NETNS_MAX)
-		return 0;
-	hmap_put(&in->netns, ns, 1);
 	CLEANUP_CLOSE int fd = diag_open(tgid);
-	if (fd < 0)
-		return 0;
+	if (fd < 0) {
+		in->netns_ns = 0; /* that process is gone: another is looked for next time */
+		return;
+	}
 	q.family = AF_INET;
 	diag_inet(fd, &q, listen_take, in);
 	q.family = AF_INET6;
 	diag_inet(fd, &q, listen_take, in);
-	return 0;
 }
 
 static uint64_t inodes_hash(const struct services_int *in)
@@ -387,7 +397,9 @@ static void named_find(struct services *s)
 void services_find(struct services *s, void (*add)(void *ctx, uint32_t tgid), void *ctx)
 {
 	struct services_int *in = s->in;
+	struct hmap_entry ns;
 	uint64_t hash;
+	size_t pos = 0;
 
 	in->add = add;
 	in->ctx = ctx;
@@ -397,8 +409,13 @@ void services_find(struct services *s, void (*add)(void *ctx, uint32_t tgid), vo
 		return;
 	}
 	hmap_clear(&in->inodes);
-	hmap_clear(&in->netns);
-	procfs_each_id(0, netns_look, in);
+	if (clock_mono_ns() >= in->netns_ns) {
+		hmap_clear(&in->netns);
+		procfs_each_id(0, netns_find, in);
+		in->netns_ns = clock_mono_ns() + NETNS_NS;
+	}
+	while (hmap_next(&in->netns, &pos, &ns))
+		netns_look(in, (uint32_t)ns.value);
 	hash = inodes_hash(in);
 	if (hash == in->inodes_hash)
 		return;

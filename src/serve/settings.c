@@ -189,6 +189,8 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 		s->state = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "listen") == 0)
 		s->listen = strcmp(value, "none") == 0 ? "" : arena_strdup(&s->arena, value);
+	else if (strcmp(key, "on-finding") == 0)
+		s->on_finding = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "token") == 0)
 		s->token = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "keep-size") == 0 && bytes_parse(value, &s->keep_bytes) < 0)
@@ -208,7 +210,7 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 		s->budget = n / 100;
 	} else {
 		return err_usage(err, "no key '%s' of [serve]: state, listen, token, keep-size, "
-				      "keep-age, window, budget", key);
+				      "keep-age, window, budget, on-finding", key);
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "serve/announce.h"
 #include "serve/db.h"
 #include "serve/judge.h"
 #include "serve/notice.h"
@@ -53,6 +53,7 @@ struct findings {
 	const struct settings *settings;
 	struct db *db;
 	struct judge *judge;
+	struct announce *announce;
 	findings_order_fn order;
 	void *ctx;
 	struct watched items[LINK_SERVICES_MAX];
@@ -69,6 +70,7 @@ struct findings *findings_new(const struct settings *settings, struct db *db,
 	f->settings = settings;
 	f->db = db;
 	f->judge = judge_new(settings->state);
+	f->announce = announce_new(settings->on_finding);
 	f->order = order;
 	f->ctx = ctx;
 	return f;
@@ -79,12 +81,18 @@ void findings_free(struct findings *f)
 	if (!f)
 		return;
 	judge_free(f->judge);
+	announce_free(f->announce);
 	free(f);
 }
 
 uint64_t findings_refused(const struct findings *f)
 {
 	return f->refused_cnt;
+}
+
+uint64_t findings_unannounced(const struct findings *f)
+{
+	return announce_lost(f->announce);
 }
 
 /* Seeds the rules with seconds from before heldup was started again: minutes without a finding. */
@@ -165,7 +173,7 @@ static void begin(struct findings *f, struct watched *w, uint64_t since_ns, cons
 		f->refused_cnt++;
 		return;
 	}
-	log_info("finding %llu: %s: %s", (unsigned long long)it->id, it->service, it->reason);
+	announce(f->announce, "begins", it);
 	if (w->look_cnt < LOOKS_MAX)
 		look(f, w, now);
 }
@@ -190,8 +198,10 @@ static void ends(struct findings *f, struct watched *w, uint64_t since_ns, uint6
 	w->finding.end_ns = w->finding.last_ns = now - since_ns;
 	if (w->finding.end_ns <= w->finding.begin_ns)
 		w->finding.end_ns = w->finding.last_ns = w->finding.begin_ns + 1;
-	if (w->finding.id)
-		db_finding_put(f->db, &w->finding);
+	if (!w->finding.id)
+		return;
+	db_finding_put(f->db, &w->finding);
+	announce(f->announce, "ends", &w->finding);
 }
 
 static void minute_add(struct findings *f, struct watched *w, const struct second *s,
@@ -303,6 +313,7 @@ static void set_judged(struct findings *f, struct db_finding *it, const void *ar
 		snprintf(it->note, sizeof(it->note), "not judged: %s", strerror(-code));
 	else
 		it->note[0] = '\0';
+	announce(f->announce, "judged", it);
 }
 
 void findings_step(struct findings *f)
@@ -312,6 +323,7 @@ void findings_step(struct findings *f)
 
 	if (judge_step(f->judge, &id, &code))
 		change(f, id, set_judged, &code);
+	announce_step(f->announce);
 }
 
 void findings_tell(struct findings *f)

@@ -39,5 +39,7 @@ void findings_tidy(struct findings *f, uint64_t keep_bytes, uint64_t keep_ns);
 
 /* Troubles for which no finding or verdict could be had: too many at once. */
 uint64_t findings_refused(const struct findings *f);
+/* Times that the command of on-finding was not run, or failed. */
+uint64_t findings_unannounced(const struct findings *f);
 
 #endif /* TROUBLE_H */

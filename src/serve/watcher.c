@@ -25,6 +25,11 @@
 
 #define TAPE_BYTES (32u << 20) /* a minute of 10,000 waits a second, packed, three times over */
 #define LOOK_NS (5 * NS_PER_SEC) /* how late a new service may be seen */
+/*
+ * The kernel side has room for some thousands of conversations and forgets none: full, it
+ * begins anew, which takes a second or two and the minute before.  Not all the time.
+ */
+#define WORN_MIN_NS (600 * NS_PER_SEC)
 #define WAIT_MS 1000
 #define PIDS_FIRST 1024 /* as many as a selection takes; others are added */
 #define ORDERS_MAX 32
@@ -43,10 +48,11 @@ struct watcher {
 	struct source *source;
 	VEC(int32_t) pids;	/* found, not watched yet */
 	VEC(struct order) orders;
-	uint64_t dropped_cnt, look_ns, since_real_ns;
+	uint64_t dropped_cnt, look_ns, since_ns, since_real_ns;
 	struct ev_self self;
 	uint64_t lost_cnt;
 	bool is_gone;		/* the keeper */
+	bool is_worn;		/* the tables of the kernel side are full */
 };
 
 static void put(struct watcher *w, struct link_msg *msg)
@@ -113,6 +119,7 @@ static void take_loss(struct watcher *w, const struct ev_loss *loss)
 	w->lost_cnt = 0;
 	for (unsigned i = 0; i < LOSS_CNT; i++)
 		w->lost_cnt += loss_spares_sums(i) ? 0 : loss->cnt[i];
+	w->is_worn = loss->cnt[LOSS_END_MAP] && loss->h.ts_ns - w->since_ns > WORN_MIN_NS;
 }
 
 static int watcher_put(void *ctx, const struct event_hdr *ev)
@@ -244,7 +251,8 @@ static int watch(struct watcher *w, struct err *err)
 	int more = watch_open(w, err);
 
 	w->since_real_ns = clock_real_ns();
-	while (more >= 0 && !stop_requested() && !w->is_gone) {
+	w->since_ns = clock_mono_ns();
+	while (more >= 0 && !stop_requested() && !w->is_gone && !w->is_worn) {
 		more = source_step(w->source, &sink, err);
 		if (more == 0)
 			return 0;
