@@ -51,6 +51,10 @@ static void count(struct paths *p)
 		if (c->answer_ns)
 			r->known_cnt[c->rule]++;
 	}
+	VEC_FOREACH(&p->requests, q) {
+		q->shared = p->conns.items[q->conn].shared;
+		r->shared_cnt += q->shared;
+	}
 	r->requests = p->requests.items;
 	r->request_cnt = p->requests.cnt;
 	r->calls = p->calls.items;

@@ -38,6 +38,8 @@ struct paths_request {
 	uint64_t arrival_ns;		/* 0: before the recording began */
 	uint64_t first_reply_ns, reply_ns; /* 0: none was seen */
 	uint64_t bytes_in, bytes_out;
+	bool asks;			/* its reader began a call right after a read of it */
+	bool shared;			/* on its connection several are under way at once */
 	uint64_t worker_ns;		/* another thread was free for it; 0: the reader did it */
 	struct path_sock at;		/* as the first event had it */
 };
@@ -70,6 +72,7 @@ struct paths_result {
 	size_t request_cnt, call_cnt, wait_cnt;
 	uint64_t known_cnt[PATH_RULE_CNT];	/* answered calls by rule; [0]: unknown */
 	uint64_t refused_cnt[PATH_RULE_CNT];	/* would have left [arrival, last reply] */
+	uint64_t shared_cnt;			/* requests, see above */
 	uint64_t bad_cnt;			/* records not understood */
 };
 

@@ -18,6 +18,7 @@ struct path_conn {
 	uint32_t tgid;
 	uint32_t request, call;	/* the present ones, or PATHS_NONE */
 	uint32_t nth;
+	bool shared;		/* by several requests at once */
 };
 
 struct path_evidence {		/* of one call: requests, or PATHS_NONE */

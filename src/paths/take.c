@@ -92,6 +92,8 @@ static uint32_t call_begin(struct paths *p, struct path_conn *c, const struct pa
 	vec_push(&t->called, c->call);
 	if (!t->replied) {
 		v->by[PATH_RULE_READ] = t->of_request;
+		if (t->of_request != PATHS_NONE)
+			p->requests.items[t->of_request].asks = true;
 		v->after = t->of_answer;
 		if (t->of_answer != PATHS_NONE)
 			p->evidence.items[t->of_answer].led_on = true;
@@ -110,6 +112,10 @@ static void piece_begin(struct path_thread *t, uint32_t request, uint32_t answer
 	t->replied = false;
 }
 
+/*
+ * Who waits for a reply sends nothing, unless there are several requests at once on the
+ * connection (HTTP/2, pipelining) or a stream: where one ends is then not seen.
+ */
 static void request_read(struct paths *p, struct path_conn *c, const struct path_event *e)
 {
 	uint32_t i = c->request;
@@ -117,6 +123,8 @@ static void request_read(struct paths *p, struct path_conn *c, const struct path
 
 	if (i == PATHS_NONE || p->requests.items[i].reply_ns)
 		i = request_begin(p, c, e, e->ns);
+	else if (p->requests.items[i].asks)
+		c->shared = true;
 	p->requests.items[i].bytes_in += e->sock.bytes;
 	t = paths_thread(p, e->tid, e->tgid);
 	t->read_last = i;

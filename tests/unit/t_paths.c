@@ -223,6 +223,32 @@ TEST(paths_loop_that_replies_from_the_answer)
 	paths_free(play.p);
 }
 
+/* Who waits for a reply sends nothing more, unless there are several requests at once. */
+TEST(paths_several_at_once_on_a_connection)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	gets(&play, 1, 1);	/* alone, in two parts */
+	gets(&play, 1, 1);
+	sends(&play, 1, 1001);
+	gets(&play, 1, 1001);
+	sends(&play, 1, 1);
+	gets(&play, 1, 2);	/* one more before the first is answered */
+	sends(&play, 1, 1002);
+	gets(&play, 1, 2);
+	sends(&play, 1, 1003);
+	gets(&play, 1, 1003);
+	sends(&play, 1, 2);
+	gets(&play, 1, 2);	/* on the same connection: is it one? */
+	sends(&play, 1, 2);
+	r = done(&play);
+	EQ_U(r->request_cnt, 3);
+	EQ_U(r->shared_cnt, 2);
+	OK(!r->requests[0].shared && r->requests[1].shared && r->requests[2].shared);
+	paths_free(play.p);
+}
+
 /* Timers before the call and after the answer: any guess could be wrong, so none is made. */
 TEST(paths_loop_with_timers_on_both_sides)
 {

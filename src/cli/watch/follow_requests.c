@@ -103,6 +103,7 @@ static void slice_end(void *ctx)
 		l->out.likely_cnt += call_rules[rule].likely ? r->known_cnt[rule] : 0;
 		l->out.refused_cnt += r->refused_cnt[rule];
 	}
+	l->out.shared_cnt += r->shared_cnt;
 	l->out.bad_cnt += r->bad_cnt;
 	if (l->code == 0)
 		l->code = path_traces(l->paths, &how, &l->cnt);

@@ -45,6 +45,7 @@ struct requests_live {		/* how running servers were followed */
 	uint64_t refused_cnt;	/* would have been out of their request's time */
 	uint64_t event_cnt, lost_cnt, bad_cnt;
 	uint64_t cut_cnt;	/* requests not seen from begin to end */
+	uint64_t shared_cnt;	/* requests on connections that carry several at once */
 	double cost_share;	/* of the CPU time in use */
 	bool switches;		/* a runtime switches between tasks without the kernel */
 };

@@ -209,6 +209,12 @@ static void put_live(const struct requests_live *l, struct pen *p)
 	buf_printf(&b, "following took %s of the CPU time in use",
 		   fmt_share(cost, l->cost_share));
 	requests_put_line(p, PEN_DIM, buf_str(&b));
+	buf_clear(&b);
+	buf_printf(&b, "%s requests came on connections that carry several at once (HTTP/2, "
+		   "pipelining, a stream): where each begins and ends is not seen",
+		   fmt_count(n, l->shared_cnt));
+	if (l->shared_cnt)
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
 	if (l->switches)
 		requests_put_line(p, PEN_DOUBT, "a Go runtime switches between tasks on one "
 				  "thread: its threads do not tell requests apart");
