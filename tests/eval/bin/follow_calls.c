@@ -79,7 +79,8 @@ int main(int argc, char **argv)
 	struct select_opts select = {.pids.items = pids};
 	struct paths_watch_opts opts = {.select = &select, .unfiltered = true};
 	struct paths *p = paths_new();
-	const struct paths_sink sink = {p, put_port, put_process, put_event, slice_end};
+	const struct paths_sink sink = {.ctx = p, .port = put_port, .process = put_process,
+					.event = put_event, .slice_end = slice_end};
 	struct paths_watched watched;
 	struct err err = {0};
 
