@@ -148,7 +148,8 @@
 		const want = by("filter").value;
 		const shown = log.findings.filter(f => f.service.includes(want));
 		const now = st.self.now_ns || Date.now() * 1e6;
-		by("now").textContent = bad ? `${bad} of ${st.services.length} services held up` : `${st.services.length} services, none held up`;
+		const all = `${st.services.length} service${st.services.length === 1 ? "" : "s"}`;
+		by("now").textContent = bad ? `${bad} of ${all} held up` : `${all}, none held up`;
 		by("services").replaceChildren(...st.services.map(s => service(s, log.findings)));
 		by("findings").replaceChildren(...shown.map(f => finding(f, now)));
 		by("none").hidden = shown.length > 0;
