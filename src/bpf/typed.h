@@ -14,17 +14,19 @@
  * 0.  Kernels before 6.2 have no bpf_rdonly_cast; GET falls back there.
  */
 #include "bpf/ktypes.h"
+#include "wire/ktype_ids.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
+const volatile unsigned int ktype_ids[KTYPE_CNT] = {0}; /* by enum ktype */
+
 #define HAS_CAST (&bpf_rdonly_cast != NULL)
 
 #define AS(type, ptr)                                                                   \
-	((struct type *)(HAS_CAST ? bpf_rdonly_cast((const void *)(ptr),                \
-						    bpf_core_type_id_kernel(struct type)) \
+	((struct type *)(HAS_CAST ? bpf_rdonly_cast((const void *)(ptr), ktype_ids[KTYPE_##type]) \
 				  : (void *)(ptr)))
 
 #define GET(ptr, field)                                                                 \

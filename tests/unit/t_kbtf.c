@@ -8,6 +8,10 @@
 
 #include "base/err.h"
 #include "collect/live/kbtf.h"
+#include "collect/live/kbtf_subset.h"
+#include "wire/wire.h"
+#include "wire/conf.h"
+#include "heldup.skel.h"
 
 static const char *const names[] = {"sched_switch", "sched_waking", "sys_enter", "block_rq_issue",
 				    "no_such_tracepoint", ""};
@@ -81,4 +85,53 @@ TEST(kbtf_refuses_what_is_damaged)
 	}
 	free(copy);
 	btf__free(btf);
+}
+
+/* The programs' own types are some of the kernel's names: what libbpf would look for. */
+static const struct btf_type *subset_struct(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+	return id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+}
+
+TEST(kbtf_subset_has_what_programs_name)
+{
+	static const char *const structs[] = {"task_struct", "tcp_sock", "request", "file"};
+	struct btf *all = btf__load_vmlinux_btf(), *few;
+	struct kbtf_subset s = kbtf_subset_open();
+	struct heldup_bpf *skel = heldup_bpf__open();
+	struct kbtf *k = kbtf_new(NULL);
+	uint32_t ids[KTYPE_CNT];
+
+	if (libbpf_get_error(all) || !k)
+		SKIP("this kernel has no type information");
+	OK(skel);
+	EQ_I(kbtf_subset_fill(&s, k, skel->obj, ids), 0);
+	EQ_I(ids[KTYPE_task_struct], btf__find_by_name_kind(all, "task_struct", BTF_KIND_STRUCT));
+	EQ_I(ids[KTYPE_unix_sock], btf__find_by_name_kind(all, "unix_sock", BTF_KIND_STRUCT));
+	few = btf__parse(s.path, NULL);
+	OK(!libbpf_get_error(few));
+	OK(btf__type_cnt(few) < btf__type_cnt(all) / 20);
+	for (size_t i = 0; i < sizeof(structs) / sizeof(structs[0]); i++) {
+		const struct btf_type *a = subset_struct(all, structs[i]);
+		const struct btf_type *b = subset_struct(few, structs[i]);
+
+		OK(a && b);
+		EQ_I(a->size, b->size);
+		EQ_I(btf_vlen(a), btf_vlen(b));
+		for (uint32_t m = 0; m < btf_vlen(a); m++) {
+			EQ_S(btf__name_by_offset(all, btf_members(a)[m].name_off),
+			     btf__name_by_offset(few, btf_members(b)[m].name_off));
+			EQ_I(btf_members(a)[m].offset, btf_members(b)[m].offset);
+			EQ_I(btf__resolve_size(all, btf_members(a)[m].type),
+			     btf__resolve_size(few, btf_members(b)[m].type));
+		}
+	}
+	btf__free(few);
+	btf__free(all);
+	heldup_bpf__destroy(skel);
+	kbtf_free(k);
+	kbtf_subset_close(&s);
+	OK(s.fd < 0);
 }

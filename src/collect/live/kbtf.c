@@ -4,7 +4,7 @@
  * those of the tracepoints (typedef btf_trace_NAME).  All else is searched when
  * it is asked for, which is rare.
  */
-#include "collect/live/kbtf.h"
+#include "collect/live/kbtf_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,21 +26,12 @@
 #define TRACE "btf_trace_"
 #define DEPTH_MAX 8 /* of anonymous members inside each other */
 
-struct kbtf {
-	void *mapped, *copied; /* one of them, or borrowed */
-	const char *types, *strs;
-	uint32_t types_len, strs_len;
-	size_t len;
-	VEC(uint32_t) offs; /* of types, by id - 1 */
-	struct hmap traces; /* hash of NAME to id */
-};
-
-static const char *str_at(const struct kbtf *k, uint32_t off)
+const char *kbtf_str(const struct kbtf *k, uint32_t off)
 {
 	return off < k->strs_len ? k->strs + off : "";
 }
 
-static const struct btf_type *type_at(const struct kbtf *k, uint32_t id)
+const struct btf_type *kbtf_type(const struct kbtf *k, uint32_t id)
 {
 	return id && id <= k->offs.cnt ? (const void *)(k->types + k->offs.items[id - 1]) : NULL;
 }
@@ -50,8 +41,7 @@ static uint32_t kind_of(const struct btf_type *t)
 	return BTF_INFO_KIND(t->info);
 }
 
-/* Bytes behind the type itself; -1 for a kind that is not known. */
-static int64_t tail_bytes(const struct btf_type *t)
+int64_t kbtf_tail_bytes(const struct btf_type *t)
 {
 	uint64_t cnt = BTF_INFO_VLEN(t->info);
 
@@ -89,7 +79,7 @@ static int64_t tail_bytes(const struct btf_type *t)
 
 static void note_trace(struct kbtf *k, const struct btf_type *t, uint32_t id)
 {
-	const char *name = str_at(k, t->name_off);
+	const char *name = kbtf_str(k, t->name_off);
 
 	if (strncmp(name, TRACE, strlen(TRACE)) == 0)
 		hmap_put(&k->traces, hash_bytes(name, strlen(name)), id);
@@ -99,7 +89,7 @@ static int index_types(struct kbtf *k, struct err *err)
 {
 	for (uint64_t off = 0; off < k->types_len;) {
 		const struct btf_type *t = (const void *)(k->types + off);
-		int64_t tail = k->types_len - off < sizeof(*t) ? -1 : tail_bytes(t);
+		int64_t tail = k->types_len - off < sizeof(*t) ? -1 : kbtf_tail_bytes(t);
 
 		if (tail < 0 || off + sizeof(*t) + (uint64_t)tail > k->types_len)
 			return err_set(err, -EBADMSG, "type information is damaged at %llu",
@@ -198,12 +188,12 @@ int kbtf_trace_args(const struct kbtf *k, const char *name)
 	snprintf(type, sizeof(type), TRACE "%s", name);
 	if (!hmap_get(&k->traces, hash_bytes(type, strlen(type)), &id))
 		return -1;
-	t = type_at(k, (uint32_t)id);
-	if (!t || strcmp(str_at(k, t->name_off), type) != 0)
+	t = kbtf_type(k, (uint32_t)id);
+	if (!t || strcmp(kbtf_str(k, t->name_off), type) != 0)
 		return -1;
-	t = type_at(k, t->type);
+	t = kbtf_type(k, t->type);
 	if (t && kind_of(t) == BTF_KIND_PTR)
-		t = type_at(k, t->type);
+		t = kbtf_type(k, t->type);
 	return t && kind_of(t) == BTF_KIND_FUNC_PROTO ? (int)BTF_INFO_VLEN(t->info) : -1;
 }
 
@@ -213,7 +203,7 @@ static uint32_t find_id(const struct kbtf *k, const char *name, uint32_t kind)
 	VEC_FOREACH(&k->offs, off) {
 		const struct btf_type *t = (const void *)(k->types + *off);
 
-		if (kind_of(t) == kind && strcmp(str_at(k, t->name_off), name) == 0)
+		if (kind_of(t) == kind && strcmp(kbtf_str(k, t->name_off), name) == 0)
 			return (uint32_t)(off - k->offs.items) + 1;
 	}
 	return 0;
@@ -221,7 +211,7 @@ static uint32_t find_id(const struct kbtf *k, const char *name, uint32_t kind)
 
 static const struct btf_type *find(const struct kbtf *k, const char *name, uint32_t kind)
 {
-	return type_at(k, find_id(k, name, kind));
+	return kbtf_type(k, find_id(k, name, kind));
 }
 
 bool kbtf_has_func(const struct kbtf *k, const char *name)
@@ -240,9 +230,9 @@ int64_t kbtf_percpu_off(const struct kbtf *k, const char *name)
 	const struct btf_var_secinfo *v = sec ? (const void *)(sec + 1) : NULL;
 
 	for (uint32_t i = 0; sec && i < BTF_INFO_VLEN(sec->info); i++) {
-		const struct btf_type *var = type_at(k, v[i].type);
+		const struct btf_type *var = kbtf_type(k, v[i].type);
 
-		if (var && strcmp(str_at(k, var->name_off), name) == 0)
+		if (var && strcmp(kbtf_str(k, var->name_off), name) == 0)
 			return v[i].offset;
 	}
 	return -1;
@@ -254,8 +244,8 @@ static int64_t member_off(const struct kbtf *k, const struct btf_type *t, const 
 	const struct btf_member *m = (const void *)(t + 1);
 
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++) {
-		const struct btf_type *of = type_at(k, m[i].type);
-		const char *member = str_at(k, m[i].name_off);
+		const struct btf_type *of = kbtf_type(k, m[i].type);
+		const char *member = kbtf_str(k, m[i].name_off);
 		uint32_t bits = BTF_INFO_KFLAG(t->info) ? BTF_MEMBER_BIT_OFFSET(m[i].offset)
 							: m[i].offset;
 		int64_t inner;

@@ -27,6 +27,7 @@
 #include "collect/target/guard.h"
 #include "collect/live/hooks.h"
 #include "collect/live/kbtf.h"
+#include "collect/live/kbtf_subset.h"
 #include "heldup.skel.h"
 #include "plain.skel.h"
 
@@ -281,10 +282,11 @@ static int on_record(void *ctx, void *data, size_t size)
  * The programs that do not walk are the others' in all but that: same maps,
  * same variables (t_source compares them), so one skeleton serves both.
  */
-static struct heldup_bpf *skel_open(bool no_stacks)
+static struct heldup_bpf *skel_open(bool no_stacks, const struct kbtf_subset *types)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts,
-		    .kernel_log_level = log_shows(LOG_DEBUG) ? VERIFIER_STATS : 0);
+		    .kernel_log_level = log_shows(LOG_DEBUG) ? VERIFIER_STATS : 0,
+		    .btf_custom_path = *types->path ? types->path : NULL);
 	struct heldup_bpf *skel;
 	int rc;
 
@@ -318,14 +320,22 @@ static void zeros_make(struct heldup_bpf *skel)
 		log_debug("variables are written one by one: %s", strerror(errno));
 }
 
+static int load_skel(struct live_bpf *b, const struct kbtf *k, struct kbtf_subset *types)
+{
+	int rc = kbtf_subset_fill(types, k, b->skel->obj, b->skel->rodata->ktype_ids);
+
+	return rc < 0 ? rc : heldup_bpf__load(b->skel);
+}
+
 /* 0, or -errno of the load with nothing left behind. */
 static int load(struct live_bpf *b, const struct kbtf *k, const struct watch_opts *opts,
 		bool old, struct err *err)
 {
+	CLEANUP(kbtf_subset_close) struct kbtf_subset types = kbtf_subset_open();
 	int rc;
 
 	b->missing_cnt = 0;
-	b->skel = skel_open(b->no_stacks);
+	b->skel = skel_open(b->no_stacks, &types);
 	if (!b->skel)
 		return err_errno(err, -errno, "open the BPF programs");
 	rc = choose_programs(b, k, old, err);
@@ -335,7 +345,7 @@ static int load(struct live_bpf *b, const struct kbtf *k, const struct watch_opt
 		no_arrivals(b->skel);
 	settings(b, k, opts);
 	zeros_make(b->skel);
-	rc = heldup_bpf__load(b->skel);
+	rc = load_skel(b, k, &types);
 	if (rc < 0 && b->old_socks) { /* trampolines are refused where the kernel is locked down */
 		log_debug("without functions in place of socket tracepoints: %s", strerror(-rc));
 		heldup_bpf__destroy(b->skel);

@@ -19,6 +19,7 @@
 #include "base/stop.h"
 #include "base/write_limit.h"
 #include "collect/live/kbtf.h"
+#include "collect/live/kbtf_subset.h"
 #include "collect/paths/path_cost.h"
 #include "collect/paths/path_procs.h"
 #include "collect/proc/procfs.h"
@@ -97,8 +98,29 @@ static int on_records(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+static int open_skel(struct watch *w, const struct kbtf *k, struct kbtf_subset *types,
+		     struct err *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts,
+		    .btf_custom_path = *types->path ? types->path : NULL);
+	int rc;
+
+	w->skel = paths_bpf__open_opts(&opts);
+	if (!w->skel)
+		return err_errno(err, -errno, "open the BPF programs");
+	rc = kbtf_subset_fill(types, k, w->skel->obj, w->skel->rodata->ktype_ids);
+	if (rc < 0)
+		return err_errno(err, rc, "write the kernel's types for the BPF programs");
+	w->skel->rodata->pw_prev_state = kbtf_trace_args(k, "sched_switch") >= 5;
+	if (kbtf_trace_args(k, "sock_recv_length") >= 0)
+		return 0;
+	return err_rights(err, -ENOTSUP, "this kernel has no tracepoint sock_recv_length "
+			  "(Linux 6.3): requests cannot be followed");
+}
+
 static int load(struct watch *w, struct err *err)
 {
+	CLEANUP(kbtf_subset_close) struct kbtf_subset types = kbtf_subset_open();
 	struct kbtf *k = kbtf_new(NULL);
 	int rc;
 
@@ -106,17 +128,10 @@ static int load(struct watch *w, struct err *err)
 		return err_rights(err, -ENOTSUP,
 				  "this kernel has no type information (/sys/kernel/btf/vmlinux)");
 	libbpf_set_print(print_libbpf);
-	w->skel = paths_bpf__open();
-	if (!w->skel) {
-		kbtf_free(k);
-		return err_errno(err, -errno, "open the BPF programs");
-	}
-	w->skel->rodata->pw_prev_state = kbtf_trace_args(k, "sched_switch") >= 5;
-	rc = kbtf_trace_args(k, "sock_recv_length") < 0 ? -ENOTSUP : 0;
+	rc = open_skel(w, k, &types, err);
 	kbtf_free(k);
 	if (rc < 0)
-		return err_rights(err, rc, "this kernel has no tracepoint sock_recv_length "
-				  "(Linux 6.3): requests cannot be followed");
+		return rc;
 	w->skel->bss->pw_off = 1;
 	rc = paths_bpf__load(w->skel);
 	if (rc == -EPERM || rc == -EACCES)
