@@ -71,11 +71,15 @@ __noinline int blamed_put(struct blamed *b)
 }
 
 /* weight: how many waits like this one it stands for. */
-static __always_inline void blame(struct blamed_cpu *all, u32 victim, const struct runner *by,
-				  u64 ns, u32 weight)
+__noinline int blame(u32 victim, const struct runner *by, u64 ns, u32 weight)
 {
-	struct blamed *b = &all->pairs[(victim ^ by->tgid * 7) & (BLAMED_CNT - 1)];
+	u32 zero = 0;
+	struct blamed_cpu *all = bpf_map_lookup_elem(&hu_blamed, &zero);
+	struct blamed *b;
 
+	if (!all || !by)
+		return 0;
+	b = &all->pairs[(victim ^ by->tgid * 7) & (BLAMED_CNT - 1)];
 	if (b->key.victim_tgid != victim || b->key.culprit_tgid != by->tgid) {
 		blamed_put(b);
 		b->key.victim_tgid = victim;
@@ -84,17 +88,16 @@ static __always_inline void blame(struct blamed_cpu *all, u32 victim, const stru
 	b->ns += ns * weight;
 	b->cnt += weight;
 	b->tid = by->tid;
+	return 0;
 }
 
 /* Shares out from..end, when victim waited for this CPU, to those who ran on it. */
 __noinline int blame_runners(u32 victim, u64 from, u64 end, u32 weight)
 {
-	u32 zero = 0;
-	struct blamed_cpu *all = bpf_map_lookup_elem(&hu_blamed, &zero);
 	struct runners *r = this_cpu();
 	u32 i, first;
 
-	if (!r || !all)
+	if (!r)
 		return 0;
 	first = r->idx - 1;
 	for (i = 0; i < RUNNER_CNT - 1; i++) {
@@ -106,7 +109,7 @@ __noinline int blame_runners(u32 victim, u64 from, u64 end, u32 weight)
 		if (begin < from)
 			begin = from;
 		if (end > begin)
-			blame(all, victim, e, end - begin, weight);
+			blame(victim, e, end - begin, weight);
 		end = begin;
 	}
 	return 0;

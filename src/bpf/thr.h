@@ -185,7 +185,7 @@ static __always_inline struct thr *thr_of(struct task_struct *task)
 }
 
 /* An index that no thread has, 0: all are taken. */
-static __always_inline u32 thr_take(void)
+__noinline u32 thr_take(void)
 {
 	u32 i, idx;
 
@@ -206,10 +206,12 @@ static __always_inline u32 thr_take(void)
 	return 0;
 }
 
-static __always_inline void thr_give(struct thr *t)
+__noinline int thr_give(struct thr *t)
 {
 	u32 i;
 
+	if (!t)
+		return 0;
 	t->tid = 0;
 	for (i = 0; i < 8; i++) {
 		u64 head = *(volatile u64 *)&thr_free;
@@ -217,8 +219,9 @@ static __always_inline void thr_give(struct thr *t)
 		t->next_free = (u32)head;
 		if (__sync_val_compare_and_swap(&thr_free, head,
 						((head >> 32) + 1) << 32 | t->idx) == head)
-			return;
+			return 0;
 	}
+	return 0;
 }
 
 /* Makes t the one that is found for task. */

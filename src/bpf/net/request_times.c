@@ -52,33 +52,27 @@ u32 slow_us[ENDS_MAX] = {0};
 
 u32 recv_off = 0; /* hu_recv is not attached now */
 
+/* The mask forgets which number was added: the paths are checked as one from here on. */
+#define STEP(bits)                                                                      \
+	if (ns >= low << (bits)) {                                                      \
+		low <<= (bits);                                                         \
+		i = (i + 2 * (bits)) & 63;                                              \
+	}                                                                               \
+	asm volatile("" : "+r"(i), "+r"(low)); /* in this order */
+
+/* Binary search by shifts: 24 powers of two, with two buckets each. */
 static __always_inline u32 hist_idx(u64 ns)
 {
-	u64 low = 1000;
-	u32 i = 0;
+	u64 low = 1000, i = opaque_zero & 63;
 
-	/* binary search by shifts: 24 powers of two */
-	if (ns >= low << 16) {
-		low <<= 16;
-		i = 16;
-	}
-	if (ns >= low << 8) {
-		low <<= 8;
-		i += 8;
-	}
-	if (ns >= low << 4) {
-		low <<= 4;
-		i += 4;
-	}
-	if (ns >= low << 2) {
-		low <<= 2;
-		i += 2;
-	}
-	if (ns >= low << 1) {
-		low <<= 1;
-		i += 1;
-	}
-	i = i * 2 + (ns >= low + low / 2);
+	STEP(16)
+	STEP(8)
+	STEP(4)
+	STEP(2)
+	STEP(1)
+	if (ns >= low + low / 2)
+		i = (i + 1) & 63;
+	asm volatile("" : "+r"(i));
 	return i < WIRE_HIST_CNT ? i : WIRE_HIST_CNT - 1;
 }
 
