@@ -71,14 +71,14 @@ __noinline int blamed_put(struct blamed *b)
 }
 
 /* weight: how many waits like this one it stands for. */
-__noinline int blame(u32 victim, const struct runner *by, u64 ns, u32 weight)
+static __always_inline void blame(u32 victim, const struct runner *by, u64 ns, u32 weight)
 {
 	u32 zero = 0;
 	struct blamed_cpu *all = bpf_map_lookup_elem(&hu_blamed, &zero);
 	struct blamed *b;
 
-	if (!all || !by)
-		return 0;
+	if (!all)
+		return;
 	b = &all->pairs[(victim ^ by->tgid * 7) & (BLAMED_CNT - 1)];
 	if (b->key.victim_tgid != victim || b->key.culprit_tgid != by->tgid) {
 		blamed_put(b);
@@ -88,7 +88,26 @@ __noinline int blame(u32 victim, const struct runner *by, u64 ns, u32 weight)
 	b->ns += ns * weight;
 	b->cnt += weight;
 	b->tid = by->tid;
-	return 0;
+}
+
+/* Charges what lies in from..end of a run of this CPU; returns where it begins, 0: no earlier one. */
+__noinline u64 blame_run(u32 victim, u32 idx, u64 from, u64 end, u32 weight)
+{
+	struct runners *r = this_cpu();
+	const struct runner *e;
+	u64 begin;
+
+	if (!r)
+		return 0;
+	e = &r->ran[idx & (RUNNER_CNT - 1)];
+	begin = r->ran[(idx - 1) & (RUNNER_CNT - 1)].end_ns;
+	if (e->end_ns <= from || !begin)
+		return 0;
+	if (begin < from)
+		begin = from;
+	if (end > begin)
+		blame(victim, e, end - begin, weight);
+	return begin;
 }
 
 /* Shares out from..end, when victim waited for this CPU, to those who ran on it. */
@@ -100,18 +119,8 @@ __noinline int blame_runners(u32 victim, u64 from, u64 end, u32 weight)
 	if (!r)
 		return 0;
 	first = r->idx - 1;
-	for (i = 0; i < RUNNER_CNT - 1; i++) {
-		const struct runner *e = &r->ran[(first - i) & (RUNNER_CNT - 1)];
-		u64 begin = r->ran[(first - i - 1) & (RUNNER_CNT - 1)].end_ns;
-
-		if (e->end_ns <= from || !begin)
-			break;
-		if (begin < from)
-			begin = from;
-		if (end > begin)
-			blame(victim, e, end - begin, weight);
-		end = begin;
-	}
+	for (i = 0; i < RUNNER_CNT - 1 && end; i++)
+		end = blame_run(victim, first - i, from, end, weight);
 	return 0;
 }
 

@@ -453,18 +453,52 @@ __noinline int unw_step(struct unw_state *st)
 	return m->module ? step_module(st, m->module, off) : step_fp(st);
 }
 
+/* Loops in loops: the verifier goes through each round, and a call is one. */
+#define ROUNDS 8
+_Static_assert(UNW_USER_MAX % ROUNDS == 0 && UNW_KERNEL_MAX % ROUNDS == 0, "whole rounds");
+
+/* Not 0: no more. */
+__noinline int unw_steps(struct unw_state *st)
+{
+	u32 i;
+
+	if (!st)
+		return 1;
+	for (i = 0; i < ROUNDS; i++) {
+		if (unw_step(st))
+			return 1;
+	}
+	return 0;
+}
+
 /* All user frames; st->end says why there are no more. */
-__noinline int unw_walk(struct unw_state *st)
+static __always_inline int unw_walk(struct unw_state *st)
 {
 	u32 i;
 
 	if (!st)
 		return 0;
-	for (i = 0; i < UNW_USER_MAX; i++) {
-		if (unw_step(st))
+	for (i = 0; i < UNW_USER_MAX / ROUNDS; i++) {
+		if (unw_steps(st))
 			return 0;
 	}
 	st->end = UNW_END_DEPTH;
+	return 0;
+}
+
+/* Those of one round from the frame `at` on. */
+__noinline int unw_add_frames(struct unw_state *st, u32 at, u32 cnt)
+{
+	u32 i;
+
+	if (!st || at > UNW_FRAME_MAX - ROUNDS)
+		return 0;
+	for (i = 0; i < ROUNDS; i++) {
+		if (i >= cnt)
+			return 0;
+		st->hash = mix64(st->hash + st->rec.frames[at + i]);
+		st->rec.kernel_cnt++;
+	}
 	return 0;
 }
 
@@ -480,11 +514,10 @@ __noinline int unw_add_kernel(struct unw_state *st, s64 bytes)
 	st->rec.kernel_cnt = 0;
 	if (at > UNW_USER_MAX)
 		return 0;
-	for (i = 0; i < UNW_KERNEL_MAX; i++) {
+	for (i = 0; i < UNW_KERNEL_MAX; i += ROUNDS) {
 		if ((s64)i * 8 >= bytes)
 			return 0;
-		st->hash = mix64(st->hash + st->rec.frames[at + i]);
-		st->rec.kernel_cnt = i + 1;
+		unw_add_frames(st, at + i, (bytes >> 3) - i);
 	}
 	return 0;
 }
