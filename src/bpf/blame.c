@@ -90,7 +90,7 @@ static __always_inline void blame(u32 victim, const struct runner *by, u64 ns, u
 	b->tid = by->tid;
 }
 
-/* Charges what lies in from..end of a run of this CPU; returns where it begins, 0: no earlier one. */
+/* Charges the part of a run that lies in from..end; where that begins, 0: no earlier one. */
 __noinline u64 blame_run(u32 victim, u32 idx, u64 from, u64 end, u32 weight)
 {
 	struct runners *r = this_cpu();

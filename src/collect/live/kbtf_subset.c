@@ -11,11 +11,14 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "collect/live/kbtf_int.h"
+
+#define BYTES_MAX (64u << 20) /* as kbtf.c takes of all types */
 
 struct subset {
 	const struct kbtf *k;
@@ -76,7 +79,7 @@ static void add_values(struct subset *s, const struct btf_type *t, size_t size)
 	}
 }
 
-/* What relocations never look into is a type of nothing. */
+/* A pointer to nothing stands for each kind that relocations never look into. */
 static void add_type(struct subset *s, const struct btf_type *t)
 {
 	struct btf_type copy = *t;
@@ -200,8 +203,13 @@ static int write_all(int fd, const struct subset *s)
 
 struct kbtf_subset kbtf_subset_open(void)
 {
-	struct kbtf_subset s = {.fd = memfd_create("types", MFD_CLOEXEC)};
+	struct kbtf_subset s = {.fd = -1};
+	struct rlimit max;
 
+	/* files in memory are bounded as others are */
+	if (getrlimit(RLIMIT_FSIZE, &max) < 0 || max.rlim_cur < BYTES_MAX)
+		return s;
+	s.fd = memfd_create("types", MFD_CLOEXEC);
 	if (s.fd >= 0)
 		snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", s.fd);
 	return s;
