@@ -2,6 +2,7 @@
 #include "reads/ops.h"
 
 #include "base/rights.h"
+#include "reads/chains.h"
 
 static void confine(void)
 {
@@ -25,6 +26,7 @@ static const struct timed_op list[READ_OP_CNT] = {
 	[OPEN_MAPPED] = {op_mapped, TEXT(open_mapped, path)},
 	[OPEN_DIAG] = {op_diag, FIXED(read_tid)},
 	[OPEN_STATS] = {op_stats, 0, 0},
+	[READ_CHAINS] = {op_chains, FIXED(read_chains)},
 };
 
 const struct timed_ops read_ops = {.list = list, .cnt = READ_OP_CNT, .confine = confine};

@@ -31,6 +31,7 @@ enum read_op {
 	OPEN_MAPPED = 10,
 	OPEN_DIAG = 11,	 /* a socket that asks about the sockets of a network namespace */
 	OPEN_STATS = 12, /* while it is open the kernel times BPF programs */
+	READ_CHAINS = 13, /* lists in memory, of threads that sleep: chains.h */
 	READ_OP_CNT,
 };
 
@@ -120,7 +121,7 @@ struct open_mapped {
 };
 
 timed_fn op_maps, op_mem, op_file, op_fd, op_exe, op_ns, op_fds, op_opened, op_ids;
-timed_fn op_in_root, op_mapped, op_diag, op_stats;
+timed_fn op_in_root, op_mapped, op_diag, op_stats, op_chains;
 
 /* "socket:[123]" or "pipe:[123]": 0 and ino and flags are set, or -EINVAL. */
 int read_fd_link(const char *link, struct read_fds_item *ret);

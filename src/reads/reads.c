@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/timed/timed_call.h"
+#include "reads/chains.h"
 #include "reads/ops.h"
 
 void reads_start(void)
@@ -260,6 +261,13 @@ int reads_open_mapped(uint32_t tgid, uint32_t tid, const struct reads_mapped *m)
 			  &a.args_len);
 
 	return rc < 0 ? rc : open_ask(&a);
+}
+
+long reads_chains(uint32_t tgid, const struct read_chains *what, struct buf *out)
+{
+	struct ask a = ASK(READ_CHAINS, tgid, *what);
+
+	return ask_reader(&a, out);
 }
 
 int reads_open_diag(uint32_t tgid)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct buf;
+struct read_chains;
 
 void reads_start(void);
 void reads_apart(void);
@@ -70,6 +71,9 @@ struct reads_mapped {
 
 /* The ELF file that tid maps there; -ENOEXEC it is none. */
 int reads_open_mapped(uint32_t tgid, uint32_t tid, const struct reads_mapped *m);
+
+/* Lists in memory of tgid (chains.h): what op_chains puts out, appended; its length. */
+long reads_chains(uint32_t tgid, const struct read_chains *what, struct buf *out);
 
 /* A socket that asks about the sockets of the network namespace of tgid. */
 int reads_open_diag(uint32_t tgid);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reads/chains.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/search.h"
+
+static bool in_ranges(const struct read_chains *w, uint64_t addr, uint64_t len)
+{
+	size_t at = SORTED_PREFIX(w->ranges, w->range_cnt, it, it->end <= addr);
+
+	return at < w->range_cnt && w->ranges[at].start <= addr &&
+	       len <= w->ranges[at].end - addr;
+}
+
+struct follow {
+	const struct chain_mem *mem;
+	const struct read_chains *what;
+};
+
+static int get(const struct follow *f, uint64_t addr, void *out, size_t len)
+{
+	if (!in_ranges(f->what, addr, len))
+		return -EFAULT;
+	return f->mem->read(f->mem->ctx, addr, out, len);
+}
+
+/* The first element's address; 0: the list is empty. */
+static int first_of(const struct follow *f, uint64_t anchor, uint64_t *ret)
+{
+	const struct chain_shape *s = &f->what->shape;
+
+	for (uint32_t i = 0; i < s->step_cnt && anchor; i++) {
+		int rc = get(f, anchor + s->steps[i], &anchor, sizeof(anchor));
+
+		if (rc < 0)
+			return rc;
+	}
+	*ret = anchor;
+	return 0;
+}
+
+/* Brent: one that stands at a power of two is met again where there is a circle. */
+struct circle {
+	uint64_t mark;
+	uint32_t next;
+};
+
+static bool is_circle(struct circle *c, uint32_t cnt, uint64_t addr)
+{
+	if (cnt && addr == c->mark)
+		return true;
+	if (cnt == c->next) {
+		c->mark = addr;
+		c->next = cnt ? 2 * cnt : 1;
+	}
+	return false;
+}
+
+long chain_follow(const struct chain_mem *mem, const struct read_chains *what,
+		  const struct chain_item *item, char *out, size_t cap)
+{
+	const struct chain_shape *s = &what->shape;
+	struct follow f = {.mem = mem, .what = what};
+	size_t one = sizeof(uint64_t) + s->elem_len, used = 0;
+	struct circle circle = {0};
+	uint64_t addr;
+	uint32_t cnt = 0;
+	int rc = first_of(&f, item->anchor, &addr);
+
+	while (rc == 0 && addr && (!s->stride || addr < item->until)) {
+		if (cnt >= CHAIN_LEN_MAX || cap - used < one)
+			return -E2BIG;
+		if (is_circle(&circle, cnt, addr))
+			return -ELOOP;
+		memcpy(out + used, &addr, sizeof(addr));
+		rc = get(&f, addr, out + used + sizeof(addr), s->elem_len);
+		if (s->stride)
+			addr += s->stride;
+		else
+			memcpy(&addr, out + used + sizeof(addr) + s->next_off, sizeof(addr));
+		used += one;
+		cnt++;
+	}
+	return rc < 0 ? rc : (long)cnt;
+}
