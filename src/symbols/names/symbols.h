@@ -37,7 +37,7 @@ struct err;
 struct symbols;
 
 enum {
-	SYMBOLS_MODULE_MAX = 65534, /* ids fit a frame's 16 bits */
+	SYMBOLS_MODULE_MAX = 65470, /* ids fit a frame's 16 bits; 64 stand for languages */
 	SYMBOLS_FRAME_MAX = 16,	    /* inlined into one another, the function itself included */
 	SYMBOLS_NAME_MAX = 1024,    /* bytes of a name, longer ones end in "..." */
 	SYMBOLS_JIT_MAX = 1024,	    /* processes with a perf map that are kept */
