@@ -348,7 +348,8 @@ struct ev_coarse {		/* between these times; intervals are disjoint and in order 
 	uint32_t shed, pad;	/* enum shed */
 };
 
-enum module_kind { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_JIT = 2, MODULE_ANON = 3 };
+enum module_kind { MODULE_FILE = 0, MODULE_VDSO = 1, MODULE_JIT = 2, MODULE_ANON = 3,
+		   MODULE_APP = 4, MODULE_APP_LIB = 5 }; /* of interpreted programs */
 
 /*
  * Code of a process.  Modules, stacks and frames may come after what names
@@ -405,7 +406,7 @@ struct ev_frame {		/* the name of a frame */
 	uint32_t depth;		/* 0 the function itself; 1 and on: inlined, innermost highest */
 	uint32_t fn, file;	/* strings; file 0: not known */
 	uint32_t line;
-	uint32_t off;		/* bytes from the beginning of the function */
+	uint32_t off;		/* bytes, of MODULE_APP* lines, from the beginning of fn */
 };
 
 struct ev_sample {		/* a thread was running */

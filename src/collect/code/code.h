@@ -83,6 +83,9 @@ uint8_t code_walk(struct code *c, uint32_t tgid, const struct code_regs *regs,
 		  uint64_t *ret_frames, uint32_t max, uint32_t *ret_cnt);
 void code_rest(struct code *c);
 
+/* A place in the code of tgid as frames have it. */
+uint64_t code_frame(struct code *c, uint32_t tgid, uint64_t pc);
+
 /* tgid ended or was replaced by exec: the names of its code go too. */
 void code_forget(struct code *c, uint32_t tgid);
 

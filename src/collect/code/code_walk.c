@@ -101,6 +101,15 @@ uint8_t code_walk(struct code *c, uint32_t tgid, const struct code_regs *regs,
 	return end;
 }
 
+uint64_t code_frame(struct code *c, uint32_t tgid, uint64_t pc)
+{
+	const struct unw_map *p;
+
+	learn(c, tgid);
+	p = place_at(c, pc);
+	return p && p->module ? (pc - p->base) | (uint64_t)p->module << 48 : pc;
+}
+
 void code_rest(struct code *c)
 {
 	VEC_FOREACH(&c->modules, m)

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/runtimes/runtime_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/proc/procfs.h"
+#include "collect/runtimes/runtime_find.h"
+#include "collect/runtimes/runtime_stacks.h"
+
+#define LOOK_COST_PART 100	     /* a hundredth of one CPU at most, */
+#define LOOK_BURST_NS (50 * (int64_t)NS_PER_MS) /* and at first so much: names are all new */
+#define RANGES_GAP_NS NS_PER_SEC     /* between two readings of a process' mappings */
+#define FIND_GAP_NS (5 * NS_PER_SEC) /* between two tries of one that could not be read */
+
+struct look {
+	uint64_t begin_ns, end_ns; /* asleep at both and between */
+	uint32_t stack;
+};
+
+struct thread {
+	uint32_t tid;
+	uint64_t switches; /* at the last look */
+	uint32_t last;	   /* looks so far */
+	struct look looks[RUNTIME_LOOKS];
+};
+
+struct proc {
+	uint32_t tgid;		     /* 0: free */
+	struct runtime_found *found; /* NULL: to be found */
+	struct mixed_loop loops[RUNTIME_LOOP_MAX];
+	size_t loop_cnt;
+	struct hmap tids; /* in its pid namespace, to ours */
+	uint64_t ranges_ns, find_ns;
+	bool in_ns;
+};
+
+struct runtime_watch {
+	runtime_place_fn *place;
+	void *ctx;
+	VEC(struct proc) procs;
+	struct hmap by_tgid; /* index + 1 */
+	VEC(struct thread) threads;
+	struct hmap by_tid; /* index + 1 */
+	struct runtime_stacks *stacks;
+	uint64_t last_ns;
+	int64_t left_ns; /* that looks may take; below 0: the last took more than there was */
+	struct runtime_counts counts;
+};
+
+struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx)
+{
+	struct runtime_watch *w = xcalloc(1, sizeof(*w));
+
+	w->place = place;
+	w->ctx = ctx;
+	w->stacks = runtime_stacks_new();
+	return w;
+}
+
+static void found_free(struct proc *p)
+{
+	if (p->found)
+		runtime_found_release(p->found);
+	free(p->found);
+	p->found = NULL;
+	hmap_release(&p->tids);
+}
+
+void runtime_watch_free(struct runtime_watch *w)
+{
+	if (!w)
+		return;
+	VEC_FOREACH(&w->procs, p)
+		found_free(p);
+	vec_release(&w->procs);
+	vec_release(&w->threads);
+	hmap_release(&w->by_tgid);
+	hmap_release(&w->by_tid);
+	runtime_stacks_free(w->stacks);
+	free(w);
+}
+
+static struct proc *proc_of(const struct runtime_watch *w, uint32_t tgid)
+{
+	uint64_t at;
+
+	return hmap_get(&w->by_tgid, tgid, &at) ? &w->procs.items[at - 1] : NULL;
+}
+
+void runtime_watch_add(struct runtime_watch *w, uint32_t tgid)
+{
+	struct proc *p = proc_of(w, tgid);
+	size_t at = 0;
+
+	if (p) {
+		p->ranges_ns = 0;
+		if (p->found && !p->found->proc)
+			p->find_ns = 0;
+		return;
+	}
+	while (at < w->procs.cnt && w->procs.items[at].tgid)
+		at++;
+	if (at >= RUNTIME_PROCS_MAX) {
+		w->counts.over_cnt++;
+		return;
+	}
+	if (at == w->procs.cnt)
+		(void)vec_add(&w->procs);
+	w->procs.items[at] = (struct proc){.tgid = tgid};
+	hmap_put(&w->by_tgid, tgid, at + 1);
+}
+
+void runtime_watch_forget(struct runtime_watch *w, uint32_t tgid)
+{
+	struct proc *p = proc_of(w, tgid);
+
+	if (!p)
+		return;
+	found_free(p);
+	*p = (struct proc){0};
+	hmap_del(&w->by_tgid, tgid);
+}
+
+bool runtime_watch_may(const struct runtime_watch *w, uint32_t tgid)
+{
+	const struct proc *p = proc_of(w, tgid);
+
+	return p && (!p->found || p->found->proc);
+}
+
+/* ---- looking */
+
+static void loops_place(struct runtime_watch *w, struct proc *p)
+{
+	struct runtime_range loops[RUNTIME_LOOP_MAX];
+
+	p->loop_cnt = runtime_loops(p->found->proc, loops);
+	for (size_t i = 0; i < p->loop_cnt; i++) {
+		uint64_t start = w->place(w->ctx, p->tgid, loops[i].start);
+
+		p->loops[i] = (struct mixed_loop){start, start + loops[i].end - loops[i].start};
+	}
+}
+
+static void find(struct runtime_watch *w, struct proc *p, uint64_t now)
+{
+	if (p->found && (p->found->proc || !p->found->lang || now < p->find_ns))
+		return;
+	found_free(p);
+	p->found = xcalloc(1, sizeof(*p->found));
+	p->find_ns = now + FIND_GAP_NS;
+	p->ranges_ns = now;
+	if (runtime_find(p->tgid, p->found) < 0 || !p->found->proc)
+		return;
+	p->in_ns = procfs_ns_tid(p->tgid) != 0;
+	loops_place(w, p);
+}
+
+static void ranges_again(struct proc *p, uint64_t now)
+{
+	if (p->ranges_ns && now - p->ranges_ns < RANGES_GAP_NS)
+		return;
+	runtime_found_ranges(p->found);
+	p->ranges_ns = now;
+}
+
+/* Interpreters keep the number that a thread has in its own pid namespace. */
+static uint32_t tid_of(struct proc *p, const struct runtime_thread *t, long thread_cnt)
+{
+	uint64_t tid;
+
+	if (!t->ns_tid)
+		return thread_cnt == 1 ? p->tgid : 0;
+	if (!p->in_ns)
+		return t->ns_tid;
+	if (hmap_get(&p->tids, t->ns_tid, &tid))
+		return (uint32_t)tid;
+	tid = procfs_tid_from_ns(p->tgid, t->ns_tid);
+	hmap_put(&p->tids, t->ns_tid, tid);
+	return (uint32_t)tid;
+}
+
+static struct thread *thread_of(struct runtime_watch *w, uint32_t tid)
+{
+	uint64_t *slot = hmap_slot(&w->by_tid, tid);
+
+	if (!*slot) {
+		*vec_add(&w->threads) = (struct thread){.tid = tid};
+		*slot = w->threads.cnt;
+	}
+	return &w->threads.items[*slot - 1];
+}
+
+static void look_take(struct runtime_watch *w, const struct proc *p, struct thread *t,
+		      const struct chain_out *head, const void *elems)
+{
+	struct runtime_list list = {.proc = p->found->proc, .lang = p->found->lang,
+				    .key = p->tgid, .elems = elems, .cnt = head->cnt};
+	struct look *last = &t->looks[(t->last - 1) % RUNTIME_LOOKS];
+
+	if (head->state == CHAIN_SAME) {
+		if (t->last)
+			last->end_ns = head->end_ns;
+		return;
+	}
+	if (head->state != CHAIN_READ) {
+		w->counts.ran_cnt += head->state == CHAIN_RUNS;
+		w->counts.bad_cnt += head->state == CHAIN_BAD;
+		return;
+	}
+	w->counts.look_cnt++;
+	t->switches = head->switches;
+	t->looks[t->last++ % RUNTIME_LOOKS] = (struct look){
+		head->begin_ns, head->end_ns,
+		runtime_stacks_add(w->stacks, &list, head->begin_ns)};
+}
+
+/* Takes what one call put out. */
+static void lists_take(struct runtime_watch *w, struct proc *p, const struct chain_item *items,
+		       size_t cnt, const struct buf *out)
+{
+	size_t one = sizeof(uint64_t) + runtime_elem_len(p->found->proc), at = 0;
+	uint64_t bad = w->counts.bad_cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct chain_out head;
+
+		if (out->len - at < sizeof(head))
+			return;
+		memcpy(&head, out->data + at, sizeof(head));
+		at += sizeof(head);
+		if ((out->len - at) / one < head.cnt)
+			return;
+		look_take(w, p, thread_of(w, items[i].tid), &head, out->data + at);
+		at += head.cnt * one;
+	}
+	if (w->counts.bad_cnt > bad)
+		ranges_again(p, clock_mono_ns());
+}
+
+static void proc_look(struct runtime_watch *w, struct proc *p)
+{
+	CLEANUP_FREE struct runtime_thread *threads = xcalloc(RUNTIME_THREAD_MAX, sizeof(*threads));
+	const struct chain_shape *shape = runtime_shape(p->found->proc);
+	long cnt = runtime_threads(p->found->proc, threads, RUNTIME_THREAD_MAX);
+	struct chain_item items[CHAIN_ITEMS];
+	size_t n = 0;
+
+	if (cnt < 0)
+		ranges_again(p, clock_mono_ns());
+	for (long i = 0; i < cnt; i++) {
+		CLEANUP(buf_release) struct buf out = {0};
+		uint32_t tid = tid_of(p, &threads[i], cnt);
+
+		if (tid)
+			items[n++] = (struct chain_item){
+				.anchor = threads[i].anchor, .until = threads[i].until, .tid = tid,
+				.switches = thread_of(w, tid)->switches};
+		if (!n || (n < CHAIN_ITEMS && i + 1 < cnt))
+			continue;
+		if (runtime_found_lists(p->found, shape, items, n, &out) >= 0)
+			lists_take(w, p, items, n, &out);
+		n = 0;
+	}
+}
+
+void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now)
+{
+	uint64_t begin_ns, cost_ns;
+
+	w->left_ns += w->last_ns ? (int64_t)((now - w->last_ns) / LOOK_COST_PART) : LOOK_BURST_NS;
+	w->left_ns = w->left_ns < LOOK_BURST_NS ? w->left_ns : LOOK_BURST_NS;
+	w->last_ns = now;
+	for (size_t i = 0; i < w->procs.cnt; i++)
+		if (w->procs.items[i].tgid)
+			find(w, &w->procs.items[i], now);
+	if (w->left_ns <= 0)
+		return;
+	begin_ns = clock_mono_ns();
+	for (size_t i = 0; i < w->procs.cnt; i++)
+		if (w->procs.items[i].found && w->procs.items[i].found->proc)
+			proc_look(w, &w->procs.items[i]);
+	runtime_stacks_emit(w->stacks, e, now);
+	cost_ns = clock_mono_ns() - begin_ns;
+	w->counts.cost_ns += cost_ns;
+	w->counts.round_cnt++;
+	w->left_ns -= (int64_t)cost_ns;
+}
+
+/* ---- what was found */
+
+uint32_t runtime_watch_find(const struct runtime_watch *w, uint32_t tid, uint64_t begin_ns,
+			    uint64_t end_ns)
+{
+	const struct thread *t;
+	uint64_t at;
+
+	if (!hmap_get(&w->by_tid, tid, &at))
+		return 0;
+	t = &w->threads.items[at - 1];
+	for (uint32_t i = 0; i < RUNTIME_LOOKS && i < t->last; i++)
+		if (t->looks[i].begin_ns >= begin_ns && t->looks[i].end_ns <= end_ns)
+			return t->looks[i].stack;
+	return 0;
+}
+
+void runtime_watch_parts(const struct runtime_watch *w, uint32_t tgid, uint32_t stack,
+			 struct mixed_parts *ret)
+{
+	const struct proc *p = proc_of(w, tgid);
+
+	ret->frames = runtime_stacks_at(w->stacks, stack, &ret->frame_cnt);
+	ret->loops = p ? p->loops : NULL;
+	ret->loop_cnt = p ? p->loop_cnt : 0;
+}
+
+void runtime_watch_counts(const struct runtime_watch *w, struct runtime_counts *ret)
+{
+	struct runtime_stacks_counts s = runtime_stacks_counts(w->stacks);
+
+	*ret = w->counts;
+	ret->bad_cnt += s.damaged_cnt;
+	ret->over_cnt += s.over_cnt;
+}
+
+bool runtime_watch_seen(const struct runtime_watch *w, size_t idx, struct runtime_seen *ret)
+{
+	const struct proc *p;
+
+	if (idx >= w->procs.cnt)
+		return false;
+	p = &w->procs.items[idx];
+	*ret = (struct runtime_seen){.tgid = p->tgid, .lang = "", .version = "", .problem = ""};
+	if (!p->found || !p->found->lang)
+		return true;
+	ret->lang = runtime_lang_name(p->found->lang);
+	if (p->found->proc)
+		ret->version = runtime_version(p->found->proc);
+	else
+		ret->problem = p->found->problem.msg;
+	return true;
+}
