@@ -37,6 +37,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t stacks;	/* 1: of waits and wakers, samples of running threads; see conf.h */
 	uint32_t stacks_or_fail; /* 1: -ENOTSUP where stacks are refused, else it goes on without */
 	uint32_t blocking;	/* 1: the calls that blocked are a window of calls: event_calls.h */
+	uint32_t no_runtime_names; /* 1: reads no frames of interpreters from memory */
 	uint32_t stack_ids_max;	/* stacks remembered by the kernel's ids; default 1 << 19 */
 	uint32_t max_cost_ppm;	/* of the CPU time in use; watches part of the time then; 0: any */
 	uint32_t sample_hz;	/* per CPU, with stacks; default 99 */

@@ -24,6 +24,7 @@
 #include "collect/live/live_int.h"
 #include "collect/live/live_stacks.h"
 #include "collect/proc/procfs.h"
+#include "collect/runtimes/runtime_watch.h"
 #include "heldup.skel.h"
 #include "symbols/names/symbols.h"
 #include "wire/stacks.h"
@@ -32,6 +33,7 @@
 #define DEFAULT_SAMPLE_HZ 99
 #define NAMES_NS (40 * NS_PER_MS) /* per tick */
 #define NAMES_LAST_NS (5 * NS_PER_SEC)
+#define KEPT_MAX (4u << 20) /* frames of stacks that a runtime's may be mixed with: 32 MiB */
 #define IDS_MAX (1u << 19) /* of the kernel side; as many of before are kept besides */
 
 struct live_stacks {
@@ -42,6 +44,7 @@ struct live_stacks {
 	struct symbols *syms;
 	struct frame_names *names;
 	bool late; /* code and sleepers are put off until live_stacks_begin */
+	bool begun; /* that is over: code of peers is read at once */
 	VEC(uint32_t) put_off;
 	VEC(struct wire_task) sleepers;
 	struct hmap asleep; /* threads to the stacks they slept with when the watch began */
@@ -49,6 +52,10 @@ struct live_stacks {
 	VEC(struct bpf_link *) clocks;
 	uint64_t sample_ns;
 	uint64_t lost_cnt;  /* stacks whose frames never came */
+	struct runtime_watch *runtimes; /* NULL: memory of processes is left alone */
+	struct hmap mixed;   /* of a native stack and one of a runtime, to an id of events */
+	struct hmap natives; /* ids of events to places in kept, plus one */
+	VEC(uint64_t) kept;  /* stacks of processes with a runtime: counts, end, frames */
 };
 
 /* A CPU that is not there now is left out. */
@@ -84,6 +91,11 @@ void live_stacks_clocks(struct live *l)
 		log_debug("clock for samples: %s", strerror(-rc));
 }
 
+static uint64_t place_of(void *ctx, uint32_t tgid, uint64_t addr)
+{
+	return code_frame(ctx, tgid, addr);
+}
+
 void live_stacks_open(struct live *l)
 {
 	const struct heldup_bpf *skel = l->bpf.skel;
@@ -105,6 +117,8 @@ void live_stacks_open(struct live *l)
 	s->syms = symbols_new(l->opts.symbols);
 	s->names = frame_names_new(s->syms, l->ksyms);
 	s->code = code_new(&fds, s->syms);
+	if (!l->opts.no_runtime_names)
+		s->runtimes = runtime_watch_new(place_of, s->code);
 	l->stacks = s;
 }
 
@@ -124,6 +138,10 @@ void live_stacks_release(struct live *l)
 	hmap_release(&s->ids_before);
 	hmap_release(&s->hashes);
 	hmap_release(&s->asleep);
+	hmap_release(&s->mixed);
+	hmap_release(&s->natives);
+	vec_release(&s->kept);
+	runtime_watch_free(s->runtimes);
 	frame_names_free(s->names);
 	symbols_free(s->syms);
 	free(s);
@@ -151,7 +169,9 @@ void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 {
 	if (!l->stacks)
 		return;
-	l->stacks->late = !l->flight;
+	for (size_t i = 0; l->stacks->runtimes && i < cnt; i++)
+		runtime_watch_add(l->stacks->runtimes, tgids[i]);
+	l->stacks->late = !l->flight && !l->stacks->begun;
 	for (size_t i = 0; l->stacks->late && i < cnt; i++)
 		vec_push(&l->stacks->put_off, tgids[i]);
 	if (!l->stacks->late)
@@ -160,8 +180,11 @@ void live_stacks_watch(struct live *l, const uint32_t *tgids, size_t cnt)
 
 void live_stacks_asked(struct live *l, const struct wire_maps *w)
 {
-	if (l->stacks)
-		code_ask(l->stacks->code, w, clock_mono_ns());
+	if (!l->stacks)
+		return;
+	code_ask(l->stacks->code, w, clock_mono_ns());
+	if (l->stacks->runtimes)
+		runtime_watch_add(l->stacks->runtimes, w->tgid);
 }
 
 void live_stacks_exec(struct live *l, uint32_t tgid)
@@ -169,6 +192,8 @@ void live_stacks_exec(struct live *l, uint32_t tgid)
 	if (!l->stacks)
 		return;
 	code_forget(l->stacks->code, tgid);
+	if (l->stacks->runtimes)
+		runtime_watch_forget(l->stacks->runtimes, tgid);
 }
 
 void live_stacks_exit(struct live *l, uint32_t tgid)
@@ -192,6 +217,8 @@ void live_stacks_step(struct live *l, uint64_t now)
 	live_stacks_learn(l, now);
 	if (l->stacks)
 		code_announce(l->stacks->code, &l->emit, now);
+	if (l->stacks && l->stacks->runtimes && !l->stacks->late)
+		runtime_watch_step(l->stacks->runtimes, &l->emit, now);
 }
 
 /* Frames of the tracing itself lie above those of the scheduler. */
@@ -212,6 +239,19 @@ static uint32_t own_frames(struct live *l, const uint64_t *frames, uint32_t cnt)
 		skip = i + 1;
 	}
 	return skip < cnt ? skip : 0;
+}
+
+/* Frames as in the event: the kernel's first. */
+static void native_keep(struct live_stacks *s, const struct ev_stack *ev, const uint64_t *frames)
+{
+	if (s->kept.cnt >= KEPT_MAX)
+		return;
+	hmap_put(&s->natives, ev->id, s->kept.cnt + 1);
+	vec_push(&s->kept, ev->kernel_cnt);
+	vec_push(&s->kept, ev->user_cnt);
+	vec_push(&s->kept, ev->end);
+	for (uint32_t i = 0; i < (uint32_t)ev->kernel_cnt + ev->user_cnt; i++)
+		vec_push(&s->kept, frames[i]);
 }
 
 /* EV_STACK with the frames of a record: the kernel's go first.  Its id, 0 over the bound. */
@@ -245,7 +285,66 @@ static uint32_t put_stack(struct live *l, const struct wire_stack *w)
 	};
 	frame_names_add(s->names, rec.frames, kernel_cnt, w->user_cnt, w->tgid);
 	emit_put(&l->emit, &rec.ev.h);
+	if (s->runtimes && runtime_watch_may(s->runtimes, w->tgid))
+		native_keep(s, &rec.ev, rec.frames);
 	return s->last_id;
+}
+
+/* EV_STACK of a native stack (0: none) and what the interpreter ran in it. */
+static uint32_t put_mixed(struct live *l, uint32_t tgid, uint32_t native, uint32_t stack,
+			  uint64_t now)
+{
+	struct {
+		struct ev_stack ev;
+		uint64_t frames[EVENT_FRAMES_MAX];
+	} rec = {.ev = {.tgid = tgid, .end = STACK_WHOLE}};
+	struct live_stacks *s = l->stacks;
+	struct mixed_parts parts = {0};
+	uint64_t at = 0;
+	bool cut;
+
+	if (s->last_id >= EVENT_STACK_MAX)
+		return native;
+	if (hmap_get(&s->natives, native, &at)) {
+		const uint64_t *kept = s->kept.items + at - 1;
+
+		rec.ev.kernel_cnt = (uint16_t)kept[0];
+		rec.ev.end = (uint8_t)kept[2];
+		parts.native_cnt = kept[1];
+		memcpy(rec.frames, kept + 3, kept[0] * sizeof(rec.frames[0]));
+		parts.native = kept + 3 + kept[0];
+	}
+	runtime_watch_parts(s->runtimes, tgid, stack, &parts);
+	rec.ev.id = ++s->last_id;
+	rec.ev.user_cnt = (uint16_t)mixed_stack(&parts, rec.frames + rec.ev.kernel_cnt,
+						EVENT_FRAMES_MAX - rec.ev.kernel_cnt, &cut);
+	if (cut)
+		rec.ev.end = STACK_DEEP;
+	rec.ev.h = (struct event_hdr){
+		.size = (uint16_t)(sizeof(rec.ev) + (rec.ev.kernel_cnt + rec.ev.user_cnt) * 8u),
+		.kind = EV_STACK,
+		.ts_ns = now,
+	};
+	emit_put(&l->emit, &rec.ev.h);
+	return rec.ev.id;
+}
+
+/* The native stack of a wait becomes one with the program's functions, where these are known. */
+static uint32_t stack_mix(struct live *l, const struct wire_wait *w, uint32_t native)
+{
+	struct live_stacks *s = l->stacks;
+	uint64_t *slot;
+	uint32_t stack;
+
+	if (!s->runtimes || w->flags & WAITF_PREEMPTED)
+		return native;
+	stack = runtime_watch_find(s->runtimes, w->hdr.tid, w->off_ns, w->hdr.ts_ns);
+	if (!stack)
+		return native;
+	slot = hmap_slot(&s->mixed, hash_pair(hash_pair(native, stack), w->tgid));
+	if (!*slot)
+		*slot = put_mixed(l, w->tgid, native, stack, w->hdr.ts_ns);
+	return (uint32_t)*slot;
 }
 
 /* The id of a stack by its hash; its event goes out at the first sight. */
@@ -329,6 +428,7 @@ void live_stacks_begin(struct live *l)
 	if (!s || !s->late)
 		return;
 	s->late = false;
+	s->begun = true;
 	code_read(l, s->put_off.items, s->put_off.cnt);
 	VEC_FOREACH(&s->sleepers, w)
 		walk_sleeper(l, w);
@@ -353,12 +453,12 @@ uint32_t live_wait_stack(struct live *l, const struct wire_wait *w)
 	if (!l->stacks)
 		return 0;
 	if (w->stack || !l->stacks->asleep.cnt)
-		return live_stack_id(l, w->stack);
-	if (w->flags & WAITF_BEFORE_START)
+		id = live_stack_id(l, w->stack);
+	else if (w->flags & WAITF_BEFORE_START)
 		hmap_get(&l->stacks->asleep, w->hdr.tid, &id);
 	else
 		hmap_del(&l->stacks->asleep, w->hdr.tid);
-	return (uint32_t)id;
+	return stack_mix(l, w, (uint32_t)id);
 }
 
 /* Files whose names were left out for a bound. */
@@ -376,6 +476,29 @@ static void names_announce(struct live *l, uint64_t now)
 			  "others took all the time there is", (unsigned long long)s.late_cnt);
 }
 
+/* Interpreted programs that could not be read, and why. */
+static void runtimes_announce(struct live *l, uint64_t now)
+{
+	struct runtime_counts n;
+	struct runtime_seen seen;
+
+	if (!l->stacks->runtimes)
+		return;
+	runtime_watch_counts(l->stacks->runtimes, &n);
+	log_debug("runtimes: %llu rounds, %llu looks, %llu ran, %llu bad, %llu over, %llu us",
+		  (unsigned long long)n.round_cnt, (unsigned long long)n.look_cnt,
+		  (unsigned long long)n.ran_cnt, (unsigned long long)n.bad_cnt,
+		  (unsigned long long)n.over_cnt, (unsigned long long)n.cost_ns / 1000);
+	for (size_t i = 0; runtime_watch_seen(l->stacks->runtimes, i, &seen); i++)
+		if (*seen.problem)
+			emit_note(&l->emit, NOTE_LIMIT, now, "pid %u: functions of %s are not "
+				  "named: %s", seen.tgid, seen.lang, seen.problem);
+	if (n.bad_cnt || n.over_cnt)
+		emit_note(&l->emit, NOTE_LIMIT, now, "%llu stacks of interpreted programs were "
+			  "damaged, %llu over a limit: they show the interpreter",
+			  (unsigned long long)n.bad_cnt, (unsigned long long)n.over_cnt);
+}
+
 /* Most names are found out at the ticks, so that the ring is drained meanwhile. */
 void live_stacks_tick(struct live *l, uint64_t now, bool last)
 {
@@ -386,6 +509,7 @@ void live_stacks_tick(struct live *l, uint64_t now, bool last)
 	if (last) {
 		code_announce_unread(l->stacks->code, &l->emit, now);
 		names_announce(l, now);
+		runtimes_announce(l, now);
 	}
 }
 
