@@ -96,8 +96,7 @@ static unsigned kind_of(uint64_t frame, const struct module *mod)
 {
 	if (FRAME_MODULE(frame) == FRAME_KERNEL)
 		return FN_KERNEL;
-	if (FRAME_MODULE(frame) == 0 || (mod && (mod->kind == MODULE_JIT ||
-						 mod->kind == MODULE_ANON)))
+	if (FRAME_MODULE(frame) == 0 || (mod && mod->kind >= MODULE_JIT))
 		return FN_JIT;
 	return FN_USER;
 }
@@ -110,18 +109,49 @@ static bool is_nameless(const char *name, const char *module)
 	return len && strncmp(name, module, len) == 0 && strncmp(name + len, "+0x", 3) == 0;
 }
 
+static unsigned lang_of(const struct module *mod)
+{
+	if (!mod || mod->kind < MODULE_APP)
+		return FN_LANG_NONE;
+	return mod->kind == MODULE_APP ? FN_LANG_APP : FN_LANG_LIB;
+}
+
+/* A path's last two parts: what tells it from others of the program. */
+static const char *short_path(const char *path)
+{
+	const char *at = path + strlen(path);
+	unsigned slashes = 0;
+
+	while (at > path && slashes < 2)
+		slashes += *--at == '/';
+	return *at == '/' && slashes == 2 ? at + 1 : path;
+}
+
+/* "refresh_cache (app/cache.py:118)": a name alone says little in such programs. */
+static const char *lang_name(const struct fns *f, const struct fn *fn)
+{
+	uint32_t line = f->by_definition ? fn->line - fn->off : fn->line;
+
+	if (!*fn->file)
+		return fn->name;
+	if (!line)
+		return arena_printf(f->arena, "%s (%s)", fn->name, short_path(fn->file));
+	return arena_printf(f->arena, "%s (%s:%u)", fn->name, short_path(fn->file), line);
+}
+
 /* Looks up one frame; its functions go to chains, outermost first. */
 static uint32_t chain_make(struct fns *f, uint64_t frame, uint32_t tgid)
 {
 	const struct module *mod = model_module(f->m, frame);
 	const struct fn *fn = model_fn(f->m, frame, tgid);
-	unsigned kind = kind_of(frame, mod);
+	unsigned kind = kind_of(frame, mod), lang = lang_of(mod);
 	uint32_t inner[CHAIN_MAX], cnt = 0, at = (uint32_t)f->chains.cnt;
 	struct stack_fn none;
 
 	for (; fn && cnt < CHAIN_MAX; fn = model_fn_outer(f->m, fn))
 		inner[cnt++] = fn_get(f, &(struct stack_fn){
-			.name = fn->name, .file = fn->file, .kind = (uint8_t)kind,
+			.name = lang ? lang_name(f, fn) : fn->name, .file = fn->file,
+			.kind = (uint8_t)kind, .lang = (uint8_t)lang,
 			.module = kind == FN_KERNEL ? "" : base_of(f, mod),
 			.nameless = is_nameless(fn->name, base_of(f, mod)),
 			.libc = kind == FN_USER && is_libc(base_of(f, mod))});

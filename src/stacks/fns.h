@@ -7,6 +7,8 @@
  *
  *	struct fns f;  fns_init, fns_note, fns_paths, fns_finish, fns_release
  */
+#include <stdbool.h>
+
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/model.h"
@@ -20,6 +22,7 @@ struct fns {
 	struct hmap by_frame;	/* hash of frame and process, to place in chains plus one */
 	VEC(uint32_t) chains;	/* runs of functions, outermost first, each after its length */
 	const char **bases;	/* by module idx: base name */
+	bool by_definition;	/* set after _init: interpreted functions are one at all lines */
 };
 
 void fns_init(struct fns *f, const struct model *m, struct arena *arena);

@@ -27,6 +27,14 @@ struct stack_fn {
 	uint8_t kind;		/* enum stack_fn_kind */
 	uint8_t libc;		/* 1: of the C library or the loader */
 	uint8_t nameless;	/* 1: called after its module and offset */
+	uint8_t lang;		/* enum stack_fn_lang */
+};
+
+/* Functions of interpreted programs, in FN_JIT: module is their language. */
+enum stack_fn_lang {
+	FN_LANG_NONE = 0,
+	FN_LANG_APP = 1,	/* the program's own */
+	FN_LANG_LIB = 2,	/* came with the language, or as a package */
 };
 
 struct stack_path {		/* of one model stack */

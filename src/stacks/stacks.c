@@ -488,8 +488,24 @@ static bool is_kernel_entry(const char *name)
 	       strncmp(name, "asm_", 4) == 0;
 }
 
+/* The innermost function of that kind, NO_IDX none. */
+static uint32_t innermost(const struct stacks_result *r, const struct stack_path *path,
+			  enum stack_fn_lang lang)
+{
+	for (uint32_t i = path->user_cnt; i-- > 0;)
+		if (r->fns[path->fns[i]].lang == lang)
+			return i;
+	return NO_IDX;
+}
+
 uint32_t stacks_site(const struct stacks_result *r, const struct stack_path *path)
 {
+	uint32_t own = innermost(r, path, FN_LANG_APP);
+
+	if (own == NO_IDX)
+		own = innermost(r, path, FN_LANG_LIB);
+	if (own != NO_IDX)
+		return own;
 	for (uint32_t i = path->user_cnt; i-- > 0;)
 		if (!r->fns[path->fns[i]].libc)
 			return i;

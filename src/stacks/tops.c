@@ -80,17 +80,34 @@ static uint32_t outermost_told(const struct stacks_result *r, const struct stack
 	return i;
 }
 
+/*
+ * An interpreted program's stack shows its own functions, or where there are
+ * none those of its libraries; not how the interpreter calls them.
+ */
+static unsigned langs_shown(const struct stacks_result *r, const struct stack_path *p, uint32_t at)
+{
+	unsigned seen = 0;
+
+	for (uint32_t i = 0; i <= at; i++)
+		seen |= 1u << r->fns[p->fns[i]].lang;
+	return seen & 1u << FN_LANG_APP ? 1u << FN_LANG_APP
+	       : seen & 1u << FN_LANG_LIB ? 1u << FN_LANG_LIB : 1u << FN_LANG_NONE;
+}
+
 /* Callers without a name go first where there is no room for all. */
 uint32_t callers_of(const struct stacks_result *r, const struct stack_path *p, uint32_t at,
 		    uint32_t *ret_fns, uint32_t max)
 {
 	uint32_t from = outermost_told(r, p, at), named = 0, cnt = 0, spare;
+	unsigned langs = langs_shown(r, p, at);
 
 	for (uint32_t i = from; i <= at; i++)
 		named += i == at || !r->fns[p->fns[i]].nameless;
 	spare = max > named ? max - named : 0;
 	for (uint32_t i = at + 1; i-- > from && cnt < max;) {
 		if (cnt && ret_fns[cnt - 1] == p->fns[i])
+			continue;
+		if (i < at && !(langs >> r->fns[p->fns[i]].lang & 1))
 			continue;
 		if (i < at && r->fns[p->fns[i]].nameless && !spare)
 			continue;

@@ -77,6 +77,8 @@ static enum place place_of(const struct stack_fn *fn, bool named)
 		return PLACE_SYSTEM;
 	if (fn->kind == FN_USER)
 		return PLACE_NATIVE;
+	if (fn->lang)
+		return fn->lang == FN_LANG_APP ? PLACE_JIT : PLACE_LANGUAGE;
 	/* "[anon]" and such: code at run time whose name nobody knows */
 	if (fn->kind != FN_JIT || !named || fn->name[0] == '[')
 		return PLACE_SYSTEM;
@@ -171,6 +173,7 @@ struct appfns *appfns_make(const struct model *m, struct arena *arena)
 	struct stack_path *paths;
 
 	fns_init(&mk.fns, m, arena);
+	mk.fns.by_definition = true;
 	paths = fns_paths(&mk.fns);
 	a->fn_cnt = mk.fns.fns.cnt;
 	mk.begins = ARENA_ARRAY(arena, uint64_t, a->fn_cnt + 1);

@@ -130,7 +130,7 @@ static void put_on(struct pen *p, const struct stacks_view *v, size_t rows)
 			fn->name);
 		pen_text(p, PEN_DIM, "  ");
 		pen_cut(p, PEN_DIM, p->columns > p->col ? p->columns - p->col : 1,
-			fn->kind == FN_KERNEL ? "kernel" : fn->kind == FN_JIT ? "JIT"
+			fn->kind == FN_KERNEL ? "kernel" : fn->kind == FN_JIT && !fn->lang ? "JIT"
 									       : fn->module);
 		pen_nl(p);
 	}

@@ -23,10 +23,19 @@ static const double SECOND_MIN = 0.15; /* a second running function is worth a l
 struct wanted {
 	const struct context *k;
 	const struct step *step;
+	bool lang;	/* only where functions of an interpreted program are known */
 	bool user;	/* only where the program's functions are known, and of the step's enders */
 	bool by_res;		/* on the step's resource only, else in its states */
 	uint32_t waker;		/* thread idx: ended by it or its like only; NO_IDX any */
 };
+
+static bool has_lang(const struct stacks_result *r, uint32_t stack)
+{
+	for (uint32_t i = 0; stack != NO_IDX && i < r->paths[stack].user_cnt; i++)
+		if (r->fns[r->paths[stack].fns[i]].lang)
+			return true;
+	return false;
+}
 
 static bool keep_row(const struct stack_row *row, void *ctx)
 {
@@ -37,6 +46,8 @@ static bool keep_row(const struct stack_row *row, void *ctx)
 	     !chain_alike(w->k, row->thread, w->step->thread)))
 		return false;
 	if (w->user && row->stack != NO_IDX && !w->k->s->paths[row->stack].user_cnt)
+		return false;
+	if (w->lang && row->mode == STACKS_OFF && !has_lang(w->k->s, row->stack))
 		return false;
 	if (row->mode == STACKS_ON)
 		return w->step->does == STEP_RUNS;
@@ -141,8 +152,12 @@ static struct stacks_result rows_of(struct context *k, struct wanted *w)
 {
 	struct stacks_result r;
 
-	w->user = true;
+	/* of short waits the native stack alone is known: those read in full stand for them */
+	w->user = w->lang = true;
 	r = stacks_filter(k->s, keep_row, w, k->arena);
+	w->lang = false;
+	if (r.first_row[STACKS_OFF] == r.first_row[STACKS_OFF + 1])
+		r = stacks_filter(k->s, keep_row, w, k->arena);
 	w->user = false; /* better than none */
 	if (!r.row_cnt)
 		r = stacks_filter(k->s, keep_row, w, k->arena);
