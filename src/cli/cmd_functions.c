@@ -20,6 +20,7 @@
 #include "cli/files/page_file.h"
 #include "cli/files/sig_store.h"
 #include "cli/opts/file_rights.h"
+#include "cli/opts/names_opts.h"
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
 #include "cli/watch/watching.h"
@@ -45,7 +46,7 @@ struct functions_cmd_opts {
 	struct output_opts output;
 	const char *sigs_path;
 	int units;		/* enum units_rule */
-	bool calls_only, all_stacks;
+	bool calls_only, all_stacks, no_runtimes;
 	int64_t explain, top;
 };
 
@@ -94,7 +95,7 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	CLEANUP(write_limit_close) struct write_limit *writes =
 		file_rights_writes(&cmd_functions, o, NULL);
 	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
-				   .stacks = 1,
+				   .stacks = 1, .no_runtime_names = o->no_runtimes,
 				   .keep = file_rights_of_outputs(&cmd_functions, o),
 				   .writes = writes};
 	struct flight_report report = {0};
@@ -272,6 +273,7 @@ static const struct opt functions_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "all-stacks",
 	 .help = "live: take the stack of each call (costs more)",
 	 OPT_AT(struct functions_cmd_opts, all_stacks)},
+	OPT_NO_RUNTIMES(struct functions_cmd_opts, no_runtimes),
 	{.type = OPT_INT, .long_name = "explain", .metavar = "RANK", .min = 1, .max = 1000,
 	 .help = "show what gave this rank", OPT_AT(struct functions_cmd_opts, explain)},
 	{.type = OPT_INT, .long_name = "top", .metavar = "N", .min = 1, .max = 1000,

@@ -57,6 +57,7 @@ static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 	const struct watch_opts watch = {.select = &o->select, .cmdline = cmdline,
 					 .duration_ns = o->window.duration_ns, .stacks = 1,
 					 .sample_hz = FLIGHT_LEARN_HZ, .symbols = &symbols,
+					 .no_runtime_names = o->names.no_runtimes,
 					 .keep = file_rights_of_outputs(&cmd_learn, o),
 					 .writes = writes};
 	/* a little longer than the watch: a call may begin before it */

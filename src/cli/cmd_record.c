@@ -19,6 +19,7 @@
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
+#include "cli/opts/names_opts.h"
 #include "cli/opts/options.h"
 #include "cli/watch/record_calls.h"
 #include "cli/opts/select_opts.h"
@@ -36,6 +37,7 @@ struct record_opts {
 	const char *output;
 	bool force;
 	bool no_stacks;
+	bool no_runtimes;
 	struct calls_opts calls;
 };
 
@@ -85,6 +87,7 @@ static int open_source(const struct record_opts *o, struct record_calls *calls,
 		.duration_ns = duration_ns(o),
 		.cmdline = cmdline,
 		.stacks = !o->no_stacks,
+		.no_runtime_names = o->no_runtimes,
 		.blocking = 1,
 		.keep = file_rights_of_outputs(&cmd_record, o),
 		.writes = writes,
@@ -194,6 +197,7 @@ static const struct opt record_opt_table[] = {
 	 OPT_AT(struct record_opts, force)},
 	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks, so name no functions",
 	 OPT_AT(struct record_opts, no_stacks)},
+	OPT_NO_RUNTIMES(struct record_opts, no_runtimes),
 	OPT_GROUP(calls_opt_table, struct record_opts, calls),
 	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
 	 .help = "copy or mend a capture, or convert another program's trace",

@@ -104,6 +104,7 @@ static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, stru
 	CLEANUP(write_limit_close) struct write_limit *writes =
 		file_rights_writes(cli->cmd, o, NULL);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
+				  .no_runtime_names = o->names.no_runtimes,
 				  .stacks = 1, .symbols = &symbols,
 				  .max_cost_ppm = o->cost.max_ppm,
 				  .keep = file_rights_of_outputs(cli->cmd, o),

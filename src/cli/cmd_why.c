@@ -134,6 +134,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 		file_rights_writes(cli->cmd, o, NULL);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm,
+				  .no_runtime_names = o->names.no_runtimes,
 				  .blocking = 1, .keep = file_rights_of_outputs(cli->cmd, o),
 				  .writes = writes};
 	struct capture *cap;

@@ -21,6 +21,7 @@ const struct opt jit_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "jit",
 	 .help = "ask Java VMs to write the names of their code (disturbs)",
 	 OPT_AT(struct names_opts, jit)},
+	OPT_NO_RUNTIMES(struct names_opts, no_runtimes),
 	OPT_END,
 };
 

@@ -13,11 +13,17 @@ struct select_opts;
 
 struct names_opts {
 	bool jit;
+	bool no_runtimes; /* watch_opts.no_runtime_names */
 	bool lines;
 };
 
-extern const struct opt names_opt_table[]; /* --jit, --lines */
-extern const struct opt jit_opt_table[];   /* the first alone */
+extern const struct opt names_opt_table[]; /* --jit, --no-runtime-names, --lines */
+extern const struct opt jit_opt_table[];   /* the first two */
+
+/* The second alone, as a field of other options. */
+#define OPT_NO_RUNTIMES(of, member)                                                     \
+	{.type = OPT_FLAG, .long_name = "no-runtime-names",                             \
+	 .help = "read no frames of interpreters from memory", OPT_AT(of, member)}
 
 /*
  * How long a watch may look for names: files that debuginfod sent earlier are
