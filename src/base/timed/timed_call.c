@@ -180,7 +180,7 @@ static bool question_send(const struct timed_call *c)
 
 static bool answer_take(long *ret_rc, int *ret_fd)
 {
-	struct timed_answer a;
+	struct timed_answer a = {0};
 	int fds[TIMED_FDS_MAX];
 	ssize_t got = timed_receive(timed.sock, &a, sizeof(a), fds);
 

@@ -90,7 +90,7 @@ static uint64_t frame_of(struct runtime_stacks *s, const struct runtime_lang *la
 				 hash_bytes(buf_str(&n->file), n->file.len));
 	uint64_t *slot = hmap_slot(&s->by_text, hash_pair(key, which << 32 | n->line));
 
-	if (*slot)
+	if (*slot != 0)
 		return *slot;
 	if (s->by_text.cnt > RUNTIME_NAMES_MAX) {
 		s->counts.over_cnt++;

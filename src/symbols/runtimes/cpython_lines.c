@@ -34,7 +34,7 @@ static uint32_t from_pairs(const uint8_t *t, size_t len, int64_t line, uint64_t 
 	uint64_t end = 0;
 
 	for (size_t i = 0; i + 1 < len; i += 2) {
-		int64_t delta = (int8_t)t[i + 1];
+		int64_t delta = t[i + 1] < 128 ? t[i + 1] : (int64_t)t[i + 1] - 256;
 
 		end += t[i];
 		line += delta == NO_LINE ? 0 : delta;
