@@ -88,19 +88,21 @@ static uint64_t frame_of(struct runtime_stacks *s, const struct runtime_lang *la
 	size_t which = 2 * runtime_lang_idx(lang) + n->is_library;
 	uint64_t key = hash_pair(hash_bytes(buf_str(&n->fn), n->fn.len),
 				 hash_bytes(buf_str(&n->file), n->file.len));
-	uint64_t *slot = hmap_slot(&s->by_text, hash_pair(key, which << 32 | n->line));
+	uint64_t frame;
 
-	if (*slot != 0)
-		return *slot;
-	if (s->by_text.cnt > RUNTIME_NAMES_MAX) {
+	key = hash_pair(key, which << 32 | n->line);
+	if (hmap_get(&s->by_text, key, &frame))
+		return frame;
+	if (s->by_text.cnt >= RUNTIME_NAMES_MAX) {
 		s->counts.over_cnt++;
 		return 0;
 	}
-	*slot = (uint64_t)RUNTIME_MODULE(which / 2, which & 1) << 48 | ++s->name_cnt[which];
-	vec_push(&s->queue, ((struct name){.frame = *slot, .fn = xstrdup(buf_str(&n->fn)),
+	frame = (uint64_t)RUNTIME_MODULE(which / 2, which & 1) << 48 | ++s->name_cnt[which];
+	hmap_put(&s->by_text, key, frame);
+	vec_push(&s->queue, ((struct name){.frame = frame, .fn = xstrdup(buf_str(&n->fn)),
 					   .file = xstrdup(buf_str(&n->file)), .line = n->line,
 					   .def_line = n->def_line}));
-	return *slot;
+	return frame;
 }
 
 static int name_it(struct runtime_stacks *s, const struct runtime_list *l,
@@ -132,6 +134,10 @@ static const struct named *named_of(struct runtime_stacks *s, const struct runti
 			n->checked_ns = now;
 			return n;
 		}
+	}
+	if (!at && s->named.cnt >= RUNTIME_NAMES_MAX) {
+		s->counts.over_cnt++;
+		return NULL;
 	}
 	if (name_it(s, l, f, &fresh) < 0)
 		return NULL;
@@ -222,7 +228,7 @@ uint32_t runtime_stacks_add(struct runtime_stacks *s, const struct runtime_list 
 	if (hmap_get(&s->by_list, hash, &known) &&
 	    now - s->stacks.items[known - 1].checked_ns < RUNTIME_CHECK_NS)
 		return (uint32_t)known;
-	if (s->stacks.cnt >= RUNTIME_STACKS_MAX) {
+	if (s->stacks.cnt >= RUNTIME_STACKS_MAX || s->frames.cnt >= RUNTIME_FRAMES_MAX) {
 		s->counts.over_cnt++;
 		return 0;
 	}
@@ -232,6 +238,8 @@ uint32_t runtime_stacks_add(struct runtime_stacks *s, const struct runtime_list 
 		return 0;
 	}
 	nr = stack_put(s, at, now);
+	if (s->by_list.cnt >= RUNTIME_STACKS_MAX) /* they are found by their names again */
+		hmap_clear(&s->by_list);
 	hmap_put(&s->by_list, hash, nr);
 	return nr;
 }

@@ -11,8 +11,8 @@
  * A name is known by the address of the code and asked again after
  * RUNTIME_CHECK_NS: an interpreter may have put another function there.
  *
- * Bounds: RUNTIME_STACKS_MAX stacks, RUNTIME_NAMES_MAX names; what is over them
- * is counted.
+ * Bounds: RUNTIME_STACKS_MAX stacks with RUNTIME_FRAMES_MAX frames, RUNTIME_NAMES_MAX
+ * names and as many places; what is over them is counted.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +26,7 @@ struct runtime_lang;
 struct runtime_stacks;
 
 #define RUNTIME_STACKS_MAX 65536
+#define RUNTIME_FRAMES_MAX (1u << 21) /* 32 MiB */
 #define RUNTIME_NAMES_MAX 262144
 #define RUNTIME_CHECK_NS UINT64_C(1000000000)
 #define RUNTIME_MODULE(lang_idx, is_library) (65534u - 2 * (uint32_t)(lang_idx) - (is_library))

@@ -182,6 +182,8 @@ static uint32_t tid_of(struct proc *p, const struct runtime_thread *t, long thre
 		return t->ns_tid;
 	if (hmap_get(&p->tids, t->ns_tid, &tid))
 		return (uint32_t)tid;
+	if (p->tids.cnt >= RUNTIME_THREAD_MAX)
+		hmap_clear(&p->tids);
 	tid = procfs_tid_from_ns(p->tgid, t->ns_tid);
 	hmap_put(&p->tids, t->ns_tid, tid);
 	return (uint32_t)tid;
@@ -189,8 +191,13 @@ static uint32_t tid_of(struct proc *p, const struct runtime_thread *t, long thre
 
 static struct thread *thread_of(struct runtime_watch *w, uint32_t tid)
 {
-	uint64_t *slot = hmap_slot(&w->by_tid, tid);
+	uint64_t *slot;
 
+	if (w->threads.cnt >= RUNTIME_KNOWN_MAX) { /* the next look finds those that live */
+		w->threads.cnt = 0;
+		hmap_clear(&w->by_tid);
+	}
+	slot = hmap_slot(&w->by_tid, tid);
 	if (!*slot) {
 		*vec_add(&w->threads) = (struct thread){.tid = tid};
 		*slot = w->threads.cnt;

@@ -15,7 +15,7 @@
  * that they become rarer where threads are many or stacks deep.
  *
  * Bounds: RUNTIME_PROCS_MAX processes, RUNTIME_THREAD_MAX threads of each,
- * RUNTIME_LOOKS looks remembered for a thread.
+ * RUNTIME_KNOWN_MAX threads remembered with RUNTIME_LOOKS looks each.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +29,7 @@ struct runtime_stacks;
 struct runtime_watch;
 
 #define RUNTIME_PROCS_MAX 256
+#define RUNTIME_KNOWN_MAX 16384 /* then all are forgotten */
 #define RUNTIME_LOOKS 16 /* of a thread: waits come up to a second late */
 
 /* An address of tgid as frames have it. */
