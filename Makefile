@@ -18,7 +18,7 @@ CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 PYTHON  ?= python3
 PREFIX  ?= /usr/local
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 JOBS    ?= $(shell nproc)
 
 # ---- switches: V=1 shows commands; DEBUG=1, ASAN=1, UBSAN=1 build apart
@@ -372,7 +372,7 @@ help:
 	@echo 'make check-bare       ./demo and ./test in a Debian 12 made bare by debootstrap (root)'
 	@echo 'make eval             real servers with real hold-ups (root)'
 	@echo 'make bench            overhead and speed (root)'
-	@echo 'make fuzz             fuzz targets, FUZZ_SECONDS=20 each'
+	@echo 'make fuzz             fuzz targets, FUZZ_SECONDS=10 each'
 	@echo 'make lint             cppcheck and clang-tidy'
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
