@@ -85,9 +85,7 @@ static const struct opt log_opt_table[] = {
 	{.type = OPT_INT, .short_name = 'n', .long_name = "rows", .metavar = "N",
 	 .help = "show the N newest, 0: all", .def = "20", .min = 0, .max = 1000000,
 	 OPT_AT(struct log_opts, rows)},
-	OPT_GROUP(state_opt_table, struct log_opts, kept),
-	OPT_GROUP(json_opt_table, struct log_opts, kept.output),
-	OPT_GROUP(color_opt_table, struct log_opts, kept.output),
+	OPT_GROUP(kept_opt_table, struct log_opts, kept),
 	OPT_END,
 };
 

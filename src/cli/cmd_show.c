@@ -108,9 +108,7 @@ static const struct opt show_opt_table[] = {
 	 .help = "write the page of heldup why, too", OPT_AT(struct show_opts, html_path)},
 	{.type = OPT_FLAG, .short_name = 'v', .long_name = "verbose",
 	 .help = "print the tables behind the verdict, too", OPT_AT(struct show_opts, verbose)},
-	OPT_GROUP(state_opt_table, struct show_opts, kept),
-	OPT_GROUP(json_opt_table, struct show_opts, kept.output),
-	OPT_GROUP(color_opt_table, struct show_opts, kept.output),
+	OPT_GROUP(kept_opt_table, struct show_opts, kept),
 	OPT_END,
 };
 

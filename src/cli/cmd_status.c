@@ -131,9 +131,7 @@ static int status_main(struct cli *cli, int argc, char **argv)
 }
 
 static const struct opt status_opt_table[] = {
-	OPT_GROUP(state_opt_table, struct status_opts, kept),
-	OPT_GROUP(json_opt_table, struct status_opts, kept.output),
-	OPT_GROUP(color_opt_table, struct status_opts, kept.output),
+	OPT_GROUP(kept_opt_table, struct status_opts, kept),
 	OPT_END,
 };
 

@@ -13,9 +13,11 @@
 #include "serve/db.h"
 #include "serve/settings.h"
 
-const struct opt state_opt_table[] = {
+const struct opt kept_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "state", .metavar = "DIR", .def = SETTINGS_STATE,
 	 .help = "read what heldup serve keeps in DIR", OPT_AT(struct kept_opts, state)},
+	OPT_GROUP(json_opt_table, struct kept_opts, output),
+	OPT_GROUP(color_opt_table, struct kept_opts, output),
 	OPT_END,
 };
 

@@ -20,7 +20,7 @@ struct kept_opts {
 	struct output_opts output;
 };
 
-extern const struct opt state_opt_table[]; /* --state */
+extern const struct opt kept_opt_table[]; /* --state, --json, --color */
 
 /* The store; the message says how to begin where there is none. */
 int kept_open(const char *state, struct db **ret, struct err *err);
