@@ -27,7 +27,7 @@ struct live {
 	struct hmap ports, switching;
 	int64_t offset_ns;
 	uint64_t duration_ns;
-	uint64_t told;	/* seconds of the progress line, with the next; 0: none yet */
+	uint64_t next_s;	/* of the watch: the progress line is written again; 0: none yet */
 	int code;		/* of the sink */
 	struct path_traces_cnt cnt;
 	struct requests_live out;
@@ -118,9 +118,9 @@ static void step(void *ctx, uint64_t watched_ns, uint64_t event_cnt)
 	uint64_t second = watched_ns / NS_PER_SEC;
 	char events[FMT_MAX], requests[FMT_MAX];
 
-	if (l->told && second < l->told)
+	if (l->next_s && second < l->next_s)
 		return;
-	l->told = second + 1;
+	l->next_s = second + 1;
 	fprintf(stderr, "\r\033[Kfollowing: %" PRIu64, second);
 	if (l->duration_ns)
 		fprintf(stderr, " of %.0f", (double)l->duration_ns / 1e9);
@@ -190,7 +190,7 @@ int follow_requests_read(const struct follow_requests_opts *opts, struct strtab 
 	l.offset_ns = (int64_t)(clock_real_ns() - clock_mono_ns());
 	slice_begin(&l);
 	code = paths_watch(&watch, &to, &watched, err);
-	if (l.told) {
+	if (l.next_s) {
 		fputs("\r\033[K", stderr);
 		fflush(stderr);
 	}
