@@ -120,14 +120,6 @@ s32 proc_open[OPEN_MASK + 1] = {0};
 u64 jiffy_off = 0;
 u64 jiffy_sample = 0;
 
-
-/*
- * Always 0, which the verifier does not know.  A number that begins with it has
- * no known value, so the paths that reach one place with different numbers are
- * checked as one.
- */
-u64 opaque_zero = 0;
-
 u32 shed = 0; /* enum shed_bits, changed while it runs */
 
 /* By port: 1 where someone was seen to listen on it, in any network namespace. */

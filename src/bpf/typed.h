@@ -21,12 +21,16 @@
 
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
-const volatile unsigned int ktype_ids[KTYPE_CNT] = {0}; /* by enum ktype */
-
 #define HAS_CAST (&bpf_rdonly_cast != NULL)
 
+/* Without the file of types libbpf reads all of the kernel, and knows their ids itself. */
+#define TYPE_ID(type)                                                                   \
+	(bpf_core_enum_value_exists(enum heldup_ktype, KTYPE_##type)                    \
+		 ? bpf_core_enum_value(enum heldup_ktype, KTYPE_##type)                 \
+		 : bpf_core_type_id_kernel(struct type))
+
 #define AS(type, ptr)                                                                   \
-	((struct type *)(HAS_CAST ? bpf_rdonly_cast((const void *)(ptr), ktype_ids[KTYPE_##type]) \
+	((struct type *)(HAS_CAST ? bpf_rdonly_cast((const void *)(ptr), TYPE_ID(type)) \
 				  : (void *)(ptr)))
 
 #define GET(ptr, field)                                                                 \

@@ -24,8 +24,6 @@
 #include "base/stop.h"
 #include "collect/code/code.h"
 #include "collect/emit.h"
-#include "collect/live/kbtf.h"
-#include "collect/live/kbtf_subset.h"
 #include "store/event.h"
 #include "symbols/names/symbols.h"
 #include "wire/wire.h"
@@ -130,16 +128,6 @@ static int watch(struct at_call_bpf *skel, struct seen *s, char **pids)
 	return 0;
 }
 
-static int load(struct at_call_bpf *skel)
-{
-	struct kbtf_subset none = {.fd = -1}; /* libbpf reads all types */
-	struct kbtf *k = kbtf_new(NULL);
-	int rc = k ? kbtf_subset_fill(&none, k, skel->obj, skel->rodata->ktype_ids) : -ENOENT;
-
-	kbtf_free(k);
-	return rc < 0 ? rc : at_call_bpf__load(skel);
-}
-
 int main(int argc, char **argv)
 {
 	struct at_call_bpf *skel = at_call_bpf__open();
@@ -153,7 +141,7 @@ int main(int argc, char **argv)
 		return 2;
 	stop_init();
 	skel->rodata->with_stacks = (uint8_t)strtoul(argv[1], NULL, 10);
-	rc = load(skel);
+	rc = at_call_bpf__load(skel);
 	if (rc == 0)
 		rc = at_call_bpf__attach(skel);
 	if (rc < 0) {

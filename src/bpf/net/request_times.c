@@ -63,7 +63,7 @@ u32 recv_off = 0; /* hu_recv is not attached now */
 /* Binary search by shifts: 24 powers of two, with two buckets each. */
 static __always_inline u32 hist_idx(u64 ns)
 {
-	u64 low = 1000, i = opaque_zero & 63;
+	u64 low = 1000, i = ns >> 58; /* 0, which the verifier does not know */
 
 	STEP(16)
 	STEP(8)

@@ -17,14 +17,26 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "collect/live/kbtf_int.h"
+#include "wire/ktype_ids.h"
 
 #define BYTES_MAX (64u << 20) /* as kbtf.c takes of all types */
+
+/* The types that programs cast to, by enum heldup_ktype. */
+static const char *const ktype_names[] = {
+	"",
+#define X(name) [KTYPE_##name] = #name,
+	KTYPE_IDS(X)
+#undef X
+};
+
+#define KTYPE_CNT (sizeof(ktype_names) / sizeof(ktype_names[0]))
 
 struct subset {
 	const struct kbtf *k;
 	struct hmap moved;	/* old id to new */
 	VEC(uint32_t) order;	/* old ids, by new id - 1 */
 	struct buf types, strs;
+	uint32_t ids[KTYPE_CNT]; /* by enum heldup_ktype */
 };
 
 static uint32_t move(struct subset *s, uint32_t old)
@@ -40,15 +52,19 @@ static uint32_t move(struct subset *s, uint32_t old)
 	return (uint32_t)s->order.cnt;
 }
 
-static uint32_t name(struct subset *s, uint32_t off)
+static uint32_t name_add(struct subset *s, const char *str)
 {
-	const char *str = kbtf_str(s->k, off);
 	uint32_t at = (uint32_t)s->strs.len;
 
 	if (!*str)
 		return 0;
 	buf_add(&s->strs, str, strlen(str) + 1);
 	return at;
+}
+
+static uint32_t name(struct subset *s, uint32_t off)
+{
+	return name_add(s, kbtf_str(s->k, off));
 }
 
 static void add_members(struct subset *s, const struct btf_type *t)
@@ -151,21 +167,15 @@ static void wanted_names(const struct btf *local, struct hmap *names)
 	}
 }
 
-static void note_id(const char *str, uint32_t id, uint32_t ids[KTYPE_CNT])
+static void note_id(struct subset *s, const char *str, uint32_t id)
 {
-	static const char *const names[KTYPE_CNT] = {
-#define X(name) [KTYPE_##name] = #name,
-		KTYPE_IDS(X)
-#undef X
-	};
-
-	for (int i = 0; i < KTYPE_CNT; i++)
-		if (!ids[i] && strcmp(str, names[i]) == 0)
-			ids[i] = id;
+	for (size_t i = 1; i < KTYPE_CNT; i++)
+		if (!s->ids[i] && strcmp(str, ktype_names[i]) == 0)
+			s->ids[i] = id;
 }
 
 /* Two names of one hash bring in a type too many, which does no harm. */
-static void choose(struct subset *s, const struct btf *local, uint32_t ids[KTYPE_CNT])
+static void choose(struct subset *s, const struct btf *local)
 {
 	struct hmap names = {0};
 
@@ -179,9 +189,29 @@ static void choose(struct subset *s, const struct btf *local, uint32_t ids[KTYPE
 			continue;
 		move(s, id);
 		if (BTF_INFO_KIND(t->info) == BTF_KIND_STRUCT)
-			note_id(str, id, ids);
+			note_id(s, str, id);
 	}
 	hmap_release(&names);
+}
+
+/* Comes last, so it moves no other type. */
+static void add_ktypes(struct subset *s)
+{
+	struct btf_type t = {
+		.name_off = name_add(s, "heldup_ktype"),
+		.info = BTF_KIND_ENUM << 24 | (KTYPE_CNT - 1),
+		.size = sizeof(uint32_t),
+	};
+
+	buf_add(&s->types, &t, sizeof(t));
+	for (size_t i = 1; i < KTYPE_CNT; i++) {
+		char text[64];
+		struct btf_enum e = {.val = (int32_t)s->ids[i]};
+
+		snprintf(text, sizeof(text), "KTYPE_%s", ktype_names[i]);
+		e.name_off = name_add(s, text);
+		buf_add(&s->types, &e, sizeof(e));
+	}
 }
 
 static int write_all(int fd, const struct subset *s)
@@ -215,19 +245,19 @@ struct kbtf_subset kbtf_subset_open(void)
 	return s;
 }
 
-int kbtf_subset_fill(struct kbtf_subset *sub, const struct kbtf *k, const struct bpf_object *obj,
-		     uint32_t ret_ids[KTYPE_CNT])
+int kbtf_subset_fill(struct kbtf_subset *sub, const struct kbtf *k, const struct bpf_object *obj)
 {
 	struct subset s = {.k = k};
-	int rc = 0;
+	int rc;
 
-	memset(ret_ids, 0, KTYPE_CNT * sizeof(*ret_ids));
+	if (sub->fd < 0)
+		return 0;
 	buf_addch(&s.strs, 0);
-	choose(&s, bpf_object__btf(obj), ret_ids);
+	choose(&s, bpf_object__btf(obj));
 	for (size_t i = 0; i < s.order.cnt; i++) /* grows meanwhile */
 		add_type(&s, kbtf_type(k, s.order.items[i]));
-	if (sub->fd >= 0)
-		rc = write_all(sub->fd, &s);
+	add_ktypes(&s);
+	rc = write_all(sub->fd, &s);
 	hmap_release(&s.moved);
 	vec_release(&s.order);
 	buf_release(&s.types);

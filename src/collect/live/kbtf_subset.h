@@ -9,10 +9,6 @@
  *	kbtf_subset_open, open the programs with its path, kbtf_subset_fill,
  *	load them, kbtf_subset_close
  */
-#include <stdint.h>
-
-#include "wire/ktype_ids.h"
-
 struct bpf_object;
 struct kbtf;
 
@@ -27,10 +23,9 @@ struct kbtf_subset kbtf_subset_open(void);
 /*
  * The types of k whose names obj's own types have, and all that lies inside of them
  * by value; what a pointer leads to is left out, for relocations do not follow it.
- * ret_ids: those of the kernel, by enum ktype.  -errno where the file cannot be written.
+ * And enum heldup_ktype (wire/ktype_ids.h).  -errno where the file cannot be written.
  */
-int kbtf_subset_fill(struct kbtf_subset *s, const struct kbtf *k, const struct bpf_object *obj,
-		     uint32_t ret_ids[KTYPE_CNT]);
+int kbtf_subset_fill(struct kbtf_subset *s, const struct kbtf *k, const struct bpf_object *obj);
 
 void kbtf_subset_close(struct kbtf_subset *s);
 

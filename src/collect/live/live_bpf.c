@@ -322,7 +322,7 @@ static void zeros_make(struct heldup_bpf *skel)
 
 static int load_skel(struct live_bpf *b, const struct kbtf *k, struct kbtf_subset *types)
 {
-	int rc = kbtf_subset_fill(types, k, b->skel->obj, b->skel->rodata->ktype_ids);
+	int rc = kbtf_subset_fill(types, k, b->skel->obj);
 
 	return rc < 0 ? rc : heldup_bpf__load(b->skel);
 }

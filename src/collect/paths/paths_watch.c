@@ -108,7 +108,7 @@ static int open_skel(struct watch *w, const struct kbtf *k, struct kbtf_subset *
 	w->skel = paths_bpf__open_opts(&opts);
 	if (!w->skel)
 		return err_errno(err, -errno, "open the BPF programs");
-	rc = kbtf_subset_fill(types, k, w->skel->obj, w->skel->rodata->ktype_ids);
+	rc = kbtf_subset_fill(types, k, w->skel->obj);
 	if (rc < 0)
 		return err_errno(err, rc, "write the kernel's types for the BPF programs");
 	w->skel->rodata->pw_prev_state = kbtf_trace_args(k, "sched_switch") >= 5;
