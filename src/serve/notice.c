@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/fmt.h"
 
-/* Fewer seconds say little of what is usual: half a minute. */
+/* Fewer seconds say little of what is usual. */
 #define LEARN_MIN 20
 
 /* Fewer answers in a window make a quantile of one or two of them. */
