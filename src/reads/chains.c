@@ -59,24 +59,59 @@ static bool is_circle(struct circle *c, uint32_t cnt, uint64_t addr)
 	return false;
 }
 
+/* Puts out the bytes beside the list, with zeros behind: how many elements they take. */
+static int head_of(const struct follow *f, uint64_t anchor, char *out, size_t cap)
+{
+	const struct chain_shape *s = &f->what->shape;
+	int rc;
+
+	if (!s->head_len)
+		return 0;
+	if (cap < sizeof(anchor) + s->elem_len)
+		return -E2BIG;
+	anchor += s->head_off;
+	memset(out, 0, sizeof(anchor) + s->elem_len);
+	memcpy(out, &anchor, sizeof(anchor));
+	rc = get(f, anchor, out + sizeof(anchor), s->head_len);
+	return rc < 0 ? rc : 1;
+}
+
+/* One element; of an array's last what lies behind its end is zero. */
+static int elem_of(const struct follow *f, uint64_t addr, uint64_t until, char *out)
+{
+	const struct chain_shape *s = &f->what->shape;
+	size_t len = s->elem_len;
+
+	memcpy(out, &addr, sizeof(addr));
+	out += sizeof(addr);
+	if (s->stride && until - addr < len) {
+		memset(out, 0, len);
+		len = until - addr;
+	}
+	return get(f, addr, out, len);
+}
+
 long chain_follow(const struct chain_mem *mem, const struct read_chains *what,
 		  const struct chain_item *item, char *out, size_t cap)
 {
 	const struct chain_shape *s = &what->shape;
 	struct follow f = {.mem = mem, .what = what};
-	size_t one = sizeof(uint64_t) + s->elem_len, used = 0;
+	int rc, head = head_of(&f, item->anchor, out, cap);
+	size_t one = sizeof(uint64_t) + s->elem_len, used = head > 0 ? one : 0;
 	struct circle circle = {0};
 	uint64_t addr;
 	uint32_t cnt = 0;
-	int rc = first_of(&f, item->anchor, &addr);
 
+	if (head < 0)
+		return head;
+	rc = first_of(&f, item->anchor, &addr);
+	addr -= addr > s->back ? s->back : 0;
 	while (rc == 0 && addr && (!s->stride || addr < item->until)) {
 		if (cnt >= CHAIN_LEN_MAX || cap - used < one)
 			return -E2BIG;
 		if (is_circle(&circle, cnt, addr))
 			return -ELOOP;
-		memcpy(out + used, &addr, sizeof(addr));
-		rc = get(&f, addr, out + used + sizeof(addr), s->elem_len);
+		rc = elem_of(&f, addr, item->until, out + used);
 		if (s->stride)
 			addr += s->stride;
 		else
@@ -84,5 +119,5 @@ long chain_follow(const struct chain_mem *mem, const struct read_chains *what,
 		used += one;
 		cnt++;
 	}
-	return rc < 0 ? rc : (long)cnt;
+	return rc < 0 ? rc : (long)cnt + head;
 }

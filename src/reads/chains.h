@@ -29,6 +29,8 @@ struct chain_shape {
 	uint32_t elem_len;
 	uint32_t next_off; /* in an element, or ... */
 	uint32_t stride;   /* ... not 0: an array, to whose end `until` leads */
+	uint32_t back;	   /* an array begins so many bytes before where the steps lead */
+	uint32_t head_off, head_len; /* so many bytes of the anchor come first, as an element */
 };
 
 struct chain_range {

@@ -94,7 +94,8 @@ static bool is_fine(const struct read_chains *a)
 	return a->range_cnt <= CHAIN_RANGES && a->item_cnt <= CHAIN_ITEMS &&
 	       s->step_cnt <= CHAIN_STEPS && s->elem_len >= 8 && s->elem_len <= CHAIN_ELEM_MAX &&
 	       s->elem_len % 8 == 0 &&
-	       s->next_off <= s->elem_len - 8 && s->stride <= CHAIN_ELEM_MAX;
+	       s->next_off <= s->elem_len - 8 && s->stride <= CHAIN_ELEM_MAX &&
+	       s->back <= CHAIN_ELEM_MAX && s->head_len <= s->elem_len;
 }
 
 static void one_chain(struct pages *p, const struct read_chains *a, const struct chain_item *it,

@@ -56,6 +56,29 @@ TEST(chains_read_an_array_up_to_its_end)
 	EQ_I(follow(words, &item, 16, out, sizeof(out)), 5);
 }
 
+/* A stack: what its thread keeps of it comes first, then its bytes, the last ones alone. */
+TEST(chains_put_out_a_head_and_a_part)
+{
+	uint64_t words[WORDS] = {[2] = BASE + 88, [4] = 5, [5] = 6, [10] = 1, [11] = 2, [12] = 3,
+				 [13] = 4};
+	struct chain_item item = {.anchor = BASE, .until = BASE + 80 + 24};
+	const struct chain_mem mem = {words_read, words};
+	struct read_chains what = {
+		.range_cnt = 1, .ranges = {{BASE, BASE + WORDS * 8}},
+		.shape = {.step_cnt = 1, .steps = {16}, .elem_len = 16, .stride = 16, .back = 8,
+			  .head_off = 32, .head_len = 8},
+	};
+	const uint64_t want[] = {BASE + 32, 5, 0, BASE + 80, 1, 2, BASE + 96, 3, 0};
+
+	EQ_I(chain_follow(&mem, &what, &item, out, sizeof(out)), 3);
+	OK(memcmp(out, want, sizeof(want)) == 0);
+	words[2] = 0;
+	EQ_I(chain_follow(&mem, &what, &item, out, sizeof(out)), 1);
+	EQ_I(chain_follow(&mem, &what, &item, out, ONE - 1), -E2BIG);
+	what.shape.head_off = WORDS * 8 - 7;
+	EQ_I(chain_follow(&mem, &what, &item, out, sizeof(out)), -EFAULT);
+}
+
 TEST(chains_refuse_what_leads_nowhere)
 {
 	struct chain_item item = {.anchor = BASE};

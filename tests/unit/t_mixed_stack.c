@@ -66,3 +66,25 @@ TEST(mixed_stack_knows_the_ends_of_the_loop)
 	EQ_U(mix(outer, 2, frames, 1, got, 4, &cut), 3);
 	EQ_U(got[1], AT(PY, 0x100));
 }
+
+/* Code made at run time: each function has a frame, and not all of them were found. */
+TEST(mixed_stack_takes_frames_side_by_side_for_one_run)
+{
+	const uint64_t native[] = {AT(2, 5), AT(PY, 0x150), AT(PY, 0x160), AT(3, 7),
+				   AT(PY, 0x170), AT(3, 8)};
+	const struct mixed_frame frames[] = {{AT(APP, 1), false}, {AT(APP, 2), false},
+					     {AT(APP, 3), true}, {AT(APP, 4), true}};
+	const struct mixed_parts p = {.native = native, .native_cnt = 6, .frames = frames,
+				      .frame_cnt = 4, .loops = &loop, .loop_cnt = 1,
+				      .loops_merge = true};
+	const uint64_t want[] = {AT(2, 5), AT(APP, 1), AT(APP, 2), AT(APP, 3), AT(3, 7),
+				 AT(APP, 4), AT(3, 8)};
+	uint64_t got[8];
+	bool cut;
+
+	EQ_U(mixed_stack(&p, got, 8, &cut), 7);
+	for (size_t i = 0; i < 7; i++) {
+		ROW(i);
+		EQ_U(got[i], want[i]);
+	}
+}

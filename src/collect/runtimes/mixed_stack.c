@@ -53,16 +53,19 @@ static void put_run(struct mix *m)
 size_t mixed_stack(const struct mixed_parts *p, uint64_t *ret, size_t max, bool *ret_cut)
 {
 	struct mix m = {.p = p, .out = ret, .max = max};
-	bool inside = false;
+	bool inside = false, was_loop = false;
 
 	for (size_t i = 0; i < p->native_cnt; i++) {
 		bool loop = is_loop(p, i);
 
+		if (loop && was_loop && p->loops_merge)
+			continue;
 		inside |= loop;
 		if (loop)
 			put_run(&m);
 		else if (!inside || m.next >= p->frame_cnt || !is_interpreter(p, p->native[i]))
 			put(&m, p->native[i]);
+		was_loop = loop;
 	}
 	while (m.next < p->frame_cnt)
 		put_run(&m);

@@ -6,7 +6,9 @@
  * the interpreter's loop gives way to the program's functions that it runs, up
  * to the one that ends_loop.  What else lies in the interpreter's file between
  * two of the program's functions is left out: it is how one calls the other.
- * What is called last, the innermost native functions, stays.
+ * What is called last, the innermost native functions, stays.  Where each of the
+ * program's functions has a native frame of its own (code made at run time), those
+ * side by side are one such loop: not all of them may have been found.
  *
  * Where the two do not fit (the native stack is short, or a loop's frame was not
  * known as one) what is left of the program's functions follows: their own order
@@ -32,6 +34,7 @@ struct mixed_parts {
 	size_t frame_cnt;
 	const struct mixed_loop *loops;
 	size_t loop_cnt;
+	bool loops_merge; /* those side by side run functions up to one that ends_loop */
 };
 
 /* At most max into ret, innermost first; *ret_cut: there were more. */

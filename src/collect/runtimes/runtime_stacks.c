@@ -32,6 +32,7 @@ struct name { /* to be sent */
 };
 
 struct runtime_stacks {
+	struct runtime_frame list[RUNTIME_DEPTH_MAX]; /* the one that is added */
 	VEC(struct mixed_frame) frames;
 	VEC(struct stack_at) stacks;
 	struct hmap by_list; /* hash of the process and its frames to the stack's number */
@@ -153,36 +154,26 @@ static const struct named *named_of(struct runtime_stacks *s, const struct runti
 
 /* ---- stacks */
 
-static bool frame_at(const struct runtime_list *l, size_t i, uint64_t *hash,
-		     struct runtime_frame *ret)
+static uint64_t frames_hash(const struct runtime_frame *frames, size_t cnt, uint64_t hash)
 {
-	size_t len = sizeof(uint64_t) + runtime_elem_len(l->proc);
-	const uint8_t *elem = l->elems + i * len;
-	uint64_t addr;
-
-	memcpy(&addr, elem, sizeof(addr));
-	if (!runtime_frame_of(l->proc, addr, elem + sizeof(addr), ret))
-		return false;
-	*hash = hash_pair(*hash, hash_pair(ret->code, ret->at << 2 | ret->is_hidden << 1 |
-					   (uint64_t)ret->ends_loop));
-	return true;
+	for (size_t i = 0; i < cnt; i++)
+		hash = hash_pair(hash, hash_pair(frames[i].code, frames[i].at << 2 |
+						 frames[i].is_hidden << 1 |
+						 (uint64_t)frames[i].ends_loop));
+	return hash;
 }
 
-/* Appends the frames of a list; false: one of them is none. */
-static bool frames_add(struct runtime_stacks *s, const struct runtime_list *l, uint64_t now)
+/* Appends the frames of a list; false: one of them has no name. */
+static bool frames_add(struct runtime_stacks *s, const struct runtime_list *l, size_t cnt,
+		       uint64_t now)
 {
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < l->cnt; i++) {
-		struct mixed_frame mixed = {0};
-		struct runtime_frame f;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct runtime_frame *f = &s->list[i];
+		struct mixed_frame mixed = {.ends_loop = f->ends_loop};
 		const struct named *n;
 
-		if (!frame_at(l, i, &hash, &f))
-			return false;
-		mixed.ends_loop = f.ends_loop;
-		if (!f.is_hidden) {
-			n = named_of(s, l, &f, now);
+		if (!f->is_hidden) {
+			n = named_of(s, l, f, now);
 			if (!n)
 				return false;
 			mixed.frame = n->frame;
@@ -213,18 +204,16 @@ static uint32_t stack_put(struct runtime_stacks *s, size_t at, uint64_t now)
 
 uint32_t runtime_stacks_add(struct runtime_stacks *s, const struct runtime_list *l, uint64_t now)
 {
-	uint64_t hash = l->key, known;
+	long cnt = runtime_frames(l->proc, l->elems, l->cnt, s->list);
+	uint64_t hash, known;
 	size_t at = s->frames.cnt;
-	struct runtime_frame f;
 	uint32_t nr;
 
-	for (size_t i = 0; i < l->cnt; i++)
-		if (!frame_at(l, i, &hash, &f)) {
-			s->counts.damaged_cnt++;
-			return 0;
-		}
-	if (!l->cnt)
+	if (cnt < 0)
+		s->counts.damaged_cnt++;
+	if (cnt <= 0)
 		return 0;
+	hash = frames_hash(s->list, (size_t)cnt, l->key);
 	if (hmap_get(&s->by_list, hash, &known) &&
 	    now - s->stacks.items[known - 1].checked_ns < RUNTIME_CHECK_NS)
 		return (uint32_t)known;
@@ -232,7 +221,7 @@ uint32_t runtime_stacks_add(struct runtime_stacks *s, const struct runtime_list 
 		s->counts.over_cnt++;
 		return 0;
 	}
-	if (!frames_add(s, l, now)) {
+	if (!frames_add(s, l, (size_t)cnt, now)) {
 		s->frames.cnt = at;
 		s->counts.damaged_cnt++;
 		return 0;

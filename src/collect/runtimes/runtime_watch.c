@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/timed/timed_call.h"
 #include "base/vec.h"
 #include "collect/proc/procfs.h"
 #include "collect/runtimes/runtime_find.h"
@@ -252,13 +253,22 @@ static void lists_take(struct runtime_watch *w, struct proc *p, const struct cha
 		ranges_again(p, clock_mono_ns());
 }
 
+/* As many lists as one call has room for, however long they are. */
+static size_t items_max(const struct runtime_proc *r)
+{
+	size_t one = sizeof(struct chain_out) +
+		     CHAIN_LEN_MAX * (sizeof(uint64_t) + runtime_elem_len(r));
+
+	return TIMED_CALL_OUT_MAX / one < CHAIN_ITEMS ? TIMED_CALL_OUT_MAX / one : CHAIN_ITEMS;
+}
+
 static void proc_look(struct runtime_watch *w, struct proc *p)
 {
 	CLEANUP_FREE struct runtime_thread *threads = xcalloc(RUNTIME_THREAD_MAX, sizeof(*threads));
 	const struct chain_shape *shape = runtime_shape(p->found->proc);
 	long cnt = runtime_threads(p->found->proc, threads, RUNTIME_THREAD_MAX);
 	struct chain_item items[CHAIN_ITEMS];
-	size_t n = 0;
+	size_t n = 0, max = items_max(p->found->proc);
 
 	if (cnt < 0)
 		ranges_again(p, clock_mono_ns());
@@ -270,7 +280,7 @@ static void proc_look(struct runtime_watch *w, struct proc *p)
 			items[n++] = (struct chain_item){
 				.anchor = threads[i].anchor, .until = threads[i].until, .tid = tid,
 				.switches = thread_of(w, tid)->switches};
-		if (!n || (n < CHAIN_ITEMS && i + 1 < cnt))
+		if (!n || (n < max && i + 1 < cnt))
 			continue;
 		if (runtime_found_lists(p->found, shape, items, n, &out) >= 0)
 			lists_take(w, p, items, n, &out);
@@ -326,6 +336,7 @@ void runtime_watch_parts(const struct runtime_watch *w, uint32_t tgid, uint32_t 
 	ret->frames = runtime_stacks_at(w->stacks, stack, &ret->frame_cnt);
 	ret->loops = p ? p->loops : NULL;
 	ret->loop_cnt = p ? p->loop_cnt : 0;
+	ret->loops_merge = p && p->found && p->found->proc && runtime_loops_merge(p->found->proc);
 }
 
 void runtime_watch_counts(const struct runtime_watch *w, struct runtime_counts *ret)

@@ -119,11 +119,26 @@ size_t runtime_loops(const struct runtime_proc *r, struct runtime_range ret[RUNT
 	return r->loop_cnt;
 }
 
-bool runtime_frame_of(const struct runtime_proc *r, uint64_t addr, const uint8_t *elem,
-		      struct runtime_frame *ret)
+bool runtime_loops_merge(const struct runtime_proc *r)
 {
-	*ret = (struct runtime_frame){0};
-	return r->lang->frame(r, addr, elem, ret);
+	return r->lang->loops_merge;
+}
+
+long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		    struct runtime_frame ret[RUNTIME_DEPTH_MAX])
+{
+	size_t len = sizeof(uint64_t) + r->shape.elem_len;
+
+	if (r->lang->frames)
+		return r->lang->frames(r, elems, cnt, ret);
+	if (cnt > RUNTIME_DEPTH_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < cnt; i++, elems += len) {
+		ret[i] = (struct runtime_frame){0};
+		if (!r->lang->frame(r, runtime_u64(elems, 0), elems + sizeof(uint64_t), &ret[i]))
+			return -EBADMSG;
+	}
+	return (long)cnt;
 }
 
 int runtime_cookie(struct runtime_proc *r, uint64_t code, uint64_t *ret)

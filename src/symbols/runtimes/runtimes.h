@@ -9,7 +9,7 @@
  * on the memory of a process and on a recorded image alike.
  *
  *	runtime_lang_of (a mapped file) ... runtime_open (once per process)
- *	runtime_threads, runtime_shape (what to read), runtime_frame, runtime_name
+ *	runtime_threads, runtime_shape (what to read), runtime_frames, runtime_name
  *	runtime_free
  *
  * Where things lie differs by version: a table has those that are known, and
@@ -36,6 +36,7 @@ enum {
 	RUNTIME_THREAD_MAX = 512,   /* threads of a process */
 	RUNTIME_LINES_MAX = 65536,  /* bytes of a function's table of lines */
 	RUNTIME_LOOP_MAX = 4,
+	RUNTIME_DEPTH_MAX = 512,    /* frames of a stack */
 };
 
 struct runtime_mem {
@@ -102,9 +103,16 @@ long runtime_threads(struct runtime_proc *r, struct runtime_thread *ret, size_t 
 /* Native code whose frames run those of the program: addresses in the process. */
 size_t runtime_loops(const struct runtime_proc *r, struct runtime_range ret[RUNTIME_LOOP_MAX]);
 
-/* One element of the shape.  false: it is no frame, and those behind it are not to be used. */
-bool runtime_frame_of(const struct runtime_proc *r, uint64_t addr, const uint8_t *elem,
-		      struct runtime_frame *ret);
+/* True where native frames of loops that lie side by side run one piece of the program. */
+bool runtime_loops_merge(const struct runtime_proc *r);
+
+/*
+ * The frames of a list of the shape, innermost first: cnt elements, each after its
+ * address, as chain_follow puts them out.  Their count; -EBADMSG, -E2BIG or another
+ * -errno where one of them is no frame: none are to be used then.
+ */
+long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		    struct runtime_frame ret[RUNTIME_DEPTH_MAX]);
 
 /* 0 with *ret filled (which the caller releases, also on failure), or -errno. */
 int runtime_name(struct runtime_proc *r, const struct runtime_frame *f, struct runtime_name *ret);

@@ -22,13 +22,18 @@ struct runtime_proc {
 
 struct runtime_lang {
 	const char *name;
+	bool loops_merge; /* as runtime_loops_merge */
 	bool (*is_file)(const char *base_name);
 	/* r has lang, mem and bias; fills version, shape, loops, own. */
 	int (*open)(struct runtime_proc *r, const struct runtime_file *f, struct image *im,
 		    struct err *err);
 	long (*threads)(struct runtime_proc *r, struct runtime_thread *ret, size_t max);
+	/* One element; false: it is no frame.  NULL where elements are no frames, but ... */
 	bool (*frame)(const struct runtime_proc *r, uint64_t addr, const uint8_t *elem,
 		      struct runtime_frame *ret);
+	/* ... memory in which frames are found: as runtime_frames. */
+	long (*frames)(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		       struct runtime_frame *ret);
 	int (*cookie)(struct runtime_proc *r, uint64_t code, uint64_t *ret);
 	int (*describe)(struct runtime_proc *r, const struct runtime_frame *f,
 			struct runtime_name *ret);
