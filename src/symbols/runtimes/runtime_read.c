@@ -41,6 +41,25 @@ size_t runtime_symbols(struct image *im, uint64_t bias, const struct runtime_sym
 	return one_table(im, image_find(im, ".dynsym"), bias, wanted, cnt);
 }
 
+int runtime_text_after(struct image *im, const char *prefix, char *ret, size_t len)
+{
+	const struct image_section *sec = image_find(im, ".rodata");
+	size_t all, prefix_len = strlen(prefix), cnt;
+	const uint8_t *data, *at;
+
+	if (!sec || image_data(im, sec, &data, &all, NULL) < 0)
+		return -ENOENT;
+	at = memmem(data, all, prefix, prefix_len);
+	if (!at)
+		return -ENOENT;
+	at += prefix_len;
+	cnt = strnlen((const char *)at, (size_t)(data + all - at));
+	cnt = cnt < len ? cnt : len - 1;
+	memcpy(ret, at, cnt);
+	ret[cnt] = '\0';
+	return 0;
+}
+
 int runtime_read_u64(const struct runtime_proc *r, uint64_t addr, uint64_t *ret)
 {
 	return runtime_read(r, addr, ret, sizeof(*ret));

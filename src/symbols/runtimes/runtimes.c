@@ -12,6 +12,7 @@
 
 static const struct runtime_lang *const langs[] = {
 	&runtime_cpython,
+	&runtime_php,
 };
 
 size_t runtime_lang_cnt(void)

@@ -40,6 +40,7 @@ struct runtime_lang {
 };
 
 extern const struct runtime_lang runtime_cpython;
+extern const struct runtime_lang runtime_php;
 
 /* ---- runtime_read.c */
 
@@ -52,6 +53,9 @@ struct runtime_symbol {
 /* The exported symbols of those names; how many were found. */
 size_t runtime_symbols(struct image *im, uint64_t bias, const struct runtime_symbol *wanted,
 		       size_t cnt);
+
+/* The text that follows prefix in the file's constants, cut to len with its NUL. -ENOENT: none. */
+int runtime_text_after(struct image *im, const char *prefix, char *ret, size_t len);
 
 static inline int runtime_read(const struct runtime_proc *r, uint64_t addr, void *out, size_t len)
 {
