@@ -382,10 +382,19 @@ static bool is_full(const struct tape *t)
 		first->end_ns + t->opts.keep_ns < t->batches.items[t->batches.cnt - 1].end_ns);
 }
 
+static uint64_t last_end_ns(const struct tape *t)
+{
+	return t->first < t->batches.cnt ? t->batches.items[t->batches.cnt - 1].end_ns
+					 : tape_begin_ns(t);
+}
+
 static void close_batch(struct tape *t, const struct ev_tick *tick)
 {
-	t->open.begin_ns = tick->begin_ns;
 	t->open.end_ns = tick->h.ts_ns;
+	t->open.begin_ns = tick->begin_ns && tick->begin_ns < tick->h.ts_ns
+				   ? tick->begin_ns : last_end_ns(t);
+	if (t->open.begin_ns > t->open.end_ns)
+		t->open.begin_ns = t->open.end_ns;
 	if (t->codec)
 		batch_pack(t, &t->open);
 	t->open.bytes.data = xrealloc(t->open.bytes.data, t->open.bytes.len + 1);
@@ -395,6 +404,18 @@ static void close_batch(struct tape *t, const struct ev_tick *tick)
 	t->open = (struct batch){0};
 	while (is_full(t))
 		drop_first(t);
+}
+
+void tape_forget(struct tape *t, uint64_t before_ns)
+{
+	while (t->first < t->batches.cnt) {
+		const struct batch *b = &t->batches.items[t->first];
+
+		/* the half of it that lies after is not worth the other */
+		if (b->begin_ns + (b->end_ns - b->begin_ns) / 2 >= before_ns)
+			return;
+		drop_first(t);
+	}
 }
 
 /* The strings it names came before it and stay before it. */

@@ -37,6 +37,9 @@ void tape_free(struct tape *t);
 /* Copies ev. */
 void tape_add(struct tape *t, const struct event_hdr *ev);
 
+/* Lets whole batches go that lie before, as if they were too old. */
+void tape_forget(struct tape *t, uint64_t before_ns);
+
 /*
  * All of it, in an order that store/event.h allows; stops at the sink's first
  * error.  What came since the last tick is not in it but for tape_replay_open.
