@@ -50,6 +50,7 @@ static const struct unit units[] = {
 	{"us", NS_PER_US},
 	{"ms", NS_PER_MS},
 	{"s", NS_PER_SEC},
+	{"min", 60 * NS_PER_SEC},
 	{"m", 60 * NS_PER_SEC},
 	{"h", 3600 * NS_PER_SEC},
 	{"d", 86400 * NS_PER_SEC},

@@ -21,11 +21,13 @@
 #include "base/write_limit.h"
 #include "cli/files/page_file.h"
 #include "cli/files/sig_store.h"
+#include "cli/kept/past.h"
 #include "cli/watch/nameless.h"
 #include "cli/opts/guess.h"
 #include "cli/opts/names_opts.h"
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
+#include "cli/watch/run.h"
 #include "cli/watch/seen_stacks.h"
 #include "cli/watch/watching.h"
 #include "collect/proc/host.h"
@@ -47,6 +49,7 @@ struct why_opts {
 	struct cost_opts cost;
 	struct input_opts input;
 	struct baseline_opts baseline;
+	struct past_opts past;
 	struct output_opts output;
 	const char *capture_path;
 	struct names_opts names;
@@ -55,44 +58,6 @@ struct why_opts {
 	bool verbose;
 	bool no_stacks;
 };
-
-struct run {			/* one observation and what the engine made of it */
-	struct model *model;
-	struct waits_result *waits;
-};
-
-static void run_release(struct run *r)
-{
-	model_free(r->model);
-	*r = (struct run){0};
-}
-
-/*
- * The engine takes nothing from the rows per tick: those are for metrics and top.  Of
- * blocking calls the newest million, 40 MiB: functions need no more, and a long watch of
- * a busy server has tens of millions.
- */
-static const struct model_opts why_model = {.no_res_ticks = 1, .max_calls = 1 << 20};
-
-/* Functions are reported where calls were recorded; they go by where requests spent their time. */
-static struct waits_result *waits_of(const struct model *m, struct arena *arena)
-{
-	return waits_analyse(m, &(struct waits_opts){.by_wait = m->calls->end_ns > 0}, arena);
-}
-
-static int run_file(const char *path, struct arena *arena, struct run *ret_run, struct err *err)
-{
-	struct model *m = model_new(&why_model);
-	int code = watching_file(path, model_sink(m), err);
-
-	if (code < 0) {
-		model_free(m);
-		return code;
-	}
-	model_finish(m);
-	*ret_run = (struct run){m, waits_of(m, arena)};
-	return 0;
-}
 
 /* When the last of the chosen threads ended, 0 while one lives. */
 static uint64_t targets_end_ns(const struct model *m)
@@ -144,7 +109,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	if (code < 0)
 		return code;
 	names_opts_ask(&o->names, &o->select);
-	m = model_new(&why_model);
+	m = model_new(&run_model);
 	w.sinks[0] = model_sink(m);
 	code = watching_live(&w, &opts, cap, err);
 	capture_free(cap);
@@ -157,7 +122,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 		*ret_late = code;
 	else
 		say_early_end(o, m);
-	*ret_run = (struct run){m, waits_of(m, &cli->arena)};
+	*ret_run = run_of(m, &cli->arena);
 	return 0;
 }
 
@@ -249,27 +214,43 @@ static int fail_on_parse(void *dst, const char *text, struct arena *arena, struc
 	}
 }
 
+/* The run that is answered from, and base, which it is compared with, if any. */
+static int runs_make(struct cli *cli, struct run *run, struct run *base, struct cut_time *asked,
+		     int *ret_late, struct err *err)
+{
+	const struct why_opts *o = cli->opts;
+	int code = past_time(&o->past, asked, err);
+
+	/* the baseline first: a file that cannot be read costs no watching */
+	if (code == 0 && o->baseline.path)
+		code = run_file(o->baseline.path, NULL, &cli->arena, base, err);
+	if (code < 0)
+		return o->baseline.path ? err_prefix(err, "baseline") : code;
+	if (!o->input.path)
+		return run_live(cli, run, ret_late, err);
+	code = run_file(o->input.path, asked, &cli->arena, run, err);
+	if (code < 0 || o->baseline.path || !past_is_long_before(run))
+		return code;
+	return run_file(o->input.path, &(struct cut_time){.until_ns = run->span.from_ns},
+			&cli->arena, base, err);
+}
+
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
 	CLEANUP(run_release) struct run run = {0};
 	CLEANUP(run_release) struct run base = {0};
+	struct cut_time asked = {0};
 	struct verdict *v;
 	struct answer a;
-	int late = 0, code = 0;
+	int late = 0, code = runs_make(cli, &run, &base, &asked, &late, err);
 
-	/* the baseline first: a file that cannot be read costs no watching */
-	if (o->baseline.path)
-		code = run_file(o->baseline.path, &cli->arena, &base, err);
-	if (code < 0)
-		return err_prefix(err, "baseline");
-	code = o->input.path ? run_file(o->input.path, &cli->arena, &run, err)
-			     : run_live(cli, &run, &late, err);
 	if (code < 0)
 		return code;
 	v = verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena);
 	a = (struct answer){.model = run.model, .waits = run.waits, .verdict = v,
 			    .arena = &cli->arena};
+	a.when = past_say(&run, &asked, v, &cli->arena);
 	a.functions = functions_of(run.model, base.model, &a);
 	if (a.functions)
 		a.agreement = agreement_make(v, a.functions, &cli->arena);
@@ -300,6 +281,10 @@ static int why_run(struct cli *cli, int argc, char **argv)
 		err_usage(&err, "--brief is a form of the JSON: give --json too");
 		return cli_fail(cli, &err);
 	}
+	if ((o->past.since || o->past.until) && !o->input.path) {
+		err_usage(&err, "--since and --until are of a capture: give -i FILE, too");
+		return cli_fail(cli, &err);
+	}
 	if (select_words(&o->select, argc, argv, &cli->arena, &err) < 0 ||
 	    watching_check(&o->select, o->input.path, o->capture_path, &err) < 0)
 		return cli_fail(cli, &err);
@@ -313,6 +298,7 @@ static const struct opt why_opt_table[] = {
 	OPT_GROUP(input_opt_table, struct why_opts, input),
 	OPT_GROUP(jit_opt_table, struct why_opts, names),
 	OPT_GROUP(baseline_opt_table, struct why_opts, baseline),
+	OPT_GROUP(past_opt_table, struct why_opts, past),
 	{.type = OPT_CUSTOM, .long_name = "fail-on", .metavar = "CLASS[,CLASS]",
 	 .help = "exit with 4 on one of these; any: all but healthy, clients",
 	 .parse = fail_on_parse, OPT_AT(struct why_opts, fail_on)},
@@ -340,7 +326,8 @@ const struct cmd cmd_why = {
 	.examples = "  heldup why 1234                 # watch a process for ten seconds\n"
 		    "  heldup why redis -d 2s          # all of that name, for two\n"
 		    "  heldup why --port 3306 -d 2s    # whoever listens there\n"
-		    "  heldup why -i slow.cap -v       # from a capture, with the tables",
+		    "  heldup why -i slow.cap -v       # from a capture, with the tables\n"
+		    "  heldup why -i day.cap --since 03:10 --until 03:12   # from a part of it",
 	.json_schema = embed_why_schema_json,
 	.brief_schema = embed_why_brief_schema_json,
 	.opts = why_opt_table,

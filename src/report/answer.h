@@ -25,6 +25,7 @@ struct answer {
 	struct arena *arena;		    /* for what that makes */
 	const struct functions_result *functions; /* NULL: no window of system calls */
 	const struct agreement *agreement;	  /* of these with the verdict; the same */
+	const char *when;		    /* which part of the past it is of; NULL: all seen */
 };
 
 struct text_opts {

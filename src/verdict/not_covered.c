@@ -7,18 +7,23 @@
 #include "verdict/context/context.h"
 #include "verdict/evidence/shed.h"
 
-static void unseen_add(struct context *k, struct verdict *v, const char *text)
+void verdict_unseen(struct verdict *v, const char *text, struct arena *arena)
 {
 	size_t cnt = v->unseen_cnt;
 	const char **all = v->unseen;
 
 	if (!(cnt & (cnt - 1))) { /* full: room for as many again */
-		all = (const char **)arena_alloc_array(k->arena, cnt ? 2 * cnt : 1, sizeof(*all));
+		all = (const char **)arena_alloc_array(arena, cnt ? 2 * cnt : 1, sizeof(*all));
 		for (size_t i = 0; i < cnt; i++)
 			all[i] = v->unseen[i];
 	}
 	v->unseen = all;
-	v->unseen[v->unseen_cnt++] = arena_strdup(k->arena, text);
+	v->unseen[v->unseen_cnt++] = arena_strdup(arena, text);
+}
+
+static void unseen_add(struct context *k, struct verdict *v, const char *text)
+{
+	verdict_unseen(v, text, k->arena);
 }
 
 static void calls_losses(struct context *k, struct verdict *v)

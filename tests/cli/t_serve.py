@@ -4,7 +4,7 @@ import os
 import sqlite3
 import tempfile
 
-from heldup_cli import FAILED, OK, USAGE, heldup
+from heldup_cli import FAILED, OK, TOP, USAGE, heldup
 
 
 def settings(text):
@@ -66,3 +66,17 @@ def test_serve_wrong_words():
     heldup("show", "one").ended(USAGE)
     heldup("log", "--since", "when").ended(USAGE).says(r"03:10")
     heldup("serve", "--service", "web", "--check").ended(USAGE).says(r"NAME=port:N")
+
+
+def test_serve_why_of_a_part_of_a_capture():
+    """It says which part it has, and what of the one that was asked for is missing."""
+    cap = os.path.join(TOP, "tests", "golden", "lock_held.cap")
+    r = heldup("why", "-i", cap, "--since", "2020-01-01", "--until", "2099-12-31T00:00:00Z").ended(OK)
+    r.prints(r"LOCK HELD TOO LONG")
+    r.prints(r"watched 1\.0 s").prints(r"nothing of that time is kept")
+    heldup("why", "-i", cap, "--since", "2020-01-01", "--until", "2020-01-02").ended(FAILED).says(
+        r"nothing of that time")
+    heldup("why", "-i", cap, "--since", "-1h").ended(FAILED).says(r"nothing of that time")
+    heldup("why", "-i", cap, "--since", "03:10x").ended(USAGE).says(r"03:10")
+    heldup("why", "-i", cap, "--since", "2021-01-02", "--until", "2021-01-01").ended(USAGE).says(
+        r"not after")

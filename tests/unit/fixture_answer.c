@@ -268,5 +268,5 @@ struct answer fixture_answer(struct arena *arena, enum fixture_kind kind, size_t
 		v->compared = v->change_cnt > 0;
 	}
 	return (struct answer){ fill_model(arena, threads), fill_waits(arena, threads), v, NULL,
-				NULL, NULL, NULL, NULL };
+				NULL, NULL, NULL, NULL, NULL };
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kept/kept.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,10 +36,20 @@ int kept_open(const char *state, struct db **ret, struct err *err)
 	return rc;
 }
 
-static int day_time(const char *text, const struct tm *today, struct tm *ret)
+enum form_kind { FORM_NONE = 0, FORM_DATE, FORM_HOUR, FORM_ZONE };
+
+static enum form_kind day_time(const char *text, const struct tm *today, struct tm *ret)
 {
-	static const char *const forms[] = {"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M",
-					    "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d", "%H:%M:%S", "%H:%M"};
+	static const struct {
+		const char *form;
+		enum form_kind kind;
+	} forms[] = {
+		{"%Y-%m-%d %H:%M:%S", FORM_DATE},    {"%Y-%m-%d %H:%M", FORM_DATE},
+		{"%Y-%m-%dT%H:%M:%S", FORM_DATE},    {"%Y-%m-%dT%H:%M", FORM_DATE},
+		{"%Y-%m-%d", FORM_DATE},	     {"%H:%M:%S", FORM_HOUR},
+		{"%H:%M", FORM_HOUR},		     {"%Y-%m-%dT%H:%M:%S%z", FORM_ZONE},
+		{"%Y-%m-%dT%H:%M%z", FORM_ZONE},
+	};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		struct tm tm = *today;
@@ -44,12 +57,38 @@ static int day_time(const char *text, const struct tm *today, struct tm *ret)
 
 		tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
 		tm.tm_isdst = -1;
-		end = strptime(text, forms[i], &tm);
+		end = strptime(text, forms[i].form, &tm);
 		if (!end || *end)
 			continue;
 		*ret = tm;
-		return i < 4 ? 1 : 2;
+		return forms[i].kind;
 	}
+	return FORM_NONE;
+}
+
+/* "@1764000000.123456789": exact, as heldup itself passes it on. */
+static bool epoch_parse(const char *text, uint64_t *ret_ns)
+{
+	char *end;
+	unsigned long long s = strtoull(text + 1, &end, 10), ns = 0, unit = NS_PER_SEC / 10;
+
+	if (*text != '@' || !isdigit((unsigned char)text[1]) || s > UINT64_MAX / NS_PER_SEC / 2)
+		return false;
+	if (*end == '.')
+		for (end++; isdigit((unsigned char)*end); end++, unit /= 10)
+			ns += (unsigned)(*end - '0') * unit;
+	*ret_ns = s * NS_PER_SEC + ns;
+	return !*end;
+}
+
+static int ago_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct err *err)
+{
+	uint64_t ago;
+
+	if (duration_parse(text + (*text == '-'), &ago, err) < 0)
+		return err_usage(err, "'%s': give a time such as 03:10 or \"2026-11-26 03:10\", "
+				      "or how long ago: 90m", text);
+	*ret_ns = now_ns > ago ? now_ns - ago : 0;
 	return 0;
 }
 
@@ -57,20 +96,18 @@ int kept_time_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct 
 {
 	time_t now = (time_t)(now_ns / NS_PER_SEC), at;
 	struct tm today, tm;
-	uint64_t ago;
-	int kind;
+	enum form_kind kind;
+	long off;
 
+	if (epoch_parse(text, ret_ns))
+		return 0;
 	localtime_r(&now, &today);
 	kind = day_time(text, &today, &tm);
-	if (!kind) {
-		if (duration_parse(text, &ago, err) < 0)
-			return err_usage(err, "'%s': give a time such as 03:10 or "
-					      "\"2026-11-26 03:10\", or how long ago: 90m", text);
-		*ret_ns = now_ns > ago ? now_ns - ago : 0;
-		return 0;
-	}
-	at = mktime(&tm);
-	if (kind == 2 && at > now) /* of yesterday */
+	if (!kind)
+		return ago_parse(text, now_ns, ret_ns, err);
+	off = kind == FORM_ZONE ? tm.tm_gmtoff : 0;
+	at = kind == FORM_ZONE ? timegm(&tm) - off : mktime(&tm);
+	if (kind == FORM_HOUR && at > now) /* of yesterday */
 		at -= 24 * 3600;
 	*ret_ns = at < 0 ? 0 : (uint64_t)at * NS_PER_SEC;
 	return 0;

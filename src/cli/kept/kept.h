@@ -25,7 +25,10 @@ extern const struct opt kept_opt_table[]; /* --state, --json, --color */
 /* The store; the message says how to begin where there is none. */
 int kept_open(const char *state, struct db **ret, struct err *err);
 
-/* "03:10", "2026-11-26 03:10", "90m" and such (so long ago): to CLOCK_REALTIME. */
+/*
+ * "03:10", "2026-11-26 03:10", "2026-11-26T03:10:00Z", "@1764000000.5" (seconds since 1970),
+ * "90m" and "-5min" (so long ago): to CLOCK_REALTIME.
+ */
 int kept_time_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct err *err);
 
 /* "03:10:07", with the date where it is another day; returns out. */

@@ -115,8 +115,8 @@ static void put_subject(struct pen *p, const struct answer *a)
 	CLEANUP(buf_release) struct buf line = { 0 };
 	char n[FMT_MAX], t[FMT_MAX], u[FMT_MAX], v[FMT_MAX];
 
-	buf_printf(&line, "%s, watched %.1f s (100 %%)", given(a->verdict->subject),
-		   a->verdict->seconds);
+	buf_printf(&line, "%s%s%s, watched %.1f s (100 %%)", given(a->verdict->subject),
+		   a->when ? ", " : "", a->when ? a->when : "", a->verdict->seconds);
 	if (q->turns)
 		buf_printf(&line, ": %s requests, p50 %s, p99 %s, max %s%s",
 			   fmt_count(n, q->turns), fmt_ns(t, q->p50_ns), fmt_ns(u, q->p99_ns),
