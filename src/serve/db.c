@@ -12,12 +12,25 @@
 #include "base/err.h"
 #include "base/log.h"
 
-#define VERSION 1
+#define VERSION 2
 #define BUSY_MS 2000 /* a reader that checkpoints, a slow disk */
 
 struct db {
 	sqlite3 *sql;
+	int64_t version; /* of the file */
 };
+
+/* Since version 2. */
+#define TIME_ADDED(name) name " INTEGER NOT NULL DEFAULT 0"
+#define TIMES_ADDED                                                                      \
+	"," TIME_ADDED("capture_from_ns") "," TIME_ADDED("capture_until_ns")              \
+	"," TIME_ADDED("judged_from_ns") "," TIME_ADDED("judged_until_ns")
+
+static const char from_1[] =
+	"ALTER TABLE findings ADD " TIME_ADDED("capture_from_ns") ";"
+	"ALTER TABLE findings ADD " TIME_ADDED("capture_until_ns") ";"
+	"ALTER TABLE findings ADD " TIME_ADDED("judged_from_ns") ";"
+	"ALTER TABLE findings ADD " TIME_ADDED("judged_until_ns") ";";
 
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS findings("
@@ -25,7 +38,7 @@ static const char schema[] =
 	"reason TEXT NOT NULL, begin_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL,"
 	"end_ns INTEGER NOT NULL, again INTEGER NOT NULL, bytes INTEGER NOT NULL,"
 	"class TEXT NOT NULL, title TEXT NOT NULL, confidence TEXT NOT NULL,"
-	"summary TEXT NOT NULL, note TEXT NOT NULL);"
+	"summary TEXT NOT NULL, note TEXT NOT NULL" TIMES_ADDED ");"
 	"CREATE INDEX IF NOT EXISTS findings_last ON findings(last_ns);"
 	"CREATE TABLE IF NOT EXISTS services(name TEXT PRIMARY KEY, what TEXT NOT NULL,"
 	"pid INTEGER NOT NULL, seen_ns INTEGER NOT NULL, answers INTEGER NOT NULL,"
@@ -39,7 +52,15 @@ static const char schema[] =
 
 #define FINDING_COLUMNS                                                                       \
 	"id,service,rule,reason,begin_ns,last_ns,end_ns,again,bytes,class,title,confidence,"  \
-	"summary,note"
+	"summary,note,"
+
+/* All of them; of a file that is read only and older without those that it has not. */
+static const char *finding_columns(const struct db *db)
+{
+	return db->version < 2 ? FINDING_COLUMNS "0,0,0,0"
+			       : FINDING_COLUMNS "capture_from_ns,capture_until_ns,"
+						 "judged_from_ns,judged_until_ns";
+}
 
 static int code_of(struct db *db, int rc)
 {
@@ -79,7 +100,7 @@ static int64_t version_of(sqlite3 *sql)
 
 static int setup(struct db *db, bool write, const char *path, struct err *err)
 {
-	int64_t version = version_of(db->sql);
+	int64_t version = db->version = version_of(db->sql);
 	int rc = SQLITE_OK;
 
 	sqlite3_busy_timeout(db->sql, BUSY_MS);
@@ -94,9 +115,14 @@ static int setup(struct db *db, bool write, const char *path, struct err *err)
 	rc = sqlite3_exec(db->sql, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", NULL,
 			  NULL, NULL);
 	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db->sql, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (rc == SQLITE_OK && version == 1)
+		rc = sqlite3_exec(db->sql, from_1, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db->sql, schema, NULL, NULL, NULL);
-	if (rc == SQLITE_OK && !version)
-		rc = sqlite3_exec(db->sql, "PRAGMA user_version=1", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db->sql, "PRAGMA user_version=2; COMMIT", NULL, NULL, NULL);
+	db->version = VERSION;
 	return rc == SQLITE_OK ? 0 : err_set(err, code_of(db, rc), "'%s': %s", path,
 					     sqlite3_errmsg(db->sql));
 }
@@ -193,6 +219,10 @@ static void take_finding(sqlite3_stmt *st, struct db_finding *f)
 		.end_ns = (uint64_t)sqlite3_column_int64(st, 6),
 		.again_cnt = (uint64_t)sqlite3_column_int64(st, 7),
 		.capture_bytes = (uint64_t)sqlite3_column_int64(st, 8),
+		.capture_from_ns = (uint64_t)sqlite3_column_int64(st, 14),
+		.capture_until_ns = (uint64_t)sqlite3_column_int64(st, 15),
+		.judged_from_ns = (uint64_t)sqlite3_column_int64(st, 16),
+		.judged_until_ns = (uint64_t)sqlite3_column_int64(st, 17),
 	};
 	take_text(st, 1, f->service, sizeof(f->service));
 	take_text(st, 2, f->rule, sizeof(f->rule));
@@ -209,17 +239,20 @@ int db_finding_put(struct db *db, struct db_finding *f)
 	const struct value v[] = {
 		S(f->service), S(f->rule), S(f->reason), N(f->begin_ns), N(f->last_ns),
 		N(f->end_ns), N(f->again_cnt), N(f->capture_bytes), S(f->cls), S(f->title),
-		S(f->confidence), S(f->summary), S(f->note), N(f->id),
+		S(f->confidence), S(f->summary), S(f->note), N(f->capture_from_ns),
+		N(f->capture_until_ns), N(f->judged_from_ns), N(f->judged_until_ns), N(f->id),
 	};
 	int rc;
 
 	if (f->id)
 		return run(db, "UPDATE findings SET service=?,rule=?,reason=?,begin_ns=?,last_ns=?,"
 			       "end_ns=?,again=?,bytes=?,class=?,title=?,confidence=?,summary=?,"
-			       "note=? WHERE id=?", v, 14);
+			       "note=?,capture_from_ns=?,capture_until_ns=?,judged_from_ns=?,"
+			       "judged_until_ns=? WHERE id=?", v, 18);
 	rc = run(db, "INSERT INTO findings(service,rule,reason,begin_ns,last_ns,end_ns,again,bytes,"
-		     "class,title,confidence,summary,note) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-		 v, 13);
+		     "class,title,confidence,summary,note,capture_from_ns,capture_until_ns,"
+		     "judged_from_ns,judged_until_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		 v, 17);
 	if (rc == 0)
 		f->id = (uint64_t)sqlite3_last_insert_rowid(db->sql);
 	return rc;
@@ -251,7 +284,11 @@ int db_finding(struct db *db, uint64_t id, struct db_finding *ret)
 {
 	const struct value v[] = {N(id)};
 	sqlite3_stmt *st = NULL;
-	int rc = prepare(db, "SELECT " FINDING_COLUMNS " FROM findings WHERE id=?", v, 1, &st);
+	char text[400];
+	int rc;
+
+	snprintf(text, sizeof(text), "SELECT %s FROM findings WHERE id=?", finding_columns(db));
+	rc = prepare(db, text, v, 1, &st);
 
 	if (rc == 0)
 		rc = sqlite3_step(st) == SQLITE_ROW ? 0 : -ENOENT;
@@ -270,10 +307,12 @@ int db_findings(struct db *db, const struct db_filter *filter,
 	};
 	sqlite3_stmt *st = NULL;
 	struct db_finding f;
-	int rc = prepare(db, "SELECT " FINDING_COLUMNS " FROM findings WHERE last_ns>=?1 AND "
-			     "instr(service,?2)>0 ORDER BY id DESC LIMIT ?3", v, 3, &st);
-	int step = SQLITE_DONE;
+	char text[400];
+	int rc, step = SQLITE_DONE;
 
+	snprintf(text, sizeof(text), "SELECT %s FROM findings WHERE last_ns>=?1 AND "
+		 "instr(service,?2)>0 ORDER BY id DESC LIMIT ?3", finding_columns(db));
+	rc = prepare(db, text, v, 3, &st);
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		take_finding(st, &f);
 		each(ctx, &f);

@@ -26,6 +26,8 @@ struct db_finding {
 	uint64_t end_ns;		/* 0: it lasts */
 	uint64_t again_cnt;		/* how often it came back after it had ended */
 	uint64_t capture_bytes;		/* 0: none */
+	uint64_t capture_from_ns, capture_until_ns; /* its time; 0: not known */
+	uint64_t judged_from_ns, judged_until_ns; /* the trouble's of that; 0: to its end */
 	char service[64];
 	char rule[16];			/* rule_name */
 	char reason[200];		/* what was noticed */

@@ -120,6 +120,10 @@ void status_finding_json(const struct db_finding *f, struct json *j)
 		json_null(j);
 	json_ku64(j, "again", f->again_cnt);
 	json_ku64(j, "capture_bytes", f->capture_bytes);
+	json_ku64(j, "capture_from_ns", f->capture_from_ns);
+	json_ku64(j, "capture_until_ns", f->capture_until_ns);
+	json_ku64(j, "judged_from_ns", f->judged_from_ns);
+	json_ku64(j, "judged_until_ns", f->judged_until_ns);
 	json_kobj(j, "verdict");
 	text_or_null(j, "class", f->cls);
 	text_or_null(j, "title", f->title);

@@ -95,6 +95,43 @@ TEST(db_forgets)
 	drop_dir();
 }
 
+/* Of the version before: read as it is, and given what it lacks where it is written to. */
+TEST(db_older_is_taken_over)
+{
+	struct db_finding got = {.service = "a", .judged_from_ns = 5};
+	struct err err = {0};
+	struct db *db;
+	sqlite3 *sql;
+	char path[128];
+
+	EQ_U(db_open(make_dir(), true, &db, &err), 0);
+	EQ_U(db_finding_put(db, &got), 0);
+	db_close(db);
+	snprintf(path, sizeof(path), "%s/heldup.db", dir);
+	EQ_U(sqlite3_open(path, &sql), SQLITE_OK);
+	EQ_U(sqlite3_exec(sql, "ALTER TABLE findings DROP capture_from_ns;"
+			       "ALTER TABLE findings DROP capture_until_ns;"
+			       "ALTER TABLE findings DROP judged_from_ns;"
+			       "ALTER TABLE findings DROP judged_until_ns; PRAGMA user_version=1",
+			  NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(sql);
+	for (int write = 0; write < 2; write++) {
+		ROW(write);
+		EQ_U(db_open(dir, write, &db, &err), 0);
+		EQ_U(db_finding(db, 1, &got), 0);
+		EQ_S(got.service, "a");
+		EQ_U(got.judged_from_ns, 0);
+		db_close(db);
+	}
+	EQ_U(db_open(dir, true, &db, &err), 0);
+	got.judged_from_ns = 7;
+	EQ_U(db_finding_put(db, &got), 0);
+	EQ_U(db_finding(db, 1, &got), 0);
+	EQ_U(got.judged_from_ns, 7);
+	db_close(db);
+	drop_dir();
+}
+
 /* No answer of why: the finding stays, unjudged. */
 TEST(db_bad_answer)
 {
