@@ -16,6 +16,7 @@
 #include "serve/db.h"
 #include "serve/judge.h"
 #include "serve/status.h"
+#include "store/cut.h"
 
 struct show_opts {
 	struct kept_opts kept;
@@ -60,13 +61,15 @@ static void print_finding(const struct show_opts *o, const struct db_finding *f)
 	fflush(stdout);
 }
 
-/* All that heldup why shows of the finding's capture. */
-static int why(const struct show_opts *o, uint64_t id)
+/* All that heldup why shows of the finding's capture, of the time that was judged. */
+static int why(const struct show_opts *o, const struct db_finding *f)
 {
+	const struct cut_time time = {f->judged_from_ns, f->judged_until_ns};
 	char capture[4096], arg_i[] = "-i", arg_v[] = "--verbose", arg_html[] = "--html";
-	char *args[7] = {arg_i, judge_path(o->kept.state, id, JUDGE_CAPTURE, capture,
-					   sizeof(capture))};
-	unsigned cnt = 2;
+	char *args[6 + JUDGE_TIME_ARGS] = {arg_i, judge_path(o->kept.state, f->id, JUDGE_CAPTURE,
+							     capture, sizeof(capture))};
+	struct judge_time room;
+	unsigned cnt = 2 + judge_time_args(&time, &room, args + 2);
 
 	if (o->verbose)
 		args[cnt++] = arg_v;
@@ -100,7 +103,7 @@ static int show_main(struct cli *cli, int argc, char **argv)
 	print_finding(o, &f);
 	if (o->kept.output.json || !f.capture_bytes)
 		return CLI_OK;
-	return why(o, id);
+	return why(o, &f);
 }
 
 static const struct opt show_opt_table[] = {

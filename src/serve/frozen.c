@@ -83,6 +83,11 @@ uint64_t frozen_begin_ns(const struct frozen *f)
 	return tape_begin_ns(f->tape);
 }
 
+uint64_t frozen_end_ns(const struct frozen *f)
+{
+	return f->tick_ns;
+}
+
 static int put_task(struct writing *w, const struct ev_task *ev)
 {
 	struct ev_task mine;

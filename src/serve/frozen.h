@@ -25,8 +25,9 @@ void frozen_put(struct frozen *f, const struct event_hdr *ev);
 /* The tick that was put last was a full one. */
 bool frozen_is_full(const struct frozen *f);
 
-/* Since when it is complete; CLOCK_MONOTONIC. */
+/* Since when it is complete, and until when; CLOCK_MONOTONIC. */
 uint64_t frozen_begin_ns(const struct frozen *f);
+uint64_t frozen_end_ns(const struct frozen *f);
 
 /* 0 with the size of the file, or -errno: the file is whole or not there. */
 int frozen_write(const struct frozen *f, uint32_t service, const char *path,

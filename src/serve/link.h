@@ -35,7 +35,7 @@ struct link_service {
 struct link_captured {
 	uint64_t finding;
 	int32_t code, pad;	/* 0 or -errno */
-	uint64_t bytes, window_ns;
+	uint64_t bytes, window_ns, until_ns; /* its length, its end as CLOCK_REALTIME */
 };
 
 struct link_cost {

@@ -19,6 +19,7 @@
 #include "serve/judge.h"
 #include "serve/notice.h"
 #include "serve/settings.h"
+#include "store/cut.h"
 
 /* Detail after the trigger: what hangs is seen to hang on, and the answer comes in time. */
 #define AFTER_NS (3 * NS_PER_SEC)
@@ -33,6 +34,9 @@
 /* Each capture costs a second of a CPU: a service that flaps all day is not judged all day. */
 #define CAPTURES_PER_HOUR 30
 
+/* A trouble that was over so long before its capture ended is judged until then. */
+#define OVER_NS (3 * NS_PER_SEC / 2)
+
 #define MINUTE_NS (60 * NS_PER_SEC)
 #define JSON_MAX (64u << 20)
 #define SEED_NS (24 * 3600 * NS_PER_SEC)
@@ -42,6 +46,8 @@ struct watched {
 	struct db_service row;
 	struct rules rules;
 	struct db_finding finding;  /* id 0: none yet; end_ns 0: it lasts */
+	uint64_t from_ns;	    /* when the trouble began this time, */
+	uint64_t bad_ns;	    /* and the last second with a condition of it */
 	uint64_t look_ns;	    /* CLOCK_REALTIME of the last order */
 	uint32_t look_cnt;
 	struct db_minute minute;
@@ -169,6 +175,7 @@ static void begin(struct findings *f, struct watched *w, uint64_t since_ns, cons
 	}
 	it->end_ns = 0;
 	it->last_ns = now;
+	w->from_ns = now - since_ns;
 	if (db_finding_put(f->db, it) < 0) {
 		f->refused_cnt++;
 		return;
@@ -249,6 +256,8 @@ void findings_second(struct findings *f, uint32_t at, const struct second *s, ui
 	default:
 		break;
 	}
+	if (w->rules.rule && !w->rules.calm_cnt)
+		w->bad_ns = real_ns;
 	minute_add(f, w, s, real_ns);
 	w->row.seen_ns = real_ns;
 	w->row.answer_cnt = s->answer_cnt;
@@ -281,16 +290,34 @@ static void change(struct findings *f, uint64_t id, void (*fn)(struct findings *
 	}
 }
 
+/* The time of the trouble, not that before: of a minute most would be sound. */
+static struct cut_time time_of(struct findings *f, const struct db_finding *it)
+{
+	const struct watched *w = of_finding(f, it->id);
+	struct cut_time time = {.from_ns = w ? w->from_ns : it->begin_ns};
+
+	if (w && w->bad_ns > time.from_ns && w->bad_ns + OVER_NS < it->capture_until_ns)
+		time.until_ns = w->bad_ns;
+	return time;
+}
+
 static void set_captured(struct findings *f, struct db_finding *it, const void *arg)
 {
 	const struct link_captured *c = arg;
+	struct cut_time time;
 
-	if (c->code < 0)
+	if (c->code < 0) {
 		snprintf(it->note, sizeof(it->note), "no capture: %s", strerror(-c->code));
-	else if (!judge_add(f->judge, it->id))
+		return;
+	}
+	it->capture_bytes = c->bytes;
+	it->capture_until_ns = c->until_ns;
+	it->capture_from_ns = c->until_ns - c->window_ns;
+	time = time_of(f, it);
+	it->judged_from_ns = time.from_ns;
+	it->judged_until_ns = time.until_ns;
+	if (!judge_add(f->judge, it->id, &time))
 		snprintf(it->note, sizeof(it->note), "not judged: too many at once");
-	if (c->code == 0)
-		it->capture_bytes = c->bytes;
 }
 
 void findings_captured(struct findings *f, const struct link_captured *c)

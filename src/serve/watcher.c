@@ -167,7 +167,8 @@ static void write_one(struct watcher *w, const struct order *o)
 	if (msg.u.captured.code < 0)
 		log_warn("finding %llu has no capture: %s", (unsigned long long)o->finding,
 			 err.msg);
-	msg.u.captured.window_ns = clock_mono_ns() - frozen_begin_ns(w->frozen);
+	msg.u.captured.window_ns = frozen_end_ns(w->frozen) - frozen_begin_ns(w->frozen);
+	msg.u.captured.until_ns = clock_real_ns() - (clock_mono_ns() - frozen_end_ns(w->frozen));
 	put(w, &msg);
 }
 
