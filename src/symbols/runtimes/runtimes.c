@@ -13,6 +13,7 @@
 static const struct runtime_lang *const langs[] = {
 	&runtime_cpython,
 	&runtime_php,
+	&runtime_hotspot,
 };
 
 size_t runtime_lang_cnt(void)
@@ -89,6 +90,8 @@ void runtime_free(struct runtime_proc *r)
 {
 	if (!r)
 		return;
+	if (r->lang->release)
+		r->lang->release(r);
 	free(r->own);
 	free(r);
 }

@@ -27,6 +27,7 @@ struct runtime_lang {
 	/* r has lang, mem and bias; fills version, shape, loops, own. */
 	int (*open)(struct runtime_proc *r, const struct runtime_file *f, struct image *im,
 		    struct err *err);
+	void (*release)(struct runtime_proc *r); /* NULL: own holds nothing; it may be NULL */
 	long (*threads)(struct runtime_proc *r, struct runtime_thread *ret, size_t max);
 	/* One element; false: it is no frame.  NULL where elements are no frames, but ... */
 	bool (*frame)(const struct runtime_proc *r, uint64_t addr, const uint8_t *elem,
@@ -41,6 +42,7 @@ struct runtime_lang {
 
 extern const struct runtime_lang runtime_cpython;
 extern const struct runtime_lang runtime_php;
+extern const struct runtime_lang runtime_hotspot;
 
 /* ---- runtime_read.c */
 
