@@ -388,6 +388,7 @@ void model_finish(struct model *m)
 	publish_res(m);
 	tables_publish(m);
 	rests_publish(m);
+	last_reads_publish(m);
 	calls_publish(m); /* before code: it may know of a stack first */
 	code_publish(m);
 	publish_bytes(m);

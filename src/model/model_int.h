@@ -25,8 +25,7 @@ enum {
 	LONG_PART = 4,		/* of max_waits, for long ones of the whole window */
 	COARSE_MAX = 1 << 16,	/* intervals: two hours of eight a second */
 	BATCH_MAX = 1 << 15,	/* waits gathered before they are worked in without a tick */
-	THREADS_MAX = 1 << 16,
-	PROCS_MAX = 1 << 14,
+	THREADS_MAX = 1 << 16, PROCS_MAX = 1 << 14,
 	RES_MAX = 1 << 16,
 	PAIRS_MAX = 1 << 16,
 	RES_TICKS_MAX = 1 << 16,
@@ -226,6 +225,7 @@ void longs_add(struct model *m, struct track *t, const struct wait *w);
 void longs_publish(struct model *m);
 void kept_publish(struct model *m);
 void rests_publish(struct model *m);
+void last_reads_publish(struct model *m);
 
 /* tables.c */
 bool table_add(struct model *m, const struct event_hdr *ev);
