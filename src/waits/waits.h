@@ -115,9 +115,9 @@ struct lock {		    /* a resource, or several that behave as one */
 struct wthread {	    /* index as model threads */
 	uint8_t role;
 	uint32_t home_res;  /* where it waits for work, NO_IDX */
-	uint64_t idle_ns;   /* waits that nobody's request depends on */
-	uint64_t demand_ns; /* its time with a request open in it */
-	uint64_t blocked_ns;/* waits that are not idle */
+	uint64_t idle_ns, demand_ns; /* waits nobody depends on; time with a request open */
+	/* waits that are not idle; of these for one client's words, while others lie unaccepted */
+	uint64_t blocked_ns, silent_ns;
 	uint32_t group;	    /* threads of a process with the same role and comm */
 	uint64_t turn_cnt;
 	/* loop: kept from turning, for WAITS_STALL_NS and more at a time */

@@ -29,6 +29,7 @@ struct tinfo {			/* index as model threads */
 	bool asleep;		/* with a request, since before the watch: see asleep.c */
 	bool answers;		/* ended a turn, or woke a tracked thread */
 	bool on_stack;		/* being explained */
+	bool line;		/* takes new connections, and some lie there: see callers.c */
 	uint32_t server_read_cnt, server_most_cnt; /* reads, those from one socket */
 	uint32_t fed_cnt;	/* turns it began on sockets that another thread polls */
 	bool polls;		/* waited for a set or a list of files */
@@ -134,6 +135,9 @@ void locks_finish(struct engine *e);
 unsigned wait_open(const struct engine *e, const struct wait *w);
 /* For an answer, while connections lie unaccepted before its process: see callers.c. */
 bool keeps_callers(const struct engine *e, const struct wait *w);
+/* For the words of one client, meanwhile: who else has connected waits for him too. */
+bool is_silent_client(const struct engine *e, const struct wait *w);
+void callers_find(struct engine *e);
 /* At the place where a loop waits for whatever comes next. */
 bool wait_is_home(const struct engine *e, const struct wait *w);
 void places_find(struct engine *e);

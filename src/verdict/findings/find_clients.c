@@ -4,6 +4,7 @@
 #include "verdict/context/say.h"
 #include "verdict/context/targets.h"
 #include "verdict/evidence/cpu_users.h"
+#include "verdict/evidence/queue_lines.h"
 #include "verdict/evidence/request_lines.h"
 #include "verdict/evidence/unsent.h"
 #include "verdict/findings/findings.h"
@@ -97,12 +98,33 @@ static void held_words(struct context *k, struct finding *f)
 		     "at once");
 }
 
+/* Most of it is for the words of clients, one after the other, while others lie unaccepted. */
+static bool is_silence(const struct context *k, const struct cand *c)
+{
+	double ns = 0;
+
+	for (uint32_t t = 0; t < k->m->thread_cnt; t++)
+		ns += thread_is_target(k->m, t) ? (double)k->w->threads[t].silent_ns : 0;
+	return 2 * ns > c->ns;
+}
+
+static void silence_words(struct context *k, struct finding *f, const struct cand *c)
+{
+	if (!is_silence(k, c))
+		return;
+	f->summary = "It waits for a client that has connected and says nothing, and takes no "
+		     "other connection meanwhile.";
+	queue_lines(k, f);
+	refute(k, f, "requests are as slow without clients that connect and do not ask");
+}
+
 static void explain_clients(struct context *k, struct finding *f, const struct cand *c)
 {
 	f->summary = "The server is not held up: it waits for its clients to send or to read.";
 	f->resource = arena_printf(k->arena, "clients of %s", served_at(k));
 	f->res_kind = "socket";
 	held_words(k, f);
+	silence_words(k, f, c);
 	client_cpu_words(k, f, c);
 	client_lines(k, f);
 	if (c->top)
@@ -127,7 +149,7 @@ static void lacks_readers(struct context *k, struct finding *f, const struct can
 		if (e->role == ROLE_SERVER && proc_is_target(k->m, p))
 			ns += e->unsent_conns * k->window_ns;
 	}
-	if (2 * ns < c->ns)
+	if (2 * ns < c->ns && !is_silence(k, c))
 		lack(k, f, 1, "no answers wait to be read: inferred from requests in pieces alone");
 }
 
@@ -135,7 +157,11 @@ static const char *next_clients(struct context *k, const struct finding *f, cons
 {
 	double held = held_conns(k, NULL);
 
-	(void)c;
+	if (c && is_silence(k, c))
+		return arena_printf(k->arena, "take connections with more threads, or with an "
+				    "event loop, or give the %s a time limit for their first "
+				    "word",
+				    step_what(f, "clients"));
 	if (held >= 1)
 		return arena_printf(k->arena, "set TCP_NODELAY on the %.0f connections where the "
 				    "end of an answer waits for an acknowledgement", held);

@@ -140,7 +140,7 @@ static void walk_wait(struct walk *k, uint32_t i, bool loop)
 		double part = is_handed_on(e, w) ? k->d->handed_part : 1;
 
 		/* threads that take turns at accepting queue for a lock to be idle under */
-		at.unasked = k->asked && n < 1;
+		at.unasked = k->asked && n < 1 && !is_silent_client(e, w);
 		cascade_wait(e, k->to, i, from, to, loop && n > 1 ? n : part, &at);
 		e->r->threads[k->t].demand_ns += (uint64_t)(part * (to - from));
 		if (!loop)

@@ -255,7 +255,7 @@ bool wait_is_idle(const struct engine *e, const struct wait *w)
 	if (w->cls == WAIT_KIDLE || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_ACCEPT))
 		return true;
 	if ((is_lock_wait(e, w) && !is_gate_wait(e, w)) || waits_for_room(w) ||
-	    keeps_callers(e, w))
+	    keeps_callers(e, w) || is_silent_client(e, w))
 		return false;
 	if (ti->reads)
 		return !wait_open(e, w) && (class_hands_work(w->cls) || w->cls == WAIT_TIMER);
@@ -452,7 +452,7 @@ static void homes_collect(struct engine *e, homes *h)
 		    (w->flags & (WAITF_PREEMPTED | WAITF_UNINT)) || is_lock_wait(e, w))
 			continue;
 		/* an answer from a peer is no work: only what comes in can be home */
-		if (keeps_callers(e, w) || (!accept && awaits_peer(m, w)))
+		if (keeps_callers(e, w) || is_silent_client(e, w) || (!accept && awaits_peer(m, w)))
 			continue;
 		if (!class_hands_work(w->cls) && w->cls != WAIT_TIMER)
 			continue;
@@ -659,6 +659,7 @@ static void sums_stretch(struct engine *e, uint32_t t)
 	by = (double)(th->end_ns - th->begin_ns) / (double)(th->view_end_ns - th->view_begin_ns);
 	wt->idle_ns *= by;
 	wt->blocked_ns *= by;
+	wt->silent_ns *= by;
 }
 
 static void threads_sum(struct engine *e)
@@ -677,6 +678,7 @@ static void threads_sum(struct engine *e)
 			wt->turn_cnt++;
 		} else {
 			wt->blocked_ns += ns;
+			wt->silent_ns += is_silent_client(e, w) ? ns : 0;
 		}
 	}
 	for (uint32_t t = 0; t < m->thread_cnt; t++) {
@@ -689,6 +691,7 @@ static void threads_sum(struct engine *e)
 void roles_assign(struct engine *e)
 {
 	readers_mark(e);
+	callers_find(e);
 	asleep_find(e);
 	gates_find(e);
 	homes_choose(e);

@@ -172,7 +172,7 @@ static void waits_take(struct tail_work *k)
 		s.len_ns = to - w->off_ns;
 		s.thread = s.answerer = t;
 		/* loops take turns under a lock at taking requests; none sleeps to take one */
-		s.unasked = w->cls != WAIT_TIMER && !wait_open(e, w);
+		s.unasked = w->cls != WAIT_TIMER && !wait_open(e, w) && !is_silent_client(e, w);
 		span_add(k, &s);
 	}
 }
@@ -452,6 +452,12 @@ static bool is_clients(const struct span *s)
 	return (s->lead.kind == CAUSE_CLIENT || s->lead.kind == CAUSE_IDLE) && !s->lead.depth;
 }
 
+/* Nobody asked, and for most of it the thread waited for nobody who was: see unasked. */
+static bool is_rest(const struct span *s)
+{
+	return s->unasked && 2 * causes_total(s->causes) < (double)(s->end_ns - s->begin_ns);
+}
+
 /* It waited for nothing that is seen, but for what its process had to tell it. */
 static bool is_news(struct tail_work *k, const struct span *s)
 {
@@ -476,7 +482,7 @@ void spans_explain(struct tail_work *k)
 		span_explain(k, s);
 		s->own = is_own(k, s);
 		s->where = hash_pair(where_of(k, s), s->own);
-		if (s->lead.ns <= 0 || is_clients(s) || is_news(k, s)) {
+		if (s->lead.ns <= 0 || is_clients(s) || is_rest(s) || is_news(k, s)) {
 			causes_free(s->causes);
 			continue;
 		}
