@@ -12,6 +12,7 @@
 #include "base/rights.h"
 #include "base/stop.h"
 #include "base/write_limit.h"
+#include "serve/ask.h"
 #include "serve/db.h"
 #include "serve/http.h"
 #include "serve/trouble.h"
@@ -27,6 +28,7 @@ struct keeper {
 	struct db *db;
 	struct findings *findings;
 	struct http *http;	/* NULL: nothing is served */
+	struct ask *ask;
 	struct link_cost cost;
 	uint64_t dropped_cnt, bad_cnt, tell_ns, tidy_ns, start_ns;
 	int link;
@@ -43,7 +45,11 @@ static void take(struct keeper *k, const struct link_msg *msg)
 		findings_second(k->findings, msg->service, &msg->u.second, msg->real_ns);
 		break;
 	case LINK_CAPTURED:
-		findings_captured(k->findings, &msg->u.captured);
+		if (msg->u.captured.finding)
+			findings_captured(k->findings, &msg->u.captured);
+		else
+			ask_captured(k->ask, &msg->u.captured,
+				     findings_name(k->findings, msg->service));
 		break;
 	case LINK_COST:
 		k->cost = msg->u.cost;
@@ -99,6 +105,7 @@ static void tell_self(struct keeper *k)
 	db_fact_put(k->db, "left_out_processes", c->processes_over_cnt);
 	db_fact_put(k->db, "left_out_conversations", c->ends_over_cnt);
 	db_fact_put(k->db, "refused_http_requests", http_refused(k->http));
+	db_fact_put(k->db, "refused_questions", ask_refused(k->ask));
 	db_fact_put(k->db, "lost_announcements", findings_unannounced(k->findings));
 	db_fact_put(k->db, "refused_findings", findings_refused(k->findings));
 }
@@ -110,6 +117,7 @@ static void step(struct keeper *k)
 	db_begin(k->db);
 	take_all(k);
 	findings_step(k->findings);
+	ask_step(k->ask);
 	if (now >= k->tell_ns) {
 		k->tell_ns = now + TELL_NS;
 		findings_tell(k->findings);
@@ -148,17 +156,29 @@ static void send_order(void *ctx, uint32_t service, const struct link_order *ord
 		k->dropped_cnt++;
 }
 
+static void send_ask(void *ctx, const struct link_ask *who)
+{
+	struct keeper *k = ctx;
+	struct link_msg msg = {.kind = LINK_ASK, .u.ask = *who};
+
+	if (!link_put(k->link, &msg))
+		k->dropped_cnt++;
+}
+
 int keeper_run(const struct settings *settings, int link, struct err *err)
 {
 	struct keeper k = {.settings = settings, .link = link, .start_ns = clock_real_ns()};
 	struct pollfd fds[2] = {{.fd = link, .events = POLLIN}, {.events = POLLIN}};
-	int rc = confine(settings, err);
+	int rc = ask_open(settings->state, send_ask, &k, &k.ask, err);
 
+	if (rc == 0)
+		rc = confine(settings, err);
 	if (rc == 0)
 		rc = db_open(settings->state, true, &k.db, err);
 	if (rc == 0)
 		rc = http_open(settings, k.db, &k.http, err);
 	if (rc < 0) {
+		ask_close(k.ask);
 		db_close(k.db);
 		return rc;
 	}
@@ -172,6 +192,7 @@ int keeper_run(const struct settings *settings, int link, struct err *err)
 	}
 	db_close_open(k.db, clock_real_ns());
 	http_close(k.http);
+	ask_close(k.ask);
 	findings_free(k.findings);
 	db_close(k.db);
 	return 0;

@@ -34,6 +34,8 @@ int link_get(int fd, struct link_msg *ret)
 		msg.u.service.name[LINK_NAME_LEN - 1] = '\0';
 		msg.u.service.what[LINK_TEXT_LEN - 1] = '\0';
 	}
+	if (msg.kind == LINK_ASK)
+		msg.u.ask.name[LINK_NAME_LEN - 1] = '\0';
 	*ret = msg;
 	return 1;
 }

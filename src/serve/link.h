@@ -23,6 +23,7 @@ enum link_kind {
 	LINK_CAPTURED = 3, /* watcher: the file of an order is whole, or why it is not */
 	LINK_COST = 4,	   /* watcher: what the watch costs and lost so far */
 	LINK_ORDER = 5,	   /* keeper: freeze the window of a service into a file */
+	LINK_ASK = 6,	   /* keeper: the same at once, for a person who asks; LINK_CAPTURED */
 	LINK_KIND_CNT
 };
 
@@ -33,8 +34,9 @@ struct link_service {
 };
 
 struct link_captured {
-	uint64_t finding;
-	int32_t code, pad;	/* 0 or -errno */
+	uint64_t finding;	/* 0: of LINK_ASK, into ASK_CAPTURE; -ENOENT: no such service */
+	int32_t code;		/* 0 or -errno */
+	uint32_t seq;		/* of the LINK_ASK */
 	uint64_t bytes, window_ns, until_ns; /* its length, its end as CLOCK_REALTIME */
 };
 
@@ -50,6 +52,12 @@ struct link_order {
 	uint64_t after_ns;	/* so long after the order, to see more of it */
 };
 
+struct link_ask {		/* all-zero: the only service */
+	uint32_t pid, port;	/* 0: any */
+	uint32_t seq, pad;	/* set by the keeper */
+	char name[LINK_NAME_LEN]; /* of the service, or its unit or container; "": any */
+};
+
 struct link_msg {
 	uint32_t kind;		/* enum link_kind */
 	uint32_t service;	/* index, below LINK_SERVICES_MAX */
@@ -61,6 +69,7 @@ struct link_msg {
 		struct link_captured captured;
 		struct link_cost cost;
 		struct link_order order;
+		struct link_ask ask;
 	} u;
 };
 

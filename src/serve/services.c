@@ -50,6 +50,24 @@ struct services_int {
 	void *ctx;
 };
 
+/* As the settings name it: "unit nginx.service", "port 80". */
+static void kind_set(struct service *it, const struct select_opts *o)
+{
+	if (o->unit)
+		snprintf(it->kind, sizeof(it->kind), "unit %.48s%s", o->unit,
+			 strchr(o->unit, '.') ? "" : ".service");
+	else if (o->container)
+		snprintf(it->kind, sizeof(it->kind), "container %.48s", o->container);
+	else if (o->cgroup)
+		snprintf(it->kind, sizeof(it->kind), "cgroup %.48s", o->cgroup);
+	else if (o->comm)
+		snprintf(it->kind, sizeof(it->kind), "program %.48s", o->comm);
+	else if (o->port)
+		snprintf(it->kind, sizeof(it->kind), "port %lld", (long long)o->port);
+	else
+		snprintf(it->kind, sizeof(it->kind), "as set");
+}
+
 struct services *services_new(const struct serve_service *named, size_t named_cnt)
 {
 	struct services *s = xcalloc(1, sizeof(*s));
@@ -62,7 +80,7 @@ struct services *services_new(const struct serve_service *named, size_t named_cn
 		struct service *it = &s->items[s->cnt++];
 
 		snprintf(it->name, sizeof(it->name), "%s", named[i].name);
-		snprintf(it->kind, sizeof(it->kind), "as set");
+		kind_set(it, &named[i].select);
 		it->is_named = it->has_changed = true;
 	}
 	s->over_cnt = named_cnt - s->cnt;
@@ -432,7 +450,9 @@ void services_describe(const struct service *s, char *ret, size_t size)
 {
 	size_t len = (size_t)snprintf(ret, size, "%s", s->kind);
 
-	for (uint32_t i = 0; i < s->port_cnt && len < size; i++)
+	uint32_t cnt = strncmp(s->kind, "port ", 5) == 0 ? 0 : s->port_cnt;
+
+	for (uint32_t i = 0; i < cnt && len < size; i++)
 		len += (size_t)snprintf(ret + len, size - len, "%s%u", i ? ", " : ", port ",
 					s->ports[i]);
 	if (len < size)

@@ -131,6 +131,11 @@ void findings_service(struct findings *f, uint32_t at, const struct link_service
 		db_service_put(f->db, &w->row);
 }
 
+const char *findings_name(const struct findings *f, uint32_t at)
+{
+	return f->items[at].row.name;
+}
+
 static bool may_capture(struct findings *f, uint64_t now)
 {
 	if (now - f->hour_ns > 3600 * NS_PER_SEC) {

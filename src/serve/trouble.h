@@ -28,6 +28,9 @@ void findings_service(struct findings *f, uint32_t at, const struct link_service
 void findings_second(struct findings *f, uint32_t at, const struct second *s, uint64_t real_ns);
 void findings_captured(struct findings *f, const struct link_captured *c);
 
+/* The name of a service, "" where it is not known. */
+const char *findings_name(const struct findings *f, uint32_t at);
+
 /* Judgements that were finished go into the store. */
 void findings_step(struct findings *f);
 

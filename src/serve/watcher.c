@@ -16,6 +16,7 @@
 #include "base/write_limit.h"
 #include "collect/select.h"
 #include "collect/source.h"
+#include "serve/ask.h"
 #include "serve/frozen.h"
 #include "serve/link.h"
 #include "serve/seconds.h"
@@ -36,7 +37,7 @@
 
 struct order {
 	uint64_t finding, due_ns;
-	uint32_t service;
+	uint32_t service, seq;
 };
 
 struct watcher {
@@ -137,6 +138,35 @@ static int watcher_put(void *ctx, const struct event_hdr *ev)
 	return 0;
 }
 
+static int asked_for(const struct watcher *w, const struct link_ask *who)
+{
+	const struct services *s = w->services;
+	char what[LINK_TEXT_LEN];
+
+	if (!who->pid && !who->port && !*who->name)
+		return s->cnt == 1 ? 0 : SERVICES_NONE;
+	for (uint32_t i = 0; i < s->cnt; i++) {
+		services_describe(&s->items[i], what, sizeof(what));
+		if (ask_matches(who, s->items[i].name, what))
+			return (int)i;
+	}
+	return who->pid ? services_of(s, who->pid) : SERVICES_NONE;
+}
+
+/* A person waits: the window as it is. */
+static void take_ask(struct watcher *w, const struct link_ask *who)
+{
+	int at = asked_for(w, who);
+	struct link_msg msg = {.kind = LINK_CAPTURED,
+			       .u.captured = {.code = -ENOENT, .seq = who->seq}};
+
+	if (at != SERVICES_NONE && w->orders.cnt < ORDERS_MAX)
+		vec_push(&w->orders, ((struct order){.service = (uint32_t)at, .seq = who->seq,
+						     .due_ns = clock_mono_ns()}));
+	else
+		put(w, &msg);
+}
+
 static void take_orders(struct watcher *w)
 {
 	struct link_msg msg;
@@ -146,8 +176,10 @@ static void take_orders(struct watcher *w)
 		struct order o = {.finding = msg.u.order.finding, .service = msg.service,
 				  .due_ns = clock_mono_ns() + msg.u.order.after_ns};
 
-		if (msg.kind == LINK_ORDER && msg.service < w->services->cnt &&
-		    w->orders.cnt < ORDERS_MAX)
+		if (msg.kind == LINK_ASK)
+			take_ask(w, &msg.u.ask);
+		else if (msg.kind == LINK_ORDER && msg.service < w->services->cnt && o.finding &&
+			 w->orders.cnt < ORDERS_MAX)
 			vec_push(&w->orders, o);
 	}
 	w->is_gone |= rc == -EPIPE;
@@ -156,15 +188,18 @@ static void take_orders(struct watcher *w)
 static void write_one(struct watcher *w, const struct order *o)
 {
 	struct link_msg msg = {.kind = LINK_CAPTURED, .service = o->service,
-			       .u.captured.finding = o->finding};
+			       .u.captured = {.finding = o->finding, .seq = o->seq}};
 	struct err err = {0};
 	char path[4096];
 
-	snprintf(path, sizeof(path), WATCHER_CAPTURE, w->settings->state,
-		 (unsigned long long)o->finding);
+	if (o->finding)
+		snprintf(path, sizeof(path), WATCHER_CAPTURE, w->settings->state,
+			 (unsigned long long)o->finding);
+	else
+		snprintf(path, sizeof(path), ASK_CAPTURE, w->settings->state);
 	msg.u.captured.code = frozen_write(w->frozen, o->service, path, &msg.u.captured.bytes,
 					   &err);
-	if (msg.u.captured.code < 0)
+	if (msg.u.captured.code < 0 && o->finding)
 		log_warn("finding %llu has no capture: %s", (unsigned long long)o->finding,
 			 err.msg);
 	msg.u.captured.window_ns = frozen_end_ns(w->frozen) - frozen_begin_ns(w->frozen);

@@ -7,24 +7,20 @@
 #include "verdict/context/context.h"
 #include "verdict/evidence/shed.h"
 
-void verdict_unseen(struct verdict *v, const char *text, struct arena *arena)
+static void unseen_add(struct context *k, struct verdict *v, const char *text)
 {
 	size_t cnt = v->unseen_cnt;
 	const char **all = v->unseen;
 
 	if (!(cnt & (cnt - 1))) { /* full: room for as many again */
-		all = (const char **)arena_alloc_array(arena, cnt ? 2 * cnt : 1, sizeof(*all));
+		all = (const char **)arena_alloc_array(k->arena, cnt ? 2 * cnt : 1, sizeof(*all));
 		for (size_t i = 0; i < cnt; i++)
 			all[i] = v->unseen[i];
 	}
 	v->unseen = all;
-	v->unseen[v->unseen_cnt++] = arena_strdup(arena, text);
+	v->unseen[v->unseen_cnt++] = arena_strdup(k->arena, text);
 }
 
-static void unseen_add(struct context *k, struct verdict *v, const char *text)
-{
-	verdict_unseen(v, text, k->arena);
-}
 
 static void calls_losses(struct context *k, struct verdict *v)
 {
@@ -153,6 +149,19 @@ void not_covered_add(struct context *k, struct verdict *v)
 	}
 	losses_list(k, v);
 	calls_losses(k, v);
+}
+
+void verdict_unseen(struct verdict *v, const char *text, struct arena *arena)
+{
+	const char **all = (const char **)arena_alloc_array(arena, 2 * (v->unseen_cnt + 1),
+							     sizeof(*all));
+
+	all[0] = arena_strdup(arena, text);
+	for (size_t i = 0; i < v->unseen_cnt; i++)
+		all[i + 1] = v->unseen[i];
+	v->unseen = all;
+	v->unseen_cnt++;
+	v->nameless.at++;
 }
 
 void verdict_names_by(struct verdict *v, const char *how, struct arena *arena)

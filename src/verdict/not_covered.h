@@ -12,7 +12,7 @@ void not_covered_add(struct context *k, struct verdict *v);
 /* Says in v->unseen how names are to be had: "apt install redis-server-dbgsym". */
 void verdict_names_by(struct verdict *v, const char *how, struct arena *arena);
 
-/* Says in v->unseen what else was not seen; text is copied. */
+/* Puts text, copied, before all others in v->unseen; once the verdict is made. */
 void verdict_unseen(struct verdict *v, const char *text, struct arena *arena);
 
 #endif /* NOT_COVERED_H */
