@@ -214,62 +214,104 @@ static int fail_on_parse(void *dst, const char *text, struct arena *arena, struc
 	}
 }
 
-/* The run that is answered from, and base, which it is compared with, if any. */
-static int runs_make(struct cli *cli, struct run *run, struct run *base, struct cut_time *asked,
-		     int *ret_late, struct err *err)
+struct sources {
+	struct run run, base;	/* answered from, and compared with, if anything */
+	struct cut_time asked;
+	struct past past;
+	int late;
+};
+
+static void sources_release(struct sources *s)
+{
+	run_release(&s->run);
+	run_release(&s->base);
+	past_release(&s->past);
+}
+
+/* The time before is what a part of a capture is compared with. */
+static int run_part(struct cli *cli, const char *path, struct sources *s, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
-	int code = past_time(&o->past, asked, err);
+	int code = run_file(path, &s->asked, &cli->arena, &s->run, err);
 
-	/* the baseline first: a file that cannot be read costs no watching */
-	if (code == 0 && o->baseline.path)
-		code = run_file(o->baseline.path, NULL, &cli->arena, base, err);
-	if (code < 0)
-		return o->baseline.path ? err_prefix(err, "baseline") : code;
-	if (!o->input.path)
-		return run_live(cli, run, ret_late, err);
-	code = run_file(o->input.path, asked, &cli->arena, run, err);
-	if (code < 0 || o->baseline.path || !past_is_long_before(run))
+	if (code < 0 || o->baseline.path || !past_is_long_before(&s->run))
 		return code;
-	return run_file(o->input.path, &(struct cut_time){.until_ns = run->span.from_ns},
-			&cli->arena, base, err);
+	return run_file(path, &(struct cut_time){.until_ns = s->run.span.from_ns}, &cli->arena,
+			&s->base, err);
+}
+
+/* From here on it only reads files. */
+static int run_past(struct cli *cli, struct sources *s, struct err *err)
+{
+	const struct why_opts *o = cli->opts;
+	char *paths[] = {s->past.path, (char *)(uintptr_t)o->output.html_path, NULL};
+	int code = past_find(&o->past, &o->select, &s->asked, &cli->arena, &s->past, err);
+
+	if (code == 0)
+		code = file_rights_drop(paths, paths + 2, err);
+	return code < 0 ? code : run_part(cli, s->past.path, s, err);
+}
+
+static int sources_make(struct cli *cli, struct sources *s, struct err *err)
+{
+	const struct why_opts *o = cli->opts;
+	int code = past_time(&o->past, &s->asked, err);
+
+	if (code < 0)
+		return code;
+	/* the baseline first: a file that cannot be read costs no watching */
+	if (o->baseline.path)
+		code = run_file(o->baseline.path, NULL, &cli->arena, &s->base, err);
+	if (code < 0)
+		return err_prefix(err, "baseline");
+	if (o->input.path)
+		return run_part(cli, o->input.path, s, err);
+	return past_is_wanted(&o->past) ? run_past(cli, s, err)
+					: run_live(cli, &s->run, &s->late, err);
 }
 
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
-	CLEANUP(run_release) struct run run = {0};
-	CLEANUP(run_release) struct run base = {0};
-	struct cut_time asked = {0};
+	CLEANUP(sources_release) struct sources s = {0};
+	const struct run *run = &s.run, *base = &s.base;
 	struct verdict *v;
 	struct answer a;
-	int late = 0, code = runs_make(cli, &run, &base, &asked, &late, err);
+	int code = sources_make(cli, &s, err);
 
 	if (code < 0)
 		return code;
-	v = verdict_make(run.model, run.waits, base.model, base.waits, &cli->arena);
-	a = (struct answer){.model = run.model, .waits = run.waits, .verdict = v,
+	v = verdict_make(run->model, run->waits, base->model, base->waits, &cli->arena);
+	a = (struct answer){.model = run->model, .waits = run->waits, .verdict = v,
 			    .arena = &cli->arena};
-	a.when = past_say(&run, &asked, v, &cli->arena);
-	a.functions = functions_of(run.model, base.model, &a);
+	a.when = past_say(run, &s.asked, &s.past, v, &cli->arena);
+	a.functions = functions_of(run->model, base->model, &a);
 	if (a.functions)
 		a.agreement = agreement_make(v, a.functions, &cli->arena);
-	if (run.model->stack_sum_cnt && page_file_wanted(page)) {
-		a.stacks = stacks_seen(run.model, run.waits, false, &cli->arena);
-		a.idle_stacks = stacks_seen_idle(run.model, run.waits, &cli->arena);
+	if (run->model->stack_sum_cnt && page_file_wanted(page)) {
+		a.stacks = stacks_seen(run->model, run->waits, false, &cli->arena);
+		a.idle_stacks = stacks_seen_idle(run->model, run->waits, &cli->arena);
 	}
-	if (!o->input.path) {
-		memory_tell(run.model);
+	if (!run->span.until_ns && !o->input.path) {
+		memory_tell(run->model);
 		nameless_packages(v, &cli->arena);
 	}
 	if (!page->to_stdout)
 		print_answer(o, &a);
-	if (late < 0)
+	if (s.late < 0)
 		return err_prefix(err, "the watching ended early, the answer covers what was seen");
 	code = page_write(page, &a, err);
 	if (code == 0 && o->fail_on & 1u << v->findings[0].cls)
 		code = CLI_FOUND;
 	return code;
+}
+
+static int check(const struct why_opts *o, struct err *err)
+{
+	if (!past_is_wanted(&o->past) || o->input.path)
+		return watching_check(&o->select, o->input.path, o->capture_path, err);
+	return o->capture_path ? err_usage(err, "-o keeps what is watched, and --since watches "
+						"nothing") : 0;
 }
 
 static int why_run(struct cli *cli, int argc, char **argv)
@@ -281,12 +323,7 @@ static int why_run(struct cli *cli, int argc, char **argv)
 		err_usage(&err, "--brief is a form of the JSON: give --json too");
 		return cli_fail(cli, &err);
 	}
-	if ((o->past.since || o->past.until) && !o->input.path) {
-		err_usage(&err, "--since and --until are of a capture: give -i FILE, too");
-		return cli_fail(cli, &err);
-	}
-	if (select_words(&o->select, argc, argv, &cli->arena, &err) < 0 ||
-	    watching_check(&o->select, o->input.path, o->capture_path, &err) < 0)
+	if (select_words(&o->select, argc, argv, &cli->arena, &err) < 0 || check(o, &err) < 0)
 		return cli_fail(cli, &err);
 	return page_file_run(cli, o->output.html_path, why_answer);
 }
@@ -327,7 +364,8 @@ const struct cmd cmd_why = {
 		    "  heldup why redis -d 2s          # all of that name, for two\n"
 		    "  heldup why --port 3306 -d 2s    # whoever listens there\n"
 		    "  heldup why -i slow.cap -v       # from a capture, with the tables\n"
-		    "  heldup why -i day.cap --since 03:10 --until 03:12   # from a part of it",
+		    "  heldup why -i day.cap --since 03:10 --until 03:12   # from a part of it\n"
+		    "  heldup why -u nginx --since -5min   # what heldup serve saw of it",
 	.json_schema = embed_why_schema_json,
 	.brief_schema = embed_why_brief_schema_json,
 	.opts = why_opt_table,

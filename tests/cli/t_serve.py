@@ -42,7 +42,7 @@ def test_serve_missing_settings():
 
 def test_serve_nothing_is_kept():
     with tempfile.TemporaryDirectory() as folder:
-        for words in (("status",), ("log",), ("show", "1")):
+        for words in (("status",), ("log",), ("show", "1"), ("why", "web", "--since", "-5min")):
             heldup(*words, "--state", folder).ended(FAILED).one_line().says(r"heldup serve")
 
 
@@ -80,3 +80,9 @@ def test_serve_why_of_a_part_of_a_capture():
     heldup("why", "-i", cap, "--since", "03:10x").ended(USAGE).says(r"03:10")
     heldup("why", "-i", cap, "--since", "2021-01-02", "--until", "2021-01-01").ended(USAGE).says(
         r"not after")
+
+
+def test_serve_why_of_the_past_says_what_it_cannot():
+    heldup("why", "web", "--until", "-5min").ended(USAGE).says(r"--since")
+    heldup("why", "-a", "--since", "-5min").ended(USAGE).says(r"by service")
+    heldup("why", "web", "--since", "-5min", "-o", "x.cap").ended(USAGE).says(r"watches nothing")
