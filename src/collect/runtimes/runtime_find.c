@@ -41,7 +41,7 @@ static void range_add(struct runtime_found *f, const char *line)
 		return;
 	if (f->ranges.cnt && vec_last(&f->ranges)->end == r.start)
 		vec_last(&f->ranges)->end = r.end;
-	else if (f->ranges.cnt < CHAIN_RANGES)
+	else if (f->ranges.cnt < RUNTIME_RANGES_MAX)
 		vec_push(&f->ranges, r);
 	else
 		f->range_cut++;
@@ -68,10 +68,15 @@ int runtime_found_ranges(struct runtime_found *f)
 
 /* ---- memory */
 
+static size_t range_at(const struct runtime_found *f, uint64_t addr)
+{
+	return SORTED_PREFIX(f->ranges.items, f->ranges.cnt, it, it->end <= addr);
+}
+
 static int mem_read(void *ctx, uint64_t addr, void *out, size_t len)
 {
 	struct runtime_found *f = ctx;
-	size_t at = SORTED_PREFIX(f->ranges.items, f->ranges.cnt, it, it->end <= addr);
+	size_t at = range_at(f, addr);
 	long got;
 
 	if (at >= f->ranges.cnt || f->ranges.items[at].start > addr ||
@@ -81,6 +86,37 @@ static int mem_read(void *ctx, uint64_t addr, void *out, size_t len)
 	return got < 0 ? (int)got : got == (long)len ? 0 : -EFAULT;
 }
 
+/* 1 where the range that addr lies in is marked by this. */
+static size_t range_mark(const struct runtime_found *f, uint64_t addr, bool *is_in)
+{
+	size_t at = range_at(f, addr);
+
+	if (at >= f->ranges.cnt || is_in[at])
+		return 0;
+	is_in[at] = true;
+	return 1;
+}
+
+_Static_assert(2 * CHAIN_ITEMS <= CHAIN_RANGES, "both ends of each list fit");
+
+/* Those in which lists begin and end, then the first ones: a call has room for so many. */
+static void ranges_pick(const struct runtime_found *f, struct read_chains *w)
+{
+	CLEANUP_FREE bool *is_in = xcalloc(f->ranges.cnt + 1, sizeof(*is_in));
+	size_t left = CHAIN_RANGES;
+
+	for (uint32_t i = 0; i < w->item_cnt; i++) {
+		left -= range_mark(f, w->items[i].anchor, is_in);
+		left -= range_mark(f, w->items[i].until - 1, is_in);
+	}
+	for (size_t i = 0; i < f->ranges.cnt; i++) {
+		if (!is_in[i] && !left)
+			continue;
+		left -= !is_in[i];
+		w->ranges[w->range_cnt++] = f->ranges.items[i];
+	}
+}
+
 long runtime_found_lists(struct runtime_found *f, const struct chain_shape *shape,
 			 const struct chain_item *items, size_t cnt, struct buf *out)
 {
@@ -88,10 +124,9 @@ long runtime_found_lists(struct runtime_found *f, const struct chain_shape *shap
 
 	w->tid = f->tgid;
 	w->shape = *shape;
-	w->range_cnt = (uint32_t)f->ranges.cnt;
 	w->item_cnt = (uint32_t)(cnt < CHAIN_ITEMS ? cnt : CHAIN_ITEMS);
-	memcpy(w->ranges, f->ranges.items, f->ranges.cnt * sizeof(*w->ranges));
 	memcpy(w->items, items, w->item_cnt * sizeof(*w->items));
+	ranges_pick(f, w);
 	return reads_chains(f->tgid, w, out);
 }
 

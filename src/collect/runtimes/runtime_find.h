@@ -17,13 +17,15 @@
 
 struct buf;
 
+#define RUNTIME_RANGES_MAX 16384 /* of a process: thousands of threads have a stack each */
+
 struct runtime_found {
 	uint32_t tgid;
 	const struct runtime_lang *lang; /* NULL: it has none that is known */
 	struct runtime_proc *proc;	 /* NULL: problem says why */
 	struct err problem;
 	VEC(struct chain_range) ranges;
-	uint32_t range_cut;		 /* ranges over CHAIN_RANGES */
+	uint32_t range_cut;		 /* ranges over RUNTIME_RANGES_MAX */
 };
 
 /*
