@@ -162,6 +162,7 @@ struct waits_result *waits_analyse(const struct model *m, const struct waits_opt
 	parks_find(&e);
 	roles_assign(&e);
 	looks_find(&e); /* some show only now */
+	relays_find(&e);
 	virtual_locks_find(&e);
 	crowds_find(&e);
 	locks_finish(&e);

@@ -5,7 +5,8 @@
  * What the steps of the waits engine share.  Private to waits/.
  *
  *	runq_shares, places_find, looks_find, locks_find, parks_find, roles_assign, looks_find,
- *	virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum, cycles_find, tail_find
+ *	relays_find, virtual_locks_find, crowds_find, reqs_sum, demand_lay, edges_sum,
+ *	cycles_find, tail_find
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct tinfo {			/* index as model threads */
 	bool asleep;		/* with a request, since before the watch: see asleep.c */
 	bool answers;		/* ended a turn, or woke a tracked thread */
 	bool on_stack;		/* being explained */
+	bool relays;		/* wakes others by its client's words: see relays.c */
 	bool line;		/* takes new connections, and some lie there: see callers.c */
 	uint32_t server_read_cnt, server_most_cnt; /* reads, those from one socket */
 	uint32_t fed_cnt;	/* turns it began on sockets that another thread polls */
@@ -118,6 +120,7 @@ uint32_t wait_after(const struct model *m, uint32_t t, uint64_t a);
 /* Which waits are one wait with looks in between: fills look_begin, look_end; after roles too. */
 void looks_find(struct engine *e);
 void locks_find(struct engine *e);
+void relays_find(struct engine *e);
 void virtual_locks_find(struct engine *e);
 void crowds_find(struct engine *e);
 void parks_find(struct engine *e);

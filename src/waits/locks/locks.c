@@ -202,7 +202,7 @@ static bool woken_by_sibling(const struct engine *e, const struct wait *w)
 	const struct thread *t = &m->threads[w->thread], *k;
 
 	if (w->waker == NO_IDX || w->waker == w->thread || w->waker_ctx != WAKER_TASK ||
-	    delayed_by_timer(e, w))
+	    e->tinfo[w->waker].relays || delayed_by_timer(e, w))
 		return false;
 	k = &m->threads[w->waker];
 	/* one that never has a request of its own brings results, whatever it reads */

@@ -232,6 +232,13 @@ static double kept_part(const struct wait *w)
 	return ns < real_ns && ns ? (double)ns / (double)real_ns : 1;
 }
 
+/* Others wait for the words of its client, which is no client of theirs. */
+static bool is_relay_wait(const struct engine *e, const struct wait *w, const struct place *at)
+{
+	return at->depth && at->lock == NO_IDX && e->tinfo[w->thread].relays &&
+	       waits_for_client(e, w);
+}
+
 static void explain_sleep(struct engine *e, struct causes *c, const struct wait *w, uint64_t a,
 			  uint64_t b, double weight, const struct place *at)
 {
@@ -242,6 +249,8 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 	/* who is behind one that has nothing to do, and was asked nothing, has nothing to do */
 	if (b <= a || (at->unasked && wait_is_idle(e, w)))
 		return;
+	if (kind == CAUSE_CLIENT && is_relay_wait(e, w, at))
+		kind = CAUSE_EXTERNAL;
 	if (kind == CAUSE_CNT && pass_on(e, c, w, k, a, b, weight, at)) {
 		lay(e, c, w, at, (b - a) * weight);
 		return;
