@@ -11,7 +11,7 @@
 #include "elf_make.h"
 #include "reads/chains.h"
 
-enum { SYMBOLS = 16, TEXT = 512, ONE = 8 + CHAIN_ELEM_MAX };
+enum { SYMBOLS = 32, TEXT = 1024, ONE = 8 + CHAIN_ELEM_MAX };
 
 void runtime_make_put_bytes(struct runtime_make *m, uint64_t addr, const void *data, size_t len)
 {
@@ -58,8 +58,11 @@ static void file_make(const struct runtime_make *m, struct elf_make *e)
 {
 	Elf64_Sym syms[SYMBOLS] = {0};
 	char names[TEXT] = "";
-	size_t names_len = 1, rodata_len = strlen(m->rodata) + 1;
+	size_t names_len = 1, rodata_len = m->rodata_len;
+	Elf64_Shdr *rodata;
 
+	if (!rodata_len)
+		rodata_len = strlen(m->rodata) + 1;
 	BUG_ON(m->symbol_cnt >= SYMBOLS);
 	for (size_t i = 0; i < m->symbol_cnt; i++) {
 		const struct runtime_make_symbol *s = &m->symbols[i];
@@ -76,7 +79,10 @@ static void file_make(const struct runtime_make *m, struct elf_make *e)
 	elf_make_section(e, ".dynsym", SHT_DYNSYM, 0, syms,
 			 (m->symbol_cnt + 1) * sizeof(syms[0]))->sh_link = 2;
 	elf_make_section(e, ".dynstr", SHT_STRTAB, 0, names, names_len);
-	elf_make_section(e, ".rodata", SHT_PROGBITS, 0, m->rodata, rodata_len);
+	rodata = elf_make_section(e, ".rodata", SHT_PROGBITS, MAKE_RODATA, m->rodata, rodata_len);
+	elf_make_segment(e, PT_LOAD, PF_R, MAKE_RODATA, rodata_len);
+	e->segments[1].p_offset = rodata->sh_offset;
+	e->segments[1].p_filesz = rodata_len;
 	elf_make_end(e);
 }
 

@@ -16,6 +16,7 @@
 
 #define MAKE_BASE UINT64_C(0x100000) /* where its memory begins */
 #define MAKE_BIAS UINT64_C(0x10000)  /* of its file */
+#define MAKE_RODATA UINT64_C(0x8000) /* in the file: its constants */
 
 struct runtime_make_symbol {
 	const char *name;
@@ -25,6 +26,7 @@ struct runtime_make_symbol {
 struct runtime_make {
 	const char *name; /* of the file */
 	const char *rodata;
+	size_t rodata_len; /* 0: up to its NUL, that included */
 	const struct runtime_make_symbol *symbols;
 	size_t symbol_cnt;
 	struct err err;
