@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -24,6 +25,7 @@
 #include "cli/opts/select_opts.h"
 #include "collect/proc/process_code.h"
 #include "collect/proc/procfs.h"
+#include "collect/runtimes/runtime_find.h"
 #include "collect/target/target.h"
 #include "report/lines/pen.h"
 #include "reads/reads.h"
@@ -42,6 +44,7 @@ struct symbols_cmd_opts {
 	uint64_t debuginfod_ns;
 	bool no_debug_files;
 	bool jit;
+	bool no_runtimes;
 	struct output_opts output;
 };
 
@@ -63,6 +66,8 @@ struct view {
 	const struct runtime *runtime; /* NULL: none known */
 	const char *runtime_file;
 	struct symbols_jit_info jit;
+	struct runtime_found found; /* whose functions are read from memory */
+	long thread_cnt;	    /* of it; -errno */
 	uint64_t addrs[ADDRS_MAX];
 	size_t addr_cnt;
 	uint64_t took_ns;
@@ -126,6 +131,18 @@ static void find_packages(struct view *v)
 		v->rows[i].package = names[i];
 }
 
+/* The runtime whose frames a watch would read. */
+static void find_runtime(struct view *v, uint32_t tgid)
+{
+	CLEANUP_FREE struct runtime_thread *threads = xcalloc(RUNTIME_THREAD_MAX, sizeof(*threads));
+
+	if (v->o->no_runtimes || runtime_find(tgid, &v->found) < 0 || !v->found.proc)
+		return;
+	v->thread_cnt = runtime_threads(v->found.proc, threads, RUNTIME_THREAD_MAX);
+	if (v->thread_cnt < 0)
+		err_errno(&v->found.problem, (int)v->thread_cnt, "its threads");
+}
+
 static int view_make(struct view *v, uint32_t tgid, struct err *err)
 {
 	uint64_t start_ns = clock_mono_ns();
@@ -149,6 +166,7 @@ static int view_make(struct view *v, uint32_t tgid, struct err *err)
 			symbols_module_info(v->symbols, f->module, &row->info);
 	}
 	symbols_jit_info(v->symbols, tgid, &v->jit);
+	find_runtime(v, tgid);
 	v->took_ns = clock_mono_ns() - start_ns;
 	find_packages(v);
 	for (size_t i = 0; i < v->row_cnt; i++) {
@@ -163,6 +181,7 @@ static int view_make(struct view *v, uint32_t tgid, struct err *err)
 static void view_release(struct view *v)
 {
 	process_code_release(&v->code);
+	runtime_found_release(&v->found);
 	arena_release(&v->arena);
 }
 
@@ -248,10 +267,33 @@ static void text_runtime(const struct view *v, struct pen *p)
 	else if (*v->jit.problem)
 		pen_fmt(p, PEN_PLAIN, "perf map: %s", v->jit.problem);
 	else if (v->runtime && !has_code(v))
-		pen_fmt(p, PEN_PLAIN, "%s, and no %s: %s", v->runtime->name, v->jit.path,
+		pen_fmt(p, PEN_PLAIN, "%s, and no %s%s: %s", v->runtime->name, v->jit.path,
+			v->found.proc ? ", for threads that run" : "",
 			runtime_advice(v->runtime, v->runtime_file));
 	else
 		return;
+	pen_nl(p);
+}
+
+static const char *version(const struct view *v)
+{
+	return v->found.proc ? runtime_version(v->found.proc) : "";
+}
+
+static void text_found(const struct view *v, struct pen *p)
+{
+	const char *name;
+
+	if (!v->found.lang)
+		return;
+	name = runtime_lang_name(v->found.lang);
+	if (*v->found.problem.msg)
+		pen_fmt(p, PEN_PLAIN, "%s: its functions are not read from memory: %s", name,
+			v->found.problem.msg);
+	else
+		pen_fmt(p, PEN_PLAIN, "%s %s: the functions of its %ld thread%s are read from "
+			"memory, while they sleep", name, version(v), v->thread_cnt,
+			v->thread_cnt == 1 ? "" : "s");
 	pen_nl(p);
 }
 
@@ -303,6 +345,7 @@ static void text_print(const struct view *v, struct pen *p)
 	pen_nl(p);
 	text_rows(v, p);
 	pen_nl(p);
+	text_found(v, p);
 	text_runtime(v, p);
 	if (v->code.maps.cut_cnt || v->code.maps.odd_cnt) {
 		pen_fmt(p, PEN_PLAIN, "not shown: %u mappings over the bound, %u that are odd",
@@ -363,6 +406,18 @@ static void json_addr(struct json *j, const struct view *v, uint64_t addr)
 	json_obj_end(j);
 }
 
+static void json_found(struct json *j, const struct view *v)
+{
+	const char *problem = v->found.problem.msg;
+
+	json_kobj(j, "memory");
+	json_kstr(j, "runtime", v->found.lang ? runtime_lang_name(v->found.lang) : NULL);
+	json_kstr(j, "version", *version(v) ? version(v) : NULL);
+	json_ku64(j, "threads", v->thread_cnt > 0 ? (uint64_t)v->thread_cnt : 0);
+	json_kstr(j, "problem", *problem ? problem : NULL);
+	json_obj_end(j);
+}
+
 static void json_view(struct json *j, const struct view *v)
 {
 	char comm[PROCFS_COMM_LEN];
@@ -385,6 +440,7 @@ static void json_view(struct json *j, const struct view *v)
 	json_kstr(j, "improve", v->runtime && !v->jit.fn_cnt
 					? runtime_advice(v->runtime, v->runtime_file) : "");
 	json_obj_end(j);
+	json_found(j, v);
 	json_karr(j, "addresses");
 	for (size_t i = 0; i < v->addr_cnt; i++)
 		json_addr(j, v, v->addrs[i]);
@@ -515,6 +571,7 @@ static const struct opt symbols_opt_table[] = {
 	{.type = OPT_FLAG, .long_name = "jit",
 	 .help = "ask Java VMs to write the names of their code (disturbs)",
 	 OPT_AT(struct symbols_cmd_opts, jit)},
+	OPT_NO_RUNTIMES(struct symbols_cmd_opts, no_runtimes),
 	OPT_GROUP(json_opt_table, struct symbols_cmd_opts, output),
 	OPT_GROUP(color_opt_table, struct symbols_cmd_opts, output),
 	OPT_END,
@@ -527,6 +584,7 @@ const struct cmd cmd_symbols = {
 	.about = "One line for each file whose code a process maps: its build id, where the names\n"
 		 "of its functions come from, how many have one, how many have only bounds (shown\n"
 		 "as file+0xSTART), and the package, flag or server that would improve them.\n"
+		 "Then whether functions of an interpreted program are read from its memory.\n"
 		 "\n"
 		 "With addresses it says what is at each of them instead.  debuginfod is asked\n"
 		 "only where DEBUGINFOD_URLS is set; what it sends is kept for later runs.",

@@ -582,6 +582,18 @@ def test_symbols_of_node():
         os.unlink("/tmp/perf-%d.map" % pid)
 
 
+def test_symbols_say_what_is_read_of_python():
+    code = "import time; print('x', flush=True); time.sleep(60)"
+    with running("/usr/bin/python3", "-c", code) as pid:
+        memory = report(pid)["memory"]
+        assert memory["runtime"] == "Python" and memory["threads"] == 1, memory
+        assert memory["version"].startswith("3.") and memory["problem"] is None, memory
+        text = heldup("symbols", "-p", str(pid)).ended(OK).out
+        assert "Python %s: the functions of its 1 thread" % memory["version"] in text, text
+        none = heldup("symbols", "-p", str(pid), "--no-runtime-names", "--json").ended(OK)
+        assert json.loads(none.out)["processes"][0]["memory"]["runtime"] is None, none.out
+
+
 def test_symbols_ask_only_java():
     """--jit sends no signal to what is no Java VM; a program of another kind would die of it."""
     with built() as folder, running(folder + "/prog") as pid:

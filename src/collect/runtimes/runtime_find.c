@@ -186,6 +186,7 @@ int runtime_find(uint32_t tgid, struct runtime_found *ret)
 		if (rc != -ENOENT)
 			return 0;
 		ret->lang = NULL;
+		ret->problem = (struct err){0};
 	}
 	return 0;
 }
