@@ -80,15 +80,18 @@ static int head_of(const struct follow *f, uint64_t anchor, char *out, size_t ca
 static int elem_of(const struct follow *f, uint64_t addr, uint64_t until, char *out)
 {
 	const struct chain_shape *s = &f->what->shape;
-	size_t len = s->elem_len;
+	size_t len = s->elem_len - s->ref_len;
+	uint64_t ref;
+	int rc;
 
 	memcpy(out, &addr, sizeof(addr));
 	out += sizeof(addr);
-	if (s->stride && until - addr < len) {
-		memset(out, 0, len);
-		len = until - addr;
-	}
-	return get(f, addr, out, len);
+	memset(out, 0, s->elem_len);
+	rc = get(f, addr, out, s->stride && until - addr < len ? until - addr : len);
+	if (rc < 0 || !s->ref_len)
+		return rc;
+	memcpy(&ref, out + s->ref_off, sizeof(ref));
+	return ref ? get(f, ref, out + len, s->ref_len) : 0;
 }
 
 long chain_follow(const struct chain_mem *mem, const struct read_chains *what,

@@ -31,6 +31,8 @@ struct chain_shape {
 	uint32_t stride;   /* ... not 0: an array, to whose end `until` leads */
 	uint32_t back;	   /* an array begins so many bytes before where the steps lead */
 	uint32_t head_off, head_len; /* so many bytes of the anchor come first, as an element */
+	/* An element's last ref_len bytes lie where its pointer at ref_off leads; NULL: zeros. */
+	uint32_t ref_off, ref_len;
 };
 
 struct chain_range {

@@ -95,7 +95,8 @@ static bool is_fine(const struct read_chains *a)
 	       s->step_cnt <= CHAIN_STEPS && s->elem_len >= 8 && s->elem_len <= CHAIN_ELEM_MAX &&
 	       s->elem_len % 8 == 0 &&
 	       s->next_off <= s->elem_len - 8 && s->stride <= CHAIN_ELEM_MAX &&
-	       s->back <= CHAIN_ELEM_MAX && s->head_len <= s->elem_len;
+	       s->back <= CHAIN_ELEM_MAX && s->head_len <= s->elem_len &&
+	       s->ref_len <= s->elem_len - 8 && s->ref_off <= s->elem_len - s->ref_len - 8;
 }
 
 static void one_chain(struct pages *p, const struct read_chains *a, const struct chain_item *it,

@@ -79,6 +79,24 @@ TEST(chains_put_out_a_head_and_a_part)
 	EQ_I(chain_follow(&mem, &what, &item, out, sizeof(out)), -EFAULT);
 }
 
+TEST(chains_put_out_what_an_element_points_to)
+{
+	uint64_t words[WORDS] = {[1] = BASE + 80, [10] = BASE + 240, [11] = BASE + 160, [30] = 9};
+	struct chain_item item = {.anchor = BASE};
+	const struct chain_mem mem = {words_read, words};
+	const struct read_chains what = {
+		.range_cnt = 1, .ranges = {{BASE, BASE + WORDS * 8}},
+		.shape = {.step_cnt = 1, .steps = {8}, .elem_len = 24, .next_off = 8,
+			  .ref_off = 0, .ref_len = 8},
+	};
+	const uint64_t want[] = {BASE + 80, BASE + 240, BASE + 160, 9, BASE + 160, 0, 0, 0};
+
+	EQ_I(chain_follow(&mem, &what, &item, out, sizeof(out)), 2);
+	OK(memcmp(out, want, sizeof(want)) == 0);
+	words[20] = BASE - 8;
+	EQ_I(chain_follow(&mem, &what, &item, out, sizeof(out)), -EFAULT);
+}
+
 TEST(chains_refuse_what_leads_nowhere)
 {
 	struct chain_item item = {.anchor = BASE};
