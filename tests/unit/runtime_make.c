@@ -113,7 +113,7 @@ static bool frame_put(struct runtime_proc *r, const struct runtime_frame *f, str
 	if (ok && !f->is_hidden)
 		buf_printf(out, "%s %s:%u", buf_str(&n.fn), buf_str(&n.file), n.line);
 	if (ok)
-		buf_adds(out, f->ends_loop && !n.is_native ? "|\n" : "\n");
+		buf_adds(out, f->ends_loop ? "|\n" : "\n");
 	runtime_name_release(&n);
 	return ok;
 }

@@ -22,7 +22,6 @@ struct stack_at {
 
 struct named {	/* code of a process at one place */
 	uint64_t frame, cookie, checked_ns;
-	bool is_native;
 };
 
 struct name { /* to be sent */
@@ -115,7 +114,6 @@ static int name_it(struct runtime_stacks *s, const struct runtime_list *l,
 	if (rc == 0 && name.fn.len) {
 		ret->frame = frame_of(s, l->lang, &name);
 		ret->cookie = name.cookie;
-		ret->is_native = name.is_native;
 	}
 	runtime_name_release(&name);
 	return rc < 0 ? rc : ret->frame ? 0 : -E2BIG;
@@ -178,7 +176,6 @@ static bool frames_add(struct runtime_stacks *s, const struct runtime_list *l, s
 			if (!n)
 				return false;
 			mixed.frame = n->frame;
-			mixed.ends_loop &= !n->is_native;
 		}
 		vec_push(&s->frames, mixed);
 	}

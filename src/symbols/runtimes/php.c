@@ -24,6 +24,7 @@ enum {
 	VM_STACK_AT = 456, /* in executor_globals: top, end, stack, size of a page */
 	CURRENT_AT = 488,  /* the call that runs */
 	CALL_LEN = 56, CALL_FUNC = 24, CALL_INFO = 40, CALL_PREV = 48,
+	CALL_TYPE = CALL_LEN, /* of its function */
 	FUNC_NAME = 8, FUNC_CLASS = 16, FUNC_LEN = 192,
 	CLASS_NAME = 8,
 	STRING_TYPE = 4, STRING_LEN = 16, STRING_AT = 24, IS_STRING = 6,
@@ -126,7 +127,8 @@ static int open_it(struct runtime_proc *r, const struct runtime_file *f, struct 
 		return err_set(err, -ENOTSUP, "PHP without the symbols that are needed");
 	r->loops[r->loop_cnt++] = (struct runtime_range){loop, loop + loop_len};
 	r->shape = (struct chain_shape){.step_cnt = 1, .steps = {CURRENT_AT},
-					.elem_len = CALL_LEN, .next_off = CALL_PREV};
+					.elem_len = CALL_LEN + 8, .next_off = CALL_PREV,
+					.ref_off = CALL_FUNC, .ref_len = 8};
 	return check(r, p, err);
 }
 
@@ -153,8 +155,10 @@ static bool frame(const struct runtime_proc *r, uint64_t addr, const uint8_t *el
 	ret->is_hidden = !ret->code;
 	if (ret->is_hidden)
 		return true;
-	ret->at = runtime_u64(elem, 0);
-	ret->ends_loop = runtime_u32(elem, CALL_INFO) & CALL_TOP;
+	if (elem[CALL_TYPE] != FUNC_INTERNAL) {
+		ret->at = runtime_u64(elem, 0);
+		ret->ends_loop = runtime_u32(elem, CALL_INFO) & CALL_TOP;
+	}
 	return ret->code % sizeof(uint64_t) == 0;
 }
 
@@ -267,8 +271,8 @@ static int describe(struct runtime_proc *r, const struct runtime_frame *f, struc
 		rc = name_read(r, func, &ret->fn);
 	if (rc < 0)
 		return rc;
-	ret->is_native = ret->is_library = func[0] == FUNC_INTERNAL;
-	if (ret->is_native)
+	ret->is_library = func[0] == FUNC_INTERNAL;
+	if (ret->is_library)
 		return 0;
 	rc = string_read(r, runtime_u64(func, p->at->file), &ret->file);
 	if (rc < 0)

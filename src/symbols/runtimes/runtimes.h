@@ -71,7 +71,6 @@ struct runtime_name {
 	struct buf fn, file; /* file "" unknown */
 	uint32_t line, def_line; /* 0 unknown */
 	uint64_t cookie; /* another one: the address has other code by now */
-	bool is_native;	 /* not interpreted: it ends no loop */
 	bool is_library; /* not the program's own: it came with the runtime, or as a package */
 };
 
