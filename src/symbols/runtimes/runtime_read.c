@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exported symbols, numbers and texts of the process' memory, for all runtimes. */
+/* Symbols, numbers and texts of the process' memory, for all runtimes. */
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static size_t one_table(struct image *im, const struct image_section *sec, uint6
 		if (sym->st_shndx == SHN_UNDEF || sym->st_name >= text_len)
 			continue;
 		for (size_t k = 0; k < cnt; k++) {
-			if (strcmp((const char *)text + sym->st_name, wanted[k].name) != 0)
+			if (*wanted[k].ret_addr ||
+			    strcmp((const char *)text + sym->st_name, wanted[k].name) != 0)
 				continue;
 			*wanted[k].ret_addr = sym->st_value + bias;
 			if (wanted[k].ret_size)
@@ -38,7 +39,11 @@ static size_t one_table(struct image *im, const struct image_section *sec, uint6
 size_t runtime_symbols(struct image *im, uint64_t bias, const struct runtime_symbol *wanted,
 		       size_t cnt)
 {
-	return one_table(im, image_find(im, ".dynsym"), bias, wanted, cnt);
+	size_t found = one_table(im, image_find(im, ".dynsym"), bias, wanted, cnt);
+
+	if (found < cnt) /* those of a program that is not stripped */
+		found += one_table(im, image_find(im, ".symtab"), bias, wanted, cnt);
+	return found;
 }
 
 int runtime_text_after(struct image *im, const char *prefix, char *ret, size_t len)

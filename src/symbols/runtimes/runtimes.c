@@ -14,6 +14,7 @@ static const struct runtime_lang *const langs[] = {
 	&runtime_cpython,
 	&runtime_php,
 	&runtime_hotspot,
+	&runtime_ruby,
 };
 
 size_t runtime_lang_cnt(void)

@@ -43,6 +43,7 @@ struct runtime_lang {
 extern const struct runtime_lang runtime_cpython;
 extern const struct runtime_lang runtime_php;
 extern const struct runtime_lang runtime_hotspot;
+extern const struct runtime_lang runtime_ruby;
 
 /* ---- runtime_read.c */
 
@@ -52,7 +53,7 @@ struct runtime_symbol {
 	uint64_t *ret_size; /* may be NULL */
 };
 
-/* The exported symbols of those names; how many were found. */
+/* The symbols of those names, exported ones first; ret_addr is 0 before. How many were found. */
 size_t runtime_symbols(struct image *im, uint64_t bias, const struct runtime_symbol *wanted,
 		       size_t cnt);
 
