@@ -127,8 +127,9 @@ void parks_find(struct engine *e);
 void asleep_find(struct engine *e);
 /* The stack that t sleeps with at w, or slept with there before; NO_IDX: not known. */
 uint32_t sleep_stack(const struct model *m, const struct wait *w);
-/* On a client's socket, or on a set that has one. */
+/* On a client's socket, or on a set that has one; in open() of a FIFO nobody else has open. */
 bool waits_for_client(const struct engine *e, const struct wait *w);
+bool opens_fifo(const struct wait *w);
 void locks_finish(struct engine *e);
 /*
  * Requests open in its thread at the time, none where it waits for work.  A thread

@@ -185,6 +185,10 @@ TEST(waits_only_thread_opens_a_fifo)
 		}
 		judge(&j, s);
 		EQ_U(j.w->demand_kind, owes ? 1 : 2); /* requests, or lives */
+		if (owes) {
+			EQ_S(finding_name(j.v->findings[0].cls), "peer");
+			OK(strstr(j.v->findings[0].summary, "httpd (pid 60) opens a FIFO"));
+		}
 		judged_release(&j);
 	}
 }

@@ -71,7 +71,9 @@ bool on_this_host(const struct context *k, const struct cause *c)
 	if (e != NO_IDX)
 		return k->m->ends[e].family == AF_UNIX ||
 		       is_loopback(k->m->ends[e].raddr, k->m->ends[e].family);
-	if (!r || r->kind != RES_SOCKET)
+	if (!r) /* no address: a process that is woken or awaited here */
+		return true;
+	if (r->kind != RES_SOCKET)
 		return false;
 	return r->family == AF_UNIX || (r->rport && is_loopback(r->raddr, r->family));
 }

@@ -240,6 +240,26 @@ static void conversation_lines(struct context *k, struct finding *f, const struc
 			    N_CNT("unanswered", n->open_now), N_NS("oldest", n->open_oldest_ns));
 }
 
+/* It sleeps in open() of a FIFO: such a wait has no resource yet. */
+static bool opens_fifo_at(const struct context *k, const struct cause *c)
+{
+	for (size_t i = 0; c->res == NO_IDX && i < k->m->pair_cnt; i++) {
+		const struct pair *p = &k->m->pairs[i];
+
+		if (p->thread == c->thread && p->cls == WAIT_PIPE && p->res == NO_IDX && !p->op)
+			return true;
+	}
+	return false;
+}
+
+static void fifo_words(struct context *k, struct finding *f, uint32_t t)
+{
+	f->res_kind = "pipe";
+	f->resource = "a FIFO";
+	f->summary = arena_printf(k->arena, "%s opens a FIFO that nobody has open at the other "
+				  "end, and sleeps until somebody does.", thread_label(k, t));
+}
+
 static void explain_far(struct context *k, struct finding *f, const struct cand *c)
 {
 	const struct proc *p = c->peer != NO_IDX ? &k->m->procs[c->peer] : NULL;
@@ -275,6 +295,8 @@ static void explain_far(struct context *k, struct finding *f, const struct cand 
 		if (p)
 			say(k, f, "at that address, on this host: %s (pid %u)", p->comm, p->tgid);
 	}
+	if (c->top && !n && !p && opens_fifo_at(k, c->top))
+		fifo_words(k, f, c->top->thread);
 	if (c->top && sleeps_in_program(k, c->top))
 		say(k, f, "it is a program that is run for a request, and sleeps");
 	pool_line(k, f);
@@ -282,6 +304,17 @@ static void explain_far(struct context *k, struct finding *f, const struct cand 
 		blocking_line(k, f, c->top);
 	if (n)
 		conversation_lines(k, f, n);
+}
+
+static void fifo_step(struct context *k, struct finding *f, const struct cand *c)
+{
+	struct step *s = &f->chain[f->chain_len - 1];
+
+	if (!c->top || c->end != NO_IDX || c->peer != NO_IDX || !opens_fifo_at(k, c->top))
+		return;
+	s->doing = "waits until somebody opens the other end of";
+	s->resource = f->resource;
+	s->res_kind = f->res_kind;
 }
 
 static void far_step(struct context *k, struct finding *f, const struct cand *c)
@@ -337,6 +370,9 @@ static const char *next_far(struct context *k, const struct finding *f, const st
 	if (n && is_refused(n))
 		return arena_printf(k->arena, "start what should listen at %s; here, give up "
 				    "sooner while nobody does", step_what(f, "the other end"));
+	if (c && c->top && !n && opens_fifo_at(k, c->top))
+		return "open files with O_NONBLOCK and take no FIFO for a file; or find out who "
+		       "should have it open at the other end";
 	return arena_printf(k->arena, "find out at %s what holds it up; here, ask it less often or "
 			    "set a timeout%s", step_what(f, "the other end"), after);
 }
@@ -380,6 +416,7 @@ const struct finding_def finding_peer = {
 	.claims = claims_peer,
 	.explain = explain_far,
 	.refuted_if = PEER_REFUTED,
+	.chain_end = fifo_step,
 	.lacks = lacks_peer,
 	.next_step = next_far,
 	.stall_words = far_stall,

@@ -54,10 +54,9 @@ bool waits_for_client(const struct engine *e, const struct wait *w)
 	return w->res == NO_IDX || e->sets[w->res] != SET_LISTED;
 }
 
-/* It opened a FIFO that nobody else has open. */
-static bool opens_fifo(const struct wait *w)
+bool opens_fifo(const struct wait *w)
 {
-	return w->cls == WAIT_PIPE && w->res == NO_IDX;
+	return w->cls == WAIT_PIPE && w->res == NO_IDX && !w->op;
 }
 
 /* As a lock, a latch and a pause are waited for; what takes a child or a disk is no secret. */

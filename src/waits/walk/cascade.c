@@ -174,6 +174,8 @@ static unsigned handed_cause(const struct engine *e, const struct wait *w)
 		return CAUSE_LOCK;
 	if (w->cls == WAIT_SOCKET || is_asking(e, w))
 		return socket_cause(e, w->res);
+	if (opens_fifo(w))
+		return CAUSE_EXTERNAL;
 	/* nobody has ended it yet, time will */
 	if (e->tinfo[w->thread].asleep && w->flags & WAITF_TIMEOUT_ARG)
 		return CAUSE_TIMER;
