@@ -46,6 +46,15 @@
 #define SILENT_NS NS_PER_SEC
 #define QUIET_SHARE 0.1
 
+/*
+ * Open requests that grow: three times as many as there ever were, not counting the last
+ * seconds, which are of the growth where it is slow.  Fewer are what a burst leaves.
+ */
+#define OPEN_FLOOR 20
+#define OPEN_TIMES 3
+#define OPEN_GROWTH 1.25 /* within the window */
+#define OPEN_LAG 15
+
 /* Seconds without any condition after which a trouble is over. */
 #define CALM 5
 #define LEARN_AGAIN 600
@@ -55,7 +64,8 @@ struct judging {
 	const struct second *s;
 	uint64_t p50_ns, p99_ns, oldest_ns, bound_ns;
 	uint64_t answers;	/* of the window */
-	struct usual { double median, spread, most; } p50, p99, oldest;
+	struct usual { double median, spread, most; } p50, p99, oldest, open;
+	uint32_t open_cnt;
 	double quiet_share;	/* of seconds without an answer */
 	char *reason;		/* written by a condition that holds */
 };
@@ -92,6 +102,23 @@ static size_t learnt_cnt(const struct rules *r)
 	return r->learnt_cnt < RULES_LEARN ? r->learnt_cnt : RULES_LEARN;
 }
 
+/* The number of seconds that were learnt after it. */
+static uint32_t age_of(const struct rules *r, size_t at)
+{
+	return (r->learnt_cnt - 1 - (uint32_t)at) % RULES_LEARN;
+}
+
+static void learn_open(struct judging *j)
+{
+	double open[RULES_LEARN];
+	size_t cnt = learnt_cnt(j->r), with = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (age_of(j->r, i) >= OPEN_LAG)
+			open[with++] = (double)j->r->learnt[i].open_cnt;
+	j->open = usual_of(open, with);
+}
+
 static void learn_usual(struct judging *j)
 {
 	double p50[RULES_LEARN], p99[RULES_LEARN], oldest[RULES_LEARN];
@@ -111,6 +138,7 @@ static void learn_usual(struct judging *j)
 	j->p50 = usual_of(p50, with >= LEARN_MIN ? with : 0);
 	j->p99 = usual_of(p99, with >= LEARN_MIN ? with : 0);
 	j->oldest = usual_of(oldest, cnt);
+	learn_open(j);
 }
 
 static bool crashed(const struct judging *j)
@@ -156,6 +184,23 @@ static bool refusing(const struct judging *j)
 		return false;
 	snprintf(j->reason, RULES_REASON_LEN, "%u connections wait to be accepted, as many as may",
 		 j->s->backlog_cnt);
+	return true;
+}
+
+/* Once it is the trouble it lasts while they are so many, growing or not. */
+static bool growing(const struct judging *j)
+{
+	const struct rules *r = j->r;
+	const struct second *first = &r->window[r->window_cnt % RULES_WINDOW];
+	uint32_t before = first->open_cnt + first->unread_cnt;
+
+	if (j->open_cnt < OPEN_FLOOR || learnt_cnt(r) < LEARN_MIN + OPEN_LAG ||
+	    (double)j->open_cnt <= OPEN_TIMES * j->open.most ||
+	    (r->rule != RULE_GROWING && (double)j->open_cnt < OPEN_GROWTH * (double)before))
+		return false;
+	snprintf(j->reason, RULES_REASON_LEN,
+		 "%u requests are open, %u five seconds ago; before, at most %.0f were",
+		 j->open_cnt, before, j->open.most);
 	return true;
 }
 
@@ -221,6 +266,10 @@ static const struct rule_def {
 			"long polls and subscriptions were open before, and for as long"},
 	[RULE_REFUSING] = {"refusing", refusing, 3, "new clients are turned away",
 			   "a burst fills the queue for less than a second"},
+	[RULE_GROWING] = {"growing", growing, 3, "more comes in than is answered, which p99 of "
+			  "what is answered shows late",
+			  "three times the most of two minutes, still growing, for three seconds: "
+			  "a burst is answered sooner"},
 	[RULE_BOUND] = {"bound", over_bound, 3, "a person said so", "their choice"},
 	[RULE_SLOW] = {"slow", slow, 3, "most requests take longer",
 		       "three times the median and eight spreads over it, of a window of five "
@@ -271,7 +320,8 @@ static void judging_init(struct judging *j, const struct rules *r, const struct 
 {
 	uint64_t hist[EVENT_HIST_CNT];
 
-	*j = (struct judging){.r = r, .s = s, .bound_ns = bound_ns};
+	*j = (struct judging){.r = r, .s = s, .bound_ns = bound_ns,
+			      .open_cnt = s->open_cnt + s->unread_cnt};
 	window_sum(r, hist, &j->answers);
 	j->p50_ns = second_quantile_ns(hist, 0.5);
 	j->p99_ns = second_quantile_ns(hist, 0.99);
@@ -294,6 +344,7 @@ static void learn(struct rules *r, const struct judging *j)
 		.p99_ns = enough ? j->p99_ns : 0,
 		.oldest_ns = j->oldest_ns,
 		.answer_cnt = (uint32_t)j->s->answer_cnt,
+		.open_cnt = j->open_cnt,
 	});
 }
 

@@ -26,6 +26,7 @@ enum rule {
 	RULE_SILENT,	/* answers stopped while requests wait */
 	RULE_STUCK,	/* one request is open far longer than any was */
 	RULE_REFUSING,	/* the queue of connections is full */
+	RULE_GROWING,	/* open requests grow */
 	RULE_BOUND,	/* p99 over the bound that a person set */
 	RULE_SLOW,	/* p50 over what it was */
 	RULE_TAIL,	/* p99 over what it was */
@@ -37,6 +38,7 @@ struct learnt_second {
 	uint64_t p50_ns, p99_ns;   /* of the window that ended with it, 0: too few answers */
 	uint64_t oldest_ns;	   /* of the requests open or unread */
 	uint32_t answer_cnt;
+	uint32_t open_cnt;	   /* requests open or unread at its end */
 };
 
 struct rules {

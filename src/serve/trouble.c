@@ -108,7 +108,7 @@ static void seed(void *ctx, const struct db_minute *m)
 
 	rules_learn(&w->rules, &(struct learnt_second){
 		.p50_ns = m->p50_ns, .p99_ns = m->p99_ns, .oldest_ns = m->oldest_max_ns,
-		.answer_cnt = (uint32_t)(m->answer_cnt / 60),
+		.answer_cnt = (uint32_t)(m->answer_cnt / 60), .open_cnt = (uint32_t)m->open_max,
 	});
 }
 

@@ -7,6 +7,8 @@
 #include "unit.h"
 
 #define SOUND 60
+#define LEARN_LONG 120
+#define OPEN_FEW 20 /* fewer are not looked at */
 
 /* The bucket of ev_end.hist that a time is in: two to a power of two, from 1 us. */
 static unsigned bucket(uint64_t ns)
@@ -137,6 +139,82 @@ TEST(notice_stuck)
 		rules_learn(&polls, &(struct learnt_second){.oldest_ns = 25 * NS_PER_SEC,
 							    .answer_cnt = 100});
 	EQ_U(begins_in(&polls, poll, SOUND), 0);
+}
+
+static struct second open_of(uint32_t open_cnt)
+{
+	struct second s = answers(100, NS_PER_MS);
+
+	s.open_cnt = open_cnt - open_cnt / 4;
+	s.unread_cnt = open_cnt / 4;
+	return s;
+}
+
+/* More comes in than is answered: noticed while the answered are as fast as ever. */
+TEST(notice_growing)
+{
+	struct rules r = {0}, slow = {0}, few = {0};
+	unsigned at = 0;
+
+	be_sound(&r, open_of(4), SOUND);
+	for (unsigned i = 1; i <= 20 && !at; i++)
+		at = give(&r, open_of(4 + 10 * i)) == RULES_BEGINS ? i : 0;
+	EQ_U(at, 4);
+	EQ_U(r.rule, RULE_GROWING);
+	for (unsigned i = 0; i < 30; i++) /* as many for long: it lasts */
+		EQ_U(give(&r, open_of(44)), RULES_LASTS);
+	for (unsigned i = 0; i < 4; i++)
+		EQ_U(give(&r, open_of(4)), RULES_LASTS);
+	EQ_U(give(&r, open_of(4)), RULES_ENDS);
+	/* two more each second */
+	be_sound(&slow, open_of(2), SOUND);
+	for (unsigned i = at = 0; i < 30 && !at; i++)
+		at = give(&slow, open_of(2 + 2 * i)) == RULES_BEGINS ? i : 0;
+	OK(at > 5 && at < 15);
+	be_sound(&few, open_of(0), SOUND);
+	for (unsigned i = 1; i < OPEN_FEW; i++)
+		EQ_U(give(&few, open_of(i)), RULES_SOUND);
+}
+
+/* Bursts, and many that are usual. */
+TEST(notice_open_that_is_usual)
+{
+	struct rules bursts = {0}, many = {0};
+
+	for (unsigned i = 0; i < 3 * RULES_LEARN; i++) {
+		ROW(i);
+		EQ_U(give(&bursts, open_of(i % 17 < 2 ? 60 : 3)), RULES_SOUND);
+		EQ_U(give(&many, open_of(100 + i % 50)), RULES_SOUND);
+	}
+}
+
+/*
+ * Open requests at the end of each second, recorded by heldup serve: gunicorn with eight
+ * threads and a semaphore of two, redis with bursts under a rate that doubles and halves,
+ * PostgreSQL, on two CPUs that were busy with other work.  And ten times as many.
+ */
+TEST(notice_recorded_sound_stretch)
+{
+	static const char *const recorded[] = {
+		"212223222222223223222222222220202122222122222221222222223222222222212222222222"
+		"122222222222222222222222212222222222221232222222222222221202222222222222222222",
+		"100001000200103000020030002100000101100013100012020061653114320000100000020051"
+		"000013000004010020000002212201010100000010010000000011200211021010022000021000",
+		"001200010200000202000001000110000001010000000113310001000101000100101000000000"
+		"000020000002000000000000000010002000000000000000000000000000000100000000000000",
+	};
+
+	for (unsigned i = 0; i < 2 * sizeof(recorded) / sizeof(*recorded); i++) {
+		const char *at = recorded[i / 2];
+		struct rules r = {0};
+
+		OK(strlen(at) > LEARN_LONG);
+		for (unsigned second = 0; at[second]; second++) {
+			ROW((int)(i * 1000 + second));
+			EQ_U(give(&r, open_of((uint32_t)(at[second] - '0') * (i % 2 ? 10 : 1))),
+			     RULES_SOUND);
+		}
+	}
 }
 
 TEST(notice_crash_and_end)
