@@ -10,8 +10,8 @@
 #include "cli/kept/kept.h"
 #include "cli/opts/cmd.h"
 #include "report/lines/pen.h"
-#include "serve/db.h"
-#include "serve/status.h"
+#include "serve/keep/db.h"
+#include "serve/keep/status.h"
 
 struct log_opts {
 	struct kept_opts kept;

@@ -12,6 +12,7 @@
 #include "serve/http.h"
 #include "serve/serve.h"
 #include "serve/settings.h"
+#include "serve/tell/webhook_post.h"
 
 struct serve_opts {
 	const char *config, *state, *listen;
@@ -58,6 +59,8 @@ static int serve_main(struct cli *cli, int argc, char **argv)
 	(void)argv;
 	if (rc == 0)
 		rc = http_check(&settings, &err);
+	if (rc == 0 && settings.announce.webhook && *settings.announce.webhook)
+		rc = post_check(settings.announce.webhook, &err);
 	if (rc == 0 && o->check)
 		printf("%s: fine\n", o->config ? o->config : SETTINGS_FILE);
 	else if (rc == 0 && geteuid() != 0)

@@ -13,9 +13,9 @@
 #include "cli/opts/cmd.h"
 #include "cli/opts/dispatch.h"
 #include "report/lines/pen.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "serve/judge.h"
-#include "serve/status.h"
+#include "serve/keep/status.h"
 #include "store/cut.h"
 
 struct show_opts {

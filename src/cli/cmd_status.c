@@ -13,9 +13,9 @@
 #include "cli/opts/cmd.h"
 #include "report/lines/pen.h"
 #include "report/lines/table.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "serve/serve.h"
-#include "serve/status.h"
+#include "serve/keep/status.h"
 
 struct status_opts {
 	struct kept_opts kept;

@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "serve/judge.h"
 #include "serve/settings.h"
-#include "serve/status.h"
+#include "serve/keep/status.h"
 
 #define ADDRESS_LEN 80
 #define LOG_MAX 1000

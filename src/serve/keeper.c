@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "base/write_limit.h"
 #include "serve/ask.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "serve/http.h"
 #include "serve/trouble.h"
 #include "serve/link.h"
@@ -88,8 +88,11 @@ static void tell_self(struct keeper *k)
 {
 	const struct link_cost *c = &k->cost;
 	struct rusage own = {0};
+	uint64_t lost_posts;
 
 	getrusage(RUSAGE_SELF, &own);
+	db_fact_put(k->db, "sent_webhooks", findings_posted(k->findings, &lost_posts));
+	db_fact_put(k->db, "lost_webhooks", lost_posts);
 	db_fact_put(k->db, "now_ns", clock_real_ns());
 	db_fact_put(k->db, "since_ns", c->since_ns);
 	db_fact_put(k->db, "watch_cpu_ns", c->cpu_ns);

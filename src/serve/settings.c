@@ -91,6 +91,17 @@ static int window_parse(const char *text, uint64_t *ret, struct err *err)
 	return 0;
 }
 
+static int format_parse(const char *text, enum webhook_format *ret, struct err *err)
+{
+	if (strcmp(text, "plain") == 0)
+		*ret = WEBHOOK_PLAIN;
+	else if (strcmp(text, "alertmanager") == 0)
+		*ret = WEBHOOK_ALERTMANAGER;
+	else
+		return err_usage(err, "webhook-format '%s': plain or alertmanager", text);
+	return 0;
+}
+
 static int number_parse(const char *text, int64_t max, int64_t *ret)
 {
 	char *end;
@@ -190,7 +201,11 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 	else if (strcmp(key, "listen") == 0)
 		s->listen = strcmp(value, "none") == 0 ? "" : arena_strdup(&s->arena, value);
 	else if (strcmp(key, "on-finding") == 0)
-		s->on_finding = arena_strdup(&s->arena, value);
+		s->announce.command = arena_strdup(&s->arena, value);
+	else if (strcmp(key, "webhook") == 0)
+		s->announce.webhook = arena_strdup(&s->arena, value);
+	else if (strcmp(key, "webhook-format") == 0)
+		return format_parse(value, &s->announce.format, err);
 	else if (strcmp(key, "token") == 0)
 		s->token = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "keep-size") == 0 && bytes_parse(value, &s->keep_bytes) < 0)
@@ -210,7 +225,8 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 		s->budget = n / 100;
 	} else {
 		return err_usage(err, "no key '%s' of [serve]: state, listen, token, keep-size, "
-				      "keep-age, window, budget, on-finding", key);
+				      "keep-age, window, budget, on-finding, webhook, "
+				      "webhook-format", key);
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "collect/select.h"
+#include "serve/tell/announce.h"
 
 struct err;
 
@@ -32,7 +33,7 @@ struct settings {
 	const char *state;	/* directory */
 	const char *listen;	/* "ADDRESS:PORT", "" for no page */
 	const char *token;	/* NULL: none */
-	const char *on_finding;	/* command for sh -c; NULL: none */
+	struct announce_opts announce;
 	uint64_t keep_bytes, keep_ns;
 	uint64_t window_ns;	/* minutes before, kept in memory */
 	double budget;		/* share of the CPU time in use, 0: any */

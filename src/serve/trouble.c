@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "serve/announce.h"
-#include "serve/db.h"
+#include "serve/tell/announce.h"
+#include "serve/keep/db.h"
 #include "serve/judge.h"
 #include "serve/notice.h"
 #include "serve/settings.h"
@@ -76,7 +76,7 @@ struct findings *findings_new(const struct settings *settings, struct db *db,
 	f->settings = settings;
 	f->db = db;
 	f->judge = judge_new(settings->state);
-	f->announce = announce_new(settings->on_finding);
+	f->announce = announce_new(&settings->announce);
 	f->order = order;
 	f->ctx = ctx;
 	return f;
@@ -99,6 +99,11 @@ uint64_t findings_refused(const struct findings *f)
 uint64_t findings_unannounced(const struct findings *f)
 {
 	return announce_lost(f->announce);
+}
+
+uint64_t findings_posted(const struct findings *f, uint64_t *ret_lost)
+{
+	return announce_posted(f->announce, ret_lost);
 }
 
 /* Seeds the rules with seconds from before heldup was started again: minutes without a finding. */

@@ -45,4 +45,7 @@ uint64_t findings_refused(const struct findings *f);
 /* Times that the command of on-finding was not run, or failed. */
 uint64_t findings_unannounced(const struct findings *f);
 
+/* Posts to the webhook that were taken, and those that were lost. */
+uint64_t findings_posted(const struct findings *f, uint64_t *ret_lost);
+
 #endif /* TROUBLE_H */

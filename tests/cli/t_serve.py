@@ -36,6 +36,11 @@ def test_serve_open_address_needs_a_token():
     check("[serve]\nlisten = nowhere\n").ended(USAGE).says(r"ADDRESS:PORT")
 
 
+def test_serve_webhook():
+    check("[serve]\nwebhook = ftp://x/\n").ended(USAGE).says(r"https://HOST")
+    check("[serve]\nwebhook-format = xml\n").ended(USAGE).says(r"conf:2: .*plain or alertmanager")
+
+
 def test_serve_missing_settings():
     heldup("serve", "--check", "--config", "/nonexistent").ended(FAILED).says(r"/nonexistent")
 

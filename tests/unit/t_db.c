@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "unit.h"
 
 static char dir[64];

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "report/lines/pen.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "serve/settings.h"
 
 const struct opt kept_opt_table[] = {

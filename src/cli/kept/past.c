@@ -14,7 +14,7 @@
 #include "cli/watch/run.h"
 #include "collect/select.h"
 #include "serve/ask.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 #include "serve/judge.h"
 #include "serve/serve.h"
 #include "serve/settings.h"

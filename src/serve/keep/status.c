@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/status.h"
+#include "serve/keep/status.h"
 
 #include <stdio.h>
 #include <string.h>

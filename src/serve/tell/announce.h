@@ -3,7 +3,7 @@
 #define ANNOUNCE_H
 /*
  * Says that a finding begins, is judged or ends: a line to the log, and a command of
- * the user's (`on-finding`), with the finding as JSON on its standard input.
+ * the user's (`on-finding`), with the finding as JSON on its standard input, and a webhook.
  *
  *	announce_new, announce for each, announce_step often, announce_free
  *
@@ -11,15 +11,23 @@
  */
 #include <stdint.h>
 
+#include "serve/tell/webhook.h"
+
 struct announce;
 struct db_finding;
 
 enum { ANNOUNCE_QUEUE = 32 };
 
+struct announce_opts {
+	const char *command;	/* for sh -c; NULL: none */
+	const char *webhook;	/* http or https; NULL: none */
+	enum webhook_format format;
+};
+
 #define ANNOUNCE_NS UINT64_C(30000000000)
 
-/* command: for sh -c, NULL for none.  Borrowed. */
-struct announce *announce_new(const char *command);
+/* opts is copied, its texts are borrowed. */
+struct announce *announce_new(const struct announce_opts *opts);
 /* A command that runs is ended. */
 void announce_free(struct announce *a);
 
@@ -29,5 +37,8 @@ void announce_step(struct announce *a);
 
 /* Not said to the command: too many at once, or it failed or took too long. */
 uint64_t announce_lost(const struct announce *a);
+
+/* Posts to the webhook that were taken, and those that were lost. */
+uint64_t announce_posted(const struct announce *a, uint64_t *ret_lost);
 
 #endif /* ANNOUNCE_H */

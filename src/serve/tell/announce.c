@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/announce.h"
+#include "serve/tell/announce.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,26 +15,27 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "serve/db.h"
-#include "serve/status.h"
+#include "serve/keep/db.h"
 
 extern char **environ;
 
 struct announce {
 	const char *command;
+	struct webhook *webhook;
 	char *queue[ANNOUNCE_QUEUE]; /* JSON, under 4 KiB: a pipe takes it at once */
 	uint32_t cnt;
 	pid_t pid;		     /* 0: none runs */
 	uint64_t until_ns, lost_cnt;
 };
 
-struct announce *announce_new(const char *command)
+struct announce *announce_new(const struct announce_opts *opts)
 {
+	const char *command = opts->command;
 	struct announce *a = xcalloc(1, sizeof(*a));
 
 	a->command = command && *command ? command : NULL;
+	a->webhook = webhook_new(opts->webhook, opts->format);
 	return a;
 }
 
@@ -55,12 +56,19 @@ void announce_free(struct announce *a)
 		end(a);
 	for (uint32_t i = 0; i < a->cnt; i++)
 		free(a->queue[i]);
+	webhook_free(a->webhook);
 	free(a);
 }
 
 uint64_t announce_lost(const struct announce *a)
 {
 	return a->lost_cnt;
+}
+
+uint64_t announce_posted(const struct announce *a, uint64_t *ret_lost)
+{
+	*ret_lost = webhook_lost(a->webhook);
+	return webhook_sent(a->webhook);
 }
 
 static void put_log(const char *event, const struct db_finding *f)
@@ -74,21 +82,16 @@ static void put_log(const char *event, const struct db_finding *f)
 void announce(struct announce *a, const char *event, const struct db_finding *f)
 {
 	struct buf out = {0};
-	struct json j;
 
 	put_log(event, f);
+	webhook_add(a->webhook, event, f);
 	if (!a->command)
 		return;
 	if (a->cnt == ANNOUNCE_QUEUE) {
 		a->lost_cnt++;
 		return;
 	}
-	json_init(&j, &out, JSON_COMPACT);
-	json_obj(&j);
-	json_kstr(&j, "event", event);
-	status_finding_json(f, &j);
-	json_obj_end(&j);
-	json_finish(&j);
+	webhook_body(WEBHOOK_PLAIN, event, f, &out);
 	a->queue[a->cnt++] = buf_detach(&out);
 }
 
@@ -123,6 +126,7 @@ void announce_step(struct announce *a)
 {
 	int status;
 
+	webhook_step(a->webhook);
 	if (a->pid && waitpid(a->pid, &status, WNOHANG) == a->pid) {
 		a->lost_cnt += !WIFEXITED(status) || WEXITSTATUS(status);
 		a->pid = 0;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "serve/db.h"
+#include "serve/keep/db.h"
 
 struct buf;
 struct json;
