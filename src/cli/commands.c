@@ -3,6 +3,7 @@
 
 /* One declaration and one line for each command; see cmd.h. */
 
+extern const struct cmd cmd_diff;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_forest;
 extern const struct cmd cmd_functions;
@@ -35,6 +36,7 @@ const struct cmd *const commands[] = {
 	&cmd_status,
 	&cmd_log,
 	&cmd_show,
+	&cmd_diff,
 	&cmd_learn,
 	&cmd_symbols,
 	&cmd_tracepoints,

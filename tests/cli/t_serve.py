@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """heldup serve, status, log and show: settings, and stores that are not there."""
+import json
 import os
 import sqlite3
 import tempfile
@@ -91,3 +92,20 @@ def test_serve_why_of_the_past_says_what_it_cannot():
     heldup("why", "web", "--until", "-5min").ended(USAGE).says(r"--since")
     heldup("why", "-a", "--since", "-5min").ended(USAGE).says(r"by service")
     heldup("why", "web", "--since", "-5min", "-o", "x.cap").ended(USAGE).says(r"watches nothing")
+
+
+def test_serve_diff():
+    """Two captures: both verdicts, and what differs; words that are neither."""
+    caps = [os.path.join(TOP, "tests", "golden", n + ".cap") for n in ("lock_held", "deadlock")]
+    r = heldup("diff", *caps).ended(OK)
+    r.prints(r"lock held too long").prints(r"deadlock").prints(r"requests answered: 0 1/s, was 897/s")
+    r = heldup("diff", caps[0], caps[0]).ended(OK).prints(r"the same: requests")
+    got = json.loads(heldup("diff", "--json", *caps).ended(OK).out)
+    assert got["a"]["verdict"]["class"] == "lock-held" and got["b"]["verdict"]["class"] == "deadlock"
+    assert got["compared"] and got["changes"], got
+    with tempfile.TemporaryDirectory() as folder:
+        state = ("--state", folder)
+        heldup("diff", "1", "2", *state).ended(FAILED).one_line().says(r"heldup serve")
+        heldup("diff", "03:10", caps[0], *state).ended(FAILED).one_line().says(r"heldup serve")
+    heldup("diff", "1").ended(USAGE).says(r"heldup diff 3 7")
+    heldup("diff", "x y", "1").ended(USAGE).says(r"no finding's number")

@@ -9,6 +9,7 @@
 #include "report/answer.h"
 #include "report/answer/answer_functions.h"
 #include "report/answer/answer_tail.h"
+#include "report/answer/change.h"
 #include "report/facts.h"
 #include "report/answer/json_parts.h"
 #include "verdict/verdict.h"
@@ -142,24 +143,6 @@ static void json_findings(struct json *j, const char *key, const struct finding 
 	json_arr_end(j);
 }
 
-static void json_changes(struct json *j, const struct verdict *v)
-{
-	json_kbool(j, "compared", v->compared);
-	json_karr(j, "changes");
-	for (size_t i = 0; i < v->change_cnt; i++) {
-		const struct change *c = &v->changes[i];
-
-		json_obj(j);
-		json_kstr(j, "what", plain(c->what));
-		json_kstr(j, "unit", plain(c->unit));
-		json_kf64(j, "was", c->was);
-		json_kf64(j, "is", c->is);
-		json_kf64_dec(j, "score", c->score, 4);
-		json_obj_end(j);
-	}
-	json_arr_end(j);
-}
-
 static void json_verdict(struct json *j, const struct verdict *v)
 {
 	const struct finding *f = &v->findings[0];
@@ -174,7 +157,7 @@ static void json_verdict(struct json *j, const struct verdict *v)
 	json_strings(j, "evidence", f->evidence, f->evidence_cnt);
 	json_strings(j, "refute", f->refute, f->refute_cnt);
 	json_strings(j, "unseen", v->unseen, v->unseen_cnt);
-	json_changes(j, v);
+	changes_json(j, v);
 }
 
 static void json_window(struct json *j, const struct answer *a)

@@ -18,6 +18,7 @@
 #include "report/answer.h"
 #include "report/answer/answer_functions.h"
 #include "report/answer/answer_tail.h"
+#include "report/answer/change.h"
 #include "report/facts.h"
 #include "report/lines/pen.h"
 #include "report/answer/text_tables.h"
@@ -355,32 +356,10 @@ static void put_also(struct pen *p, const struct verdict *v, int verbose, unsign
 	}
 }
 
-/* A change's value in its unit; times are given in ns. */
-static const char *change_value(char *out, const char *unit, double value)
-{
-	char cnt[FMT_MAX];
-
-	if (!strcmp(unit, "ns"))
-		return fmt_ns(out, value > 0 ? (uint64_t)value : 0);
-	if (!strcmp(unit, "bytes"))
-		return fmt_bytes(out, value > 0 ? (uint64_t)value : 0);
-	if (!strcmp(unit, "share"))
-		return fmt_share(out, value);
-	if (!strcmp(unit, "1/s") && value >= 100) {
-		fmt_count(cnt, (uint64_t)value);
-		snprintf(out, FMT_MAX, "%.16s/s", cnt);
-		return out;
-	}
-	snprintf(out, FMT_MAX, "%.3g%s%.10s", value, *unit ? " " : "", unit);
-	return out;
-}
-
 enum { CHANGES_SHOWN = 5 };	/* of the baseline, on a screen */
 
 static void put_changes(struct pen *p, const struct verdict *v, int verbose)
 {
-	char t[FMT_MAX], u[FMT_MAX];
-
 	if (!v->compared)
 		return;
 	put_head(p, "AGAINST THE BASELINE");
@@ -395,9 +374,7 @@ static void put_changes(struct pen *p, const struct verdict *v, int verbose)
 		const struct change *c = &v->changes[i];
 		CLEANUP(buf_release) struct buf line = { 0 };
 
-		buf_printf(&line, "%s: %s, was %s", given(c->what),
-			   change_value(t, given(c->unit), c->is),
-			   change_value(u, given(c->unit), c->was));
+		change_text(c, &line);
 		pen_to(p, LABEL_COL);
 		pen_text(p, PEN_DIM, "· ");
 		pen_wrap(p, PEN_PLAIN, TEXT_COL, verbose ? 0 : 1, buf_str(&line));
