@@ -297,6 +297,46 @@ static double lay_refused(struct demand *d, double limit)
 	return limit;
 }
 
+/* Share of the window: one request of ours lies unread there more often than none. */
+#define UNTAKEN_MIN 0.5
+
+/* The conversation before whose other end on this host requests lie unread, NO_IDX: none. */
+static uint32_t untaken_at(const struct demand *d)
+{
+	const struct model *m = d->e->m;
+	double most = UNTAKEN_MIN * (double)(m->end_ns - m->begin_ns);
+	uint32_t best = NO_IDX;
+
+	for (uint32_t i = 0; i < m->end_cnt; i++) {
+		const struct end *n = &m->ends[i];
+		uint32_t p = n->peer_tgid ? model_proc_by_tgid(m, n->peer_tgid) : NO_IDX;
+
+		if (n->proc != d->proc || n->role != ROLE_CLIENT || !n->turns || p == NO_IDX ||
+		    p == d->proc || (double)m->procs[p].unread_ns < most)
+			continue;
+		most = (double)m->procs[p].unread_ns;
+		best = i;
+	}
+	return best;
+}
+
+/*
+ * Several requests that were sent on one connection count as one that is open there, and
+ * the others as nobody's.  Where they lie unread at the other end that line is not ours.
+ */
+static double lay_untaken(struct demand *d, double ns)
+{
+	uint32_t end = ns > 0 ? untaken_at(d) : NO_IDX;
+	struct place at = { .entry_proc = d->proc, .entry = d->loop, .via = d->loop,
+			    .via_res = NO_IDX, .lock = NO_IDX, .end = end, .depth = 1 };
+
+	if (end == NO_IDX)
+		return 0;
+	causes_add(d->all, CAUSE_EXTERNAL, NO_IDX, res_of_end(d->e->m, &d->e->m->ends[end]), &at,
+		   ns);
+	return ns;
+}
+
 static void lay_queue(struct demand *d, double ns)
 {
 	struct place at = { .entry_proc = d->proc, .entry = d->loop, .via = d->loop,
@@ -325,6 +365,7 @@ static void lay_home(struct demand *d)
 	left -= lay_refused(d, left);
 	/* rounding of integrals: a hundredth is no queue, and no work that could fill a limit */
 	idle = left > 0.99 * d->home_ns;
+	left -= idle ? 0 : lay_untaken(d, left);
 	if (left <= 0.01 * d->home_ns)
 		return;
 	news = idle ? waits_for_news(d->e, d->proc) : NEWS_NONE;
