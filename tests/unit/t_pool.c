@@ -317,3 +317,39 @@ TEST(pool_of_one_thread_that_computes_has_no_more_cpu)
 	OK(!of_class(j.v, FIND_WORKERS) && !of_class(j.v, FIND_CONN_LIMIT));
 	judged_release(&j);
 }
+
+/*
+ * Two threads that take datagrams from anybody, and have one open each whenever they lie
+ * down for the next: what for was not seen, so that they are busy is a guess.
+ */
+TEST(pool_of_what_was_not_seen_is_a_guess)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	for (uint32_t t = SRV; t < SRV + THREADS; t++) {
+		struct ev_res *r = synth_sock(s, 100 + t, ROLE_SERVER, 0, 0);
+
+		r->sotype = SOCK_DGRAM;
+		r->lport = 53;
+		synth_thread(s, t, SRV, "srv");
+		for (int i = 0; i < 10; i++) {
+			struct ev_wait *w = synth_irq_wait(s, t, WAIT_SOCKET, 100 + t, i * 100 + 1,
+							   i * 100 + 99, i * 100 + 99, WAKER_NET);
+			struct ev_turn *turn = synth_event(s, EV_TURN, sizeof(*turn), i * 100 + 99);
+
+			w->op = WAIT_OP_READ;
+			w->own_open = 1;
+			w->proc_open = 2;
+			turn->res = 100 + t;
+			turn->role = ROLE_SERVER;
+			turn->h.tid = turn->first_tid = t;
+		}
+	}
+	synth_end(s, SRV, ROLE_SERVER, 53, 20, 1980);
+	synth_proc(s, SRV)->open_ns = 1980000000;
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "workers");
+	EQ_U(j.v->findings[0].conf, CONF_LOW);
+	judged_release(&j);
+}

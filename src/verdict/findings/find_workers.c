@@ -24,6 +24,9 @@
  */
 #define UNREAD_MIN_NS 1e6
 
+/* Less of a busy pool's time than this is work that was seen: what it does is a guess. */
+#define UNEXPLAINED_MAX 0.1
+
 /* Longer than any slice: a limit may keep few of these among many quick ones. */
 #define LONG_NS 16000000
 
@@ -394,10 +397,33 @@ static void explain_workers(struct context *k, struct finding *f, const struct c
 	queue_lines(k, f);
 }
 
+/* Hardly any cause is known of the time that the pool's threads were kept. */
+static bool is_unexplained(const struct context *k, uint32_t group)
+{
+	double kept = 0, known = 0;
+
+	for (size_t i = 0; i < k->w->group_cnt; i++) {
+		const struct wgroup *g = &k->w->groups[i];
+
+		if (proc_is_target(k->m, g->proc) && same_pool(k, &k->w->groups[group], g))
+			kept += (double)(g->life_ns - g->idle_ns);
+	}
+	for (size_t i = 0; i < k->w->cause_cnt; i++) {
+		const struct cause *c = &k->w->causes[i];
+
+		if (c->kind != CAUSE_QUEUE && c->kind != CAUSE_UNSEEN &&
+		    cause_of_pool(k, c, group))
+			known += (double)c->ns;
+	}
+	return known < UNEXPLAINED_MAX * kept;
+}
+
 static void lacks_pool(struct context *k, struct finding *f, const struct cand *c)
 {
 	if (c->group == NO_IDX)
 		lack(k, f, 2, "no pool was seen that is busy all the time");
+	else if (is_unexplained(k, c->group))
+		lack(k, f, 2, "its threads are taken for busy, but with what was hardly seen");
 	else if (c->top && c->top->kind == CAUSE_UNSEEN)
 		lack(k, f, 1, "what its workers wait for was not seen");
 }
