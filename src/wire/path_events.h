@@ -3,7 +3,8 @@
 #define PATH_EVENTS_H
 /*
  * Records of bpf/paths about followed processes: sleeps with their
- * waker, sends and receives on sockets, connects and new threads.  No payload.
+ * waker, sends and receives on sockets, connects and new threads; and, while
+ * `heldup explore` has tracepoints on, entries into functions.  No payload.
  * Compiled by both sides.  Times are CLOCK_MONOTONIC in nanoseconds.
  *
  * Records of one thread come in the order in which they happened; those of
@@ -17,6 +18,7 @@ enum path_event_kind {
 	PATH_RECV = 3,		/* bytes were taken from a socket */
 	PATH_CONNECT = 4,	/* connect() began; the local port is not known yet */
 	PATH_CLONE = 5,		/* tid made the thread or process `other` */
+	PATH_POINT = 6,		/* the thread entered a function */
 	PATH_KIND_CNT,
 };
 
@@ -54,6 +56,15 @@ struct path_clone {
 	__u32 pad[7];
 };
 
+#define PATH_ARG_CNT 4
+#define PATH_PRICE_ROUND 0xffffffff	/* a child that shows what a hit costs: always recorded */
+
+struct path_point {
+	__u64 args[PATH_ARG_CNT];	/* integer registers: it may take fewer */
+	__u32 point;		/* number of the tracepoint, as it was linked */
+	__u32 round;		/* in which it was switched on */
+};
+
 struct path_event {
 	__u64 ns;
 	__u32 tid, tgid;
@@ -64,6 +75,7 @@ struct path_event {
 		struct path_wait wait;
 		struct path_sock sock;
 		struct path_clone clone;
+		struct path_point point;
 	};
 };
 

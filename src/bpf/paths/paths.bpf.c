@@ -22,6 +22,7 @@
 #include "wire/path_events.h"
 
 #define PID_WORDS (4194304 / 64)
+#define POINT_MAX 1024		/* tracepoints, by number */
 #define BATCH 32
 #define BATCH_NS 20000000ull
 #define MSG_UNREAD (0x2 | 0x2000) /* peeked, or from the queue of errors */
@@ -60,10 +61,19 @@ struct pw_ring_map {
 	__uint(max_entries, 8 << 20);
 } pw_ring SEC(".maps");
 
+/* Hits of each tracepoint, whether they are recorded or not. */
+struct pw_hits_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, POINT_MAX);
+	__type(key, u32);
+	__type(value, u64);
+} pw_hits SEC(".maps");
+
 unsigned long long pw_followed[PID_WORDS];	/* a bit for each process id */
 unsigned long long pw_lost;
 unsigned int pw_off;			/* nothing is recorded: between two slices */
 unsigned int pw_slice;		/* the present one */
+unsigned int pw_round;		/* tracepoints of other rounds are on their way off */
 const volatile unsigned char pw_prev_state = 1; /* sched_switch has a fourth argument */
 
 static __always_inline bool followed(u32 tgid)
@@ -337,6 +347,39 @@ int pw_exit(u64 *ctx)
 
 	if (p->pid == tgid && word < PID_WORDS && followed(tgid) && !p->signal->live.counter)
 		__sync_fetch_and_and(&pw_followed[word], ~(1ull << (tgid & 63)));
+	return 0;
+}
+
+/*
+ * The entry of a function that `heldup explore` switched on.  The cookie is its
+ * number, and above it the round: links are closed while the next ones are on.
+ */
+SEC("uprobe")
+int pw_point(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx), *hits;
+	u32 point = (u32)cookie, round = cookie >> 32;
+	struct task_struct *cur = bpf_get_current_task_btf();
+	struct path_event e = {0};
+
+	hits = bpf_map_lookup_elem(&pw_hits, &point);
+	if (!hits)
+		return 0;
+	++*hits;
+	if (round != PATH_PRICE_ROUND &&
+	    (pw_off || round != pw_round || !followed(cur->tgid)))
+		return 0;
+	e.ns = bpf_ktime_get_ns();
+	e.tid = cur->pid;
+	e.tgid = cur->tgid;
+	e.kind = PATH_POINT;
+	e.point.point = point;
+	e.point.round = round;
+	e.point.args[0] = ctx->di;
+	e.point.args[1] = ctx->si;
+	e.point.args[2] = ctx->dx;
+	e.point.args[3] = ctx->cx;
+	put(&e);
 	return 0;
 }
 
