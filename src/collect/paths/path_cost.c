@@ -122,6 +122,11 @@ void path_cost_analysed(struct path_cost *c, uint64_t event_cnt, uint64_t own_ns
 		c->event_ns = DRAIN_NS + (double)own_ns / (double)event_cnt;
 }
 
+void path_cost_points(struct path_cost *c, double ns)
+{
+	c->programs_ns += ns;
+}
+
 double path_cost_rate(struct path_cost *c, uint64_t event_cnt)
 {
 	uint64_t now = clock_mono_ns();

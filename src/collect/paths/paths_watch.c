@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "collect/live/kbtf_subset.h"
 #include "collect/paths/path_cost.h"
 #include "collect/paths/path_procs.h"
+#include "collect/paths/path_rounds.h"
 #include "collect/proc/procfs.h"
 #include "collect/target/guard.h"
 #include "collect/target/target.h"
@@ -40,6 +42,9 @@
 #define CYCLES_MIN 4			/* a short watch has some slices, too */
 #define ATTACH_NS (3.0 * NS_PER_MS)	/* CPU time, to detach and attach programs */
 #define PAUSE_MAX_NS (10 * NS_PER_SEC)
+#define TRACE_UPROBE_MULTI 48		/* libbpf 1.1 has no name for it */
+
+typedef VEC(uint32_t) watch_procs;
 
 struct watch {
 	const struct paths_watch_opts *opts;
@@ -50,6 +55,7 @@ struct watch {
 	struct hmap seen;	/* processes that the sink has */
 	uint64_t in_slice;	/* records */
 	struct path_cost cost;
+	struct path_rounds rounds;	/* of a search */
 	uint64_t step_ns;	/* then the sink's step is due */
 	uint64_t judge_ns;	/* then the present slice is judged */
 	double slice_rate;	/* what a ns of the last slice cost */
@@ -86,6 +92,8 @@ static int on_records(void *ctx, void *data, size_t size)
 	if (size % sizeof(*e))
 		w->out.bad_cnt++;
 	for (size_t i = 0; i < size / sizeof(*e); i++) {
+		if (e[i].kind == PATH_POINT && e[i].point.round == PATH_PRICE_ROUND)
+			continue;
 		if (w->in_slice >= PATHS_EVENTS_MAX) {
 			w->out.lost_cnt++;
 			continue;
@@ -133,6 +141,9 @@ static int load(struct watch *w, struct err *err)
 	if (rc < 0)
 		return rc;
 	w->skel->bss->pw_off = 1;
+	bpf_program__set_autoattach(w->skel->progs.pw_point, false);
+	bpf_program__set_autoload(w->skel->progs.pw_point, w->sink->round != NULL);
+	bpf_program__set_expected_attach_type(w->skel->progs.pw_point, TRACE_UPROBE_MULTI);
 	rc = paths_bpf__load(w->skel);
 	if (rc == -EPERM || rc == -EACCES)
 		return err_rights(err, -EPERM, "may not load BPF programs: run as root (sudo)");
@@ -165,6 +176,11 @@ static int begin(struct watch *w, struct err *err)
 	if (rc < 0)
 		return err_rights(err, -ENOTSUP, "attach to the kernel's tracepoints: %s",
 				  strerror(-rc));
+	if (w->sink->round)
+		rc = path_rounds_start(&w->rounds, bpf_program__fd(w->skel->progs.pw_point),
+				       bpf_map__fd(w->skel->maps.pw_hits), err);
+	if (rc < 0)
+		return rc;
 	snprintf(w->out.selection, sizeof(w->out.selection), "%s", w->target.selection);
 	return 0;
 }
@@ -282,7 +298,7 @@ static uint64_t slice_until(struct watch *w, uint64_t begin_ns, uint64_t until, 
 {
 	uint64_t now = clock_mono_ns(), ns;
 
-	if (!w->cost.may || until != end_ns || now < w->judge_ns)
+	if (!w->cost.may || until != end_ns || now < w->judge_ns || w->sink->round)
 		return until;
 	w->judge_ns = now + JUDGE_NS;
 	w->slice_rate = path_cost_rate(&w->cost, w->in_slice);
@@ -290,6 +306,40 @@ static uint64_t slice_until(struct watch *w, uint64_t begin_ns, uint64_t until, 
 		return until;
 	ns = slice_length(w, end_ns);
 	return begin_ns + ns < end_ns ? begin_ns + ns : end_ns;
+}
+
+static void points_charge(struct watch *w)
+{
+	double before = w->rounds.cost_ns;
+
+	path_rounds_count(&w->rounds);
+	path_cost_points(&w->cost, w->rounds.cost_ns - before);
+}
+
+/* So much all may have cost until now: as if it took PATHS_SEARCH_NS at least. */
+static double search_may(const struct watch *w)
+{
+	const struct path_cost *c = &w->cost;
+	double gone = (double)(clock_mono_ns() - c->begin_ns + 1), used = path_cost_used(c);
+
+	return c->may * (gone < PATHS_SEARCH_NS ? used / gone * PATHS_SEARCH_NS : used);
+}
+
+/* A search's round is done: there is enough, or it cost what it may. */
+static bool round_is_done(struct watch *w, uint64_t ns)
+{
+	uint32_t point = 0;
+	double hits_s = 0;
+
+	points_charge(w);
+	if (w->cost.may && path_rounds_over(&w->rounds, &point, &hits_s)) {
+		w->sink->hot(w->sink->ctx, point, hits_s);
+		return true;
+	}
+	if (ns > (uint64_t)SLICE_MAX_NS && w->cost.may &&
+	    path_cost_spent(&w->cost) > search_may(w))
+		return true;
+	return w->sink->enough(w->sink->ctx);
 }
 
 /* Follows until `until`, a stop, as many records as a slice may have, or a cost over the bound. */
@@ -310,6 +360,8 @@ static void follow(struct watch *w, uint64_t until, uint64_t end_ns)
 		until = slice_until(w, begin_ns, until, end_ns);
 		now = clock_mono_ns();
 		step(w, now);
+		if (w->sink->round && round_is_done(w, now - begin_ns))
+			break;
 	}
 	__atomic_store_n(&w->skel->bss->pw_off, 1, __ATOMIC_SEQ_CST);
 	w->slice_rate = path_cost_rate(&w->cost, w->in_slice);
@@ -377,13 +429,110 @@ static int follow_again(struct watch *w, uint64_t end_ns)
 	return rc;
 }
 
+/* Processes that tracepoints are for: those that are followed and there. */
+static void followed_now(const struct watch *w, watch_procs *ret)
+{
+	struct hmap_entry e;
+
+	vec_clear(ret);
+	for (size_t pos = 0; hmap_next(&w->seen, &pos, &e);)
+		if (kill((pid_t)e.key, 0) == 0 || errno == EPERM)
+			vec_push(ret, (uint32_t)e.key);
+}
+
+/* A round of the search; 0: another may follow, 1: there is none, or -errno. */
+static int round_run(struct watch *w, uint64_t end_ns, struct err *err)
+{
+	watch_procs procs = {0};
+	struct path_round want = {0};
+	uint64_t now, until;
+	int rc;
+
+	if (!w->sink->round(w->sink->ctx, &want))
+		return 1;
+	rc = records_attach(w);
+	if (rc < 0)
+		return err_errno(err, rc, "attach to the kernel's tracepoints again");
+	followed_now(w, &procs);
+	rc = path_rounds_on(&w->rounds, &want, procs.items, procs.cnt, w->sink->hot, w->sink->ctx,
+			    err);
+	vec_release(&procs);
+	if (rc == 0) {
+		points_charge(w);
+		w->skel->bss->pw_round = w->rounds.round;
+		if (w->rounds.links.left_out_cnt > w->out.left_out_cnt)
+			w->out.left_out_cnt = w->rounds.links.left_out_cnt;
+		now = clock_mono_ns();
+		until = want.max_ns && now + want.max_ns < end_ns ? now + want.max_ns : end_ns;
+		follow(w, until, end_ns);
+	}
+	points_charge(w);
+	path_rounds_off(&w->rounds);
+	return rc;
+}
+
+/* So long until all that was spent is what it may be. */
+static uint64_t search_pause(const struct watch *w)
+{
+	const struct path_cost *c = &w->cost;
+	double gone = (double)(clock_mono_ns() - c->begin_ns + 1), over;
+
+	if (!c->may)
+		return 0;
+	over = path_cost_spent(c) - search_may(w);
+	if (over <= 0)
+		return 0;
+	over *= gone / path_cost_used(c) / c->may;
+	return over > (double)PAUSE_MAX_NS ? PAUSE_MAX_NS : (uint64_t)over;
+}
+
+static int search(struct watch *w, uint64_t end_ns, struct err *err)
+{
+	watch_procs procs = {0};
+	int rc = 0;
+
+	w->skel->bss->pw_round = UINT32_MAX;
+	w->sink->price(w->sink->ctx, &w->rounds.price);
+	while (rc == 0 && clock_mono_ns() < end_ns && !stop_requested()) {
+		uint64_t pause = search_pause(w);
+
+		if (pause && !look_away(w, clock_mono_ns() + pause, end_ns))
+			break;
+		rc = round_run(w, end_ns, err);
+	}
+	followed_now(w, &procs);
+	point_links_differ(w->rounds.ever.items, w->rounds.ever.cnt, procs.items, procs.cnt,
+			   &w->out.differ);
+	vec_release(&procs);
+	w->out.hit_cnt = w->rounds.hit_cnt;
+	w->out.price = w->rounds.price;
+	return rc < 0 ? rc : 0;
+}
+
+static void sums_take(struct watch *w)
+{
+	w->out.end_ns = clock_mono_ns();
+	w->out.lost_cnt += w->skel->bss->pw_lost;
+	w->out.cost_share = path_cost_spent(&w->cost) / path_cost_used(&w->cost);
+	log_debug("cost: %.1f ms of programs and tracepoints, of these %.1f ms of hits; %.1f ms of "
+		  "our own; %.1f s in use", w->cost.programs_ns / 1e6, w->rounds.cost_ns / 1e6,
+		  (double)(clock_self_cpu_ns() - w->cost.own_ns) / 1e6,
+		  path_cost_used(&w->cost) / 1e9);
+}
+
 static int run(struct watch *w, struct err *err)
 {
 	uint64_t now = clock_mono_ns(), end_ns, pause;
+	int rc;
 
 	w->out.begin_ns = now;
 	end_ns = w->opts->duration_ns ? now + w->opts->duration_ns : UINT64_MAX;
 	path_cost_start(&w->cost, w->skel->obj, w->opts->max_cost_ppm);
+	if (w->sink->round) {
+		rc = search(w, end_ns, err);
+		sums_take(w);
+		return rc;
+	}
 	follow(w, end_ns, end_ns);
 	while ((now = clock_mono_ns()) < end_ns && !stop_requested()) {
 		pause = pause_ns(w);
@@ -392,9 +541,7 @@ static int run(struct watch *w, struct err *err)
 		if (follow_again(w, end_ns) < 0)
 			return err_errno(err, -errno, "attach to the kernel's tracepoints again");
 	}
-	w->out.end_ns = clock_mono_ns();
-	w->out.lost_cnt += w->skel->bss->pw_lost;
-	w->out.cost_share = path_cost_spent(&w->cost) / path_cost_used(&w->cost);
+	sums_take(w);
 	return 0;
 }
 
@@ -416,6 +563,7 @@ int paths_watch(const struct paths_watch_opts *opts, const struct paths_sink *si
 	if (rc == 0)
 		*ret = w.out;
 	guard_drop();
+	path_rounds_release(&w.rounds);
 	ring_buffer__free(w.ring);
 	paths_bpf__destroy(w.skel);
 	hmap_release(&w.seen);

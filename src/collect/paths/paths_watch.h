@@ -11,10 +11,16 @@
  * judged after 20 ms; each is as long as the cost of recording and of analysing it
  * allows.
  *
+ * A search (sink.round) has a round for each slice: its tracepoints are switched on
+ * before it and off after it.  All of it costs at most what it may in PATHS_SEARCH_NS,
+ * or as long as it takes if that is longer; between two rounds it waits for that.
+ *
  * Bounds: PATHS_EVENTS_MAX records of a slice, then the slice ends.
  */
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "collect/paths/path_rounds.h"
 
 struct err;
 struct path_event;
@@ -32,6 +38,9 @@ struct paths_watch_opts {	/* a zero field means its default */
 	bool unfiltered;	/* its rights stay as they are */
 };
 
+/* A search is charged as if it took so long at least: its begin costs most. */
+#define PATHS_SEARCH_NS UINT64_C(10000000000)
+
 struct paths_sink {
 	void *ctx;
 	void (*port)(void *ctx, uint16_t port);	/* that the processes listen on: at first */
@@ -41,6 +50,15 @@ struct paths_sink {
 	void (*slice_end)(void *ctx);	/* once at least */
 	/* NULL is fine.  Some ten times a second; events: so far. */
 	void (*step)(void *ctx, uint64_t watched_ns, uint64_t event_cnt);
+
+	/* A search; NULL: none.  Before each slice; false: it is over. */
+	bool (*round)(void *ctx, struct path_round *ret);
+	/* A hit's, as measured; once, before the first round. */
+	void (*price)(void *ctx, const struct point_price *price);
+	/* A tracepoint of the round is off again: it is hit so often that it costs too much. */
+	void (*hot)(void *ctx, uint32_t point, double hits_s);
+	/* Is what the slice has so far enough?  Some 50 times a second. */
+	bool (*enough)(void *ctx);
 };
 
 struct paths_watched {
@@ -49,6 +67,11 @@ struct paths_watched {
 	uint64_t event_cnt, lost_cnt, bad_cnt;
 	uint32_t slice_cnt;
 	double cost_share;	/* of the CPU time in use, all of the time */
+	/* of a search: */
+	uint64_t hit_cnt;
+	struct point_price price;
+	struct point_differ differ;	/* of the code at its end */
+	uint32_t left_out_cnt;	/* processes without tracepoints: point_links.h */
 };
 
 /* As target_resolve and source_live fail; *ret is filled in on success only. */
