@@ -21,9 +21,10 @@ BELOW = {
     "requests": {"base", "model", "trace"} | EVENTS,
     "spans": {"base", "model", "trace"},
     "paths": {"base", "wire", "trace"},
+    "explore": {"base", "wire", "paths"},
 }
 BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
-BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans"}
+BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans", "explore"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["serve"] = {"base", "wire", "store", "collect"}
 BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "spans", "paths", "serve"}
