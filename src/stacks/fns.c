@@ -14,8 +14,7 @@
 
 enum { CHAIN_MAX = EVENT_INLINE_MAX + 1 };
 
-/* The C library, its threads and its loader: what a program reaches the kernel through. */
-static bool is_libc(const char *base)
+bool fns_is_libc(const char *base)
 {
 	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl",
 					    "ld-2.", "librt", "linux-vdso", "[vdso]"};
@@ -154,11 +153,11 @@ static uint32_t chain_make(struct fns *f, uint64_t frame, uint32_t tgid)
 			.kind = (uint8_t)kind, .lang = (uint8_t)lang,
 			.module = kind == FN_KERNEL ? "" : base_of(f, mod),
 			.nameless = is_nameless(fn->name, base_of(f, mod)),
-			.libc = kind == FN_USER && is_libc(base_of(f, mod))});
+			.libc = kind == FN_USER && fns_is_libc(base_of(f, mod))});
 	if (cnt == 0) {
 		none = nameless(f, frame, mod, tgid);
 		none.kind = (uint8_t)kind;
-		none.libc = kind == FN_USER && is_libc(none.module);
+		none.libc = kind == FN_USER && fns_is_libc(none.module);
 		inner[cnt++] = fn_get(f, &none);
 	}
 	vec_push(&f->chains, cnt);

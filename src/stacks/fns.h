@@ -34,6 +34,12 @@ uint32_t fns_note(struct fns *f, unsigned kind, const char *name);
 /* The place of a function of another result. */
 uint32_t fns_same(struct fns *f, const struct stack_fn *fn);
 
+/*
+ * Is a file of this base name the C library, its threads or its loader: what a program
+ * reaches the kernel through?
+ */
+bool fns_is_libc(const char *base);
+
 /* By stack idx, in the arena. */
 struct stack_path *fns_paths(struct fns *f);
 
