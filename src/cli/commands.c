@@ -5,6 +5,7 @@
 
 extern const struct cmd cmd_diff;
 extern const struct cmd cmd_doctor;
+extern const struct cmd cmd_explore;
 extern const struct cmd cmd_forest;
 extern const struct cmd cmd_functions;
 extern const struct cmd cmd_learn;
@@ -27,6 +28,7 @@ const struct cmd *const commands[] = {
 	&cmd_stacks,
 	&cmd_functions,
 	&cmd_requests,
+	&cmd_explore,
 	&cmd_replay,
 	&cmd_forest,
 	&cmd_top,
