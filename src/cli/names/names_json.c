@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The view as JSON. */
 #include "cli/names/names_view.h"
 
 #include <inttypes.h>

@@ -170,7 +170,7 @@ int point_links_open(struct point_links *l, int prog_fd, uint32_t round,
 	if (o.rc == 0)
 		return 0;
 	point_links_close(l);
-	if (o.rc == -EINVAL || o.rc == -ENOTSUP || o.rc == -EOPNOTSUPP)
+	if (o.rc == -EINVAL || o.rc == -EOPNOTSUPP)
 		return err_rights(err, o.rc, "the kernel refused to switch tracepoints on "
 				  "(multi-uprobe links: Linux 6.6): %s", strerror(-o.rc));
 	return err_errno(err, o.rc, "switch %zu tracepoints on", cnt);
