@@ -3,7 +3,7 @@
 #include "judged.h"
 #include "unit.h"
 
-enum { RELAY = 100, SESSIONS = 3, TURNS = 20, STANDBY = 200 };
+enum { RELAY = 100, SESSIONS = 3, TURNS = 20, STANDBY = 200, HELPER = 90 };
 
 static void session(struct synth *s, uint32_t tid)
 {
@@ -26,15 +26,18 @@ static void turn(struct synth *s, uint32_t tid, double at)
 
 /*
  * Each 50 ms three sessions wait until a fourth wakes them, once its own client has said
- * something; answers: that was a request, which it has answered then.
+ * something; answers: that was a request, which it has answered then; helper: another
+ * thread that it wakes wakes all but one of them.
  */
-static struct synth *sessions(bool answers)
+static struct synth *sessions(bool answers, bool helper)
 {
 	struct synth *s = synth_new(TURNS * 50);
 
 	session(s, RELAY);
 	for (uint32_t t = 1; t <= SESSIONS; t++)
 		session(s, RELAY + t);
+	synth_thread(s, HELPER, HELPER, "session");
+	synth_res(s, HELPER, RES_FUTEX, NULL);
 	synth_task(s, STANDBY, STANDBY, "standby", TASKF_PEER);
 	for (int i = 0; i < TURNS; i++) {
 		double at = i * 50;
@@ -49,9 +52,12 @@ static struct synth *sessions(bool answers)
 			       WAKER_TIMER);
 		if (answers)
 			turn(s, RELAY, at + 49);
+		if (helper)
+			synth_wait(s, HELPER, WAIT_FUTEX, HELPER, at + 1, at + 48.1, at + 48.1,
+				   RELAY);
 		for (uint32_t t = RELAY + 1; t <= RELAY + SESSIONS; t++) {
 			w = synth_wait(s, t, WAIT_EPOLL, 300 + t, at + 2, at + 48.2, at + 48.3,
-				       RELAY);
+				       helper && t > RELAY + 1 ? HELPER : RELAY);
 			w->own_open = w->proc_open = 1;
 			turn(s, t, at + 49);
 		}
@@ -64,10 +70,26 @@ TEST(relays_are_no_holders)
 	for (int answers = 0; answers < 2; answers++) {
 		struct judged j;
 
-		judge(&j, sessions(answers));
+		judge(&j, sessions(answers, false));
 		ROW(answers);
 		EQ_S(finding_name(j.v->findings[0].cls), answers ? "lock-held" : "peer");
 		EQ_U(j.v->findings[0].culprit.pid, answers ? RELAY : STANDBY);
 		judged_release(&j);
 	}
+}
+
+/* Who is woken by way of a helper is not known to wait for that client. */
+TEST(relays_are_followed_one_step)
+{
+	struct judged j;
+	uint64_t ns = 0;
+
+	judge(&j, sessions(false, true));
+	for (size_t i = 0; i < j.w->cause_cnt; i++)
+		if (j.w->causes[i].kind == CAUSE_EXTERNAL) {
+			EQ_U(j.m->threads[j.w->causes[i].entry].tid, RELAY + 1);
+			ns += j.w->causes[i].ns;
+		}
+	OK(ns > 0);
+	judged_release(&j);
 }

@@ -234,11 +234,17 @@ static double kept_part(const struct wait *w)
 	return ns < real_ns && ns ? (double)ns / (double)real_ns : 1;
 }
 
-/* Others wait for the words of its client, which is no client of theirs. */
+/* Others, which it wakes itself, wait for the words of its client, who is none of theirs. */
 static bool is_relay_wait(const struct engine *e, const struct wait *w, const struct place *at)
 {
-	return at->depth && at->lock == NO_IDX && e->tinfo[w->thread].relays &&
+	return at->depth == 1 && at->lock == NO_IDX && e->tinfo[w->thread].relays &&
 	       waits_for_client(e, w);
+}
+
+/* A set that another client's words ended, with requests open of more than one. */
+static bool is_of_many(const struct wait *w)
+{
+	return (w->cls == WAIT_EPOLL || w->cls == WAIT_POLL) && w->own_open > 1;
 }
 
 static void explain_sleep(struct engine *e, struct causes *c, const struct wait *w, uint64_t a,
@@ -253,6 +259,8 @@ static void explain_sleep(struct engine *e, struct causes *c, const struct wait 
 		return;
 	if (kind == CAUSE_CLIENT && is_relay_wait(e, w, at))
 		kind = CAUSE_EXTERNAL;
+	if (kind == CAUSE_CLIENT && is_of_many(w))
+		kind = CAUSE_UNSEEN;
 	if (kind == CAUSE_CNT && pass_on(e, c, w, k, a, b, weight, at)) {
 		lay(e, c, w, at, (b - a) * weight);
 		return;
