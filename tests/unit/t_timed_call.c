@@ -104,7 +104,21 @@ static long end_keeper(const void *args, size_t args_len, char *out, size_t cap,
 	return -kill(getppid(), SIGKILL);
 }
 
-enum { TWICE, NEVER, OPEN_NULL, FAILS, DIES, OPEN_CNT, STATUS, END_KEEPER, OP_CNT };
+static long works(const void *args, size_t args_len, char *out, size_t cap, int *ret_fd)
+{
+	uint64_t until = clock_self_cpu_ns() + 20 * NS_PER_MS;
+
+	(void)args;
+	(void)args_len;
+	(void)out;
+	(void)cap;
+	(void)ret_fd;
+	while (clock_self_cpu_ns() < until)
+		;
+	return 0;
+}
+
+enum { TWICE, NEVER, OPEN_NULL, FAILS, DIES, OPEN_CNT, STATUS, END_KEEPER, WORKS, OP_CNT };
 
 static const struct timed_op list[OP_CNT] = {
 	[TWICE] = {twice, 1, 16},
@@ -115,6 +129,7 @@ static const struct timed_op list[OP_CNT] = {
 	[OPEN_CNT] = {open_cnt, 0, 0},
 	[STATUS] = {own_status, 0, 0},
 	[END_KEEPER] = {end_keeper, 0, 0},
+	[WORKS] = {works, 0, 0},
 };
 static const struct timed_ops ops = {.list = list, .cnt = OP_CNT};
 
@@ -127,6 +142,21 @@ static int last_child(void)
 	while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0 && clock_mono_ns() < until)
 		usleep(1000);
 	return pid;
+}
+
+/* What readers took is known, of those that ended too. */
+TEST(timed_call_cpu_time)
+{
+	struct timed_call work = {.ops = &ops, .op = WORKS}, die = {.ops = &ops, .op = DIES};
+	uint64_t one_ns;
+
+	EQ_U(timed_call_cpu_ns(), 0);
+	EQ_I(timed_call(&work), 0);
+	one_ns = timed_call_cpu_ns();
+	OK(one_ns >= 20 * NS_PER_MS);
+	OK(timed_call(&die) < 0);
+	EQ_I(timed_call(&work), 0);
+	OK(timed_call_cpu_ns() >= one_ns + 20 * NS_PER_MS);
 }
 
 TEST(timed_call_answers)

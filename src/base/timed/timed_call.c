@@ -45,6 +45,7 @@ static struct {
 	bool is_open;	 /* there is a reader */
 	int sock;
 	pid_t pid;
+	uint64_t cpu_ns, cpu_before_ns; /* of this reader when last asked, of those before */
 	char *out; /* shared, TIMED_CALL_OUT_MAX bytes */
 	uint64_t waited_ns; /* on what was given up */
 	uint32_t left_cnt;  /* readers left behind */
@@ -133,6 +134,8 @@ static int reader_take(void)
 	close(fds[1]);
 	timed.sock = fds[0];
 	timed.pid = r.pid;
+	timed.cpu_before_ns += timed.cpu_ns;
+	timed.cpu_ns = 0;
 	timed.is_open = timed.out != MAP_FAILED;
 	if (!timed.is_open)
 		close(timed.sock);
@@ -339,6 +342,21 @@ struct timed_losses timed_call_losses(void)
 	l = timed.losses;
 	pthread_mutex_unlock(&timed.lock);
 	return l;
+}
+
+uint64_t timed_call_cpu_ns(void)
+{
+	struct timespec t;
+	clockid_t clock;
+	uint64_t ns;
+
+	pthread_mutex_lock(&timed.lock);
+	if (timed.is_open && clock_getcpuclockid(timed.pid, &clock) == 0 &&
+	    clock_gettime(clock, &t) == 0)
+		timed.cpu_ns = (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
+	ns = timed.cpu_before_ns + timed.cpu_ns;
+	pthread_mutex_unlock(&timed.lock);
+	return ns;
 }
 
 uint32_t timed_call_hung(size_t idx)

@@ -88,6 +88,9 @@ struct timed_losses {
 };
 struct timed_losses timed_call_losses(void);
 
+/* CPU time that the readers took so far; of one that ended what it had when last asked. */
+uint64_t timed_call_cpu_ns(void);
+
 /* Ends a child without waiting for what the kernel does not let go of; reaps it if it can. */
 void timed_call_end_child(int pid);
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/timed/timed_call.h"
 #include "collect/proc/procfs.h"
 #include "reads/reads.h"
 #include "store/event.h"
@@ -171,7 +172,7 @@ void host_self(struct ev_self *self)
 	CLEANUP(buf_release) struct buf b = {0};
 	uint64_t pages = 0;
 
-	self->cpu_ns = clock_self_cpu_ns();
+	self->cpu_ns = clock_self_cpu_ns() + timed_call_cpu_ns();
 	if (getrusage(RUSAGE_SELF, &use) == 0 && use.ru_maxrss > 0)
 		self->rss_max_bytes = (uint64_t)use.ru_maxrss * 1024;
 	const char *resident = strchr(read_text(&b, "/proc/self/statm"), ' ');
