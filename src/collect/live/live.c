@@ -379,6 +379,7 @@ static void live_free(void *ctx)
 	hmap_release(&l->ns_tids);
 	hmap_release(&l->kstacks);
 	hmap_release(&l->sums_told);
+	hmap_release(&l->culprit_comms);
 	hmap_release(&l->proc_idx);
 	hmap_release(&l->netns_seen);
 	vec_release(&l->procs);

@@ -75,11 +75,9 @@ struct live_proc {
 	uint32_t tgid;
 	uint32_t flags;	 /* enum task_flags */
 	uint32_t exe, cgroup; /* strings */
-	bool named, in_pidns, gone;
+	bool named, in_pidns, gone, refused; /* refused: a counterpart over the bound */
 	uint8_t gone_ticks;
-	bool refused;	 /* a counterpart over the bound */
-	bool light;	 /* TASKF_LIGHT */
-	bool looked_at;	 /* by live_bystander */
+	bool light, looked_at; /* TASKF_LIGHT; by live_bystander */
 	/* at this tick: requests open here, sent out and not answered, not read yet */
 	struct live_sums {
 		uint32_t cnt;
@@ -113,6 +111,8 @@ struct live {
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
 	struct hmap sums_told;	/* of culprits, disk users: the count last reported */
+	struct hmap culprit_comms; /* tgid to the second it was read << 32 | string */
+	uint64_t map_bytes, map_bytes_ns; /* of the BPF maps, and when they were summed */
 	VEC(struct live_proc) procs;
 	VEC(uint32_t) procs_free; /* indexes + 1 of empty entries */
 	uint32_t bystander_cnt;	/* entries of processes not watched, about */

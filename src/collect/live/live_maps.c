@@ -22,6 +22,8 @@
 #include "heldup.skel.h"
 
 #define BATCH_CNT 256
+#define COMM_SECONDS 10 /* a name that is so old is read again: it may have changed by exec */
+#define MAP_BYTES_NS (10 * NS_PER_SEC) /* all are made at the start: they grow by entries alone */
 
 /* Calls fn for each entry; in batches where the kernel can. */
 static void each_entry(struct live *l, const struct bpf_map *map,
@@ -81,6 +83,20 @@ const char *live_comm(struct live *l, uint32_t tgid)
 	return comm;
 }
 
+/*
+ * The name of who is blamed, for each sum of it that moved: a busy host has hundreds a
+ * second, of few processes, whose names hardly change.
+ */
+static uint32_t culprit_comm(struct live *l, uint32_t tgid, uint64_t now)
+{
+	uint64_t second = now / NS_PER_SEC, *known = hmap_slot(&l->culprit_comms, tgid);
+
+	if (*known && second < (*known >> 32) + COMM_SECONDS)
+		return (uint32_t)*known;
+	*known = second << 32 | emit_str(&l->emit, live_comm(l, tgid));
+	return (uint32_t)*known;
+}
+
 enum moved { SUM_SAME, SUM_MOVED, SUM_GONE };
 
 /*
@@ -122,7 +138,9 @@ static void put_culprit(struct live *l, const void *key, const void *value, uint
 		return;
 	live_bystander(l, k->culprit_tgid, now);
 	if (k->culprit_tgid)
-		ev.comm = emit_str(&l->emit, live_comm(l, k->culprit_tgid));
+		ev.comm = culprit_comm(l, k->culprit_tgid, now);
+	if (moved == SUM_GONE)
+		hmap_del(&l->culprit_comms, k->culprit_tgid);
 	EMIT_FLAGS(&l->emit, &ev, EV_CULPRIT, v->tid, now, moved == SUM_GONE ? EVENTF_GONE : 0);
 }
 
@@ -222,7 +240,11 @@ static void put_self(struct live *l, uint64_t now)
 	host_self(&ev);
 	ev.events = l->emit.event_cnt;
 	ev.bytes = l->emit.event_bytes;
-	ev.map_bytes = live_bpf_map_bytes(&l->bpf) + live_stacks_bytes(l);
+	if (!l->map_bytes_ns || now - l->map_bytes_ns > MAP_BYTES_NS) {
+		l->map_bytes = live_bpf_map_bytes(&l->bpf);
+		l->map_bytes_ns = now;
+	}
+	ev.map_bytes = l->map_bytes + live_stacks_bytes(l);
 	for (int i = 0; i < RUN_ANSWER; i++)
 		ev.bpf_runs += live_bpf_runs(&l->bpf, i);
 	ev.bpf_ns = live_cost_bpf_ns(l);

@@ -118,7 +118,7 @@ void live_stacks_open(struct live *l)
 	s->names = frame_names_new(s->syms, l->ksyms);
 	s->code = code_new(&fds, s->syms);
 	if (!l->opts.no_runtime_names)
-		s->runtimes = runtime_watch_new(place_of, s->code);
+		s->runtimes = runtime_watch_new(place_of, s->code, l->opts.goes_on);
 	l->stacks = s;
 }
 

@@ -16,6 +16,7 @@
 #include "collect/runtimes/runtime_stacks.h"
 
 #define LOOK_COST_PART 100	     /* a hundredth of one CPU at most, */
+#define ALWAYS_COST_PART 400	     /* by a watch that does not end a quarter of that, */
 #define LOOK_BURST_NS (50 * (int64_t)NS_PER_MS) /* and at first so much: names are all new */
 #define RANGES_GAP_NS NS_PER_SEC     /* between two readings of a process' mappings */
 #define FIND_GAP_NS (5 * NS_PER_SEC) /* between two tries of one that could not be read */
@@ -51,17 +52,19 @@ struct runtime_watch {
 	struct hmap by_tid; /* index + 1 */
 	struct runtime_stacks *stacks;
 	uint64_t last_ns;
+	uint64_t cost_part;	/* one in so many of the time is for looks */
 	int64_t left_ns; /* that looks may take; below 0: the last took more than there was */
 	struct runtime_counts counts;
 };
 
-struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx)
+struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx, bool always)
 {
 	struct runtime_watch *w = xcalloc(1, sizeof(*w));
 
 	w->place = place;
 	w->ctx = ctx;
 	w->stacks = runtime_stacks_new();
+	w->cost_part = always ? ALWAYS_COST_PART : LOOK_COST_PART;
 	return w;
 }
 
@@ -292,7 +295,7 @@ void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now)
 {
 	uint64_t begin_ns, cost_ns;
 
-	w->left_ns += w->last_ns ? (int64_t)((now - w->last_ns) / LOOK_COST_PART) : LOOK_BURST_NS;
+	w->left_ns += w->last_ns ? (int64_t)((now - w->last_ns) / w->cost_part) : LOOK_BURST_NS;
 	w->left_ns = w->left_ns < LOOK_BURST_NS ? w->left_ns : LOOK_BURST_NS;
 	w->last_ns = now;
 	for (size_t i = 0; i < w->procs.cnt; i++)

@@ -35,7 +35,8 @@ struct runtime_watch;
 /* An address of tgid as frames have it. */
 typedef uint64_t runtime_place_fn(void *ctx, uint32_t tgid, uint64_t addr);
 
-struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx);
+/* always: it does not end, and takes a quarter of what looking for a while may take. */
+struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx, bool always);
 void runtime_watch_free(struct runtime_watch *w);
 
 /* A process that may have a runtime; again after it mapped more code. */
