@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 #include "base/buf.h"
-#include "elf_make.h"
+#include "cfi_make.h"
 #include "reads/chains.h"
 
 enum { SYMBOLS = 32, TEXT = 1024, ONE = 8 + CHAIN_ELEM_MAX };
@@ -57,6 +57,7 @@ static long mem_list(void *ctx, const struct chain_shape *shape, uint64_t anchor
 static void file_make(const struct runtime_make *m, struct elf_make *e)
 {
 	Elf64_Sym syms[SYMBOLS] = {0};
+	struct cfi_make cfi = {0};
 	char names[TEXT] = "";
 	size_t names_len = 1, rodata_len = m->rodata_len;
 	Elf64_Shdr *rodata;
@@ -74,7 +75,7 @@ static void file_make(const struct runtime_make *m, struct elf_make *e)
 		names_len += strlen(s->name) + 1;
 	}
 	elf_make_begin(e);
-	elf_make_segment(e, PT_LOAD, PF_R | PF_X, 0, 4096);
+	elf_make_segment(e, PT_LOAD, PF_R | PF_X, 0, CFI_MAKE_FRAME);
 	e->segments[0].p_filesz = 256;
 	elf_make_section(e, ".dynsym", SHT_DYNSYM, 0, syms,
 			 (m->symbol_cnt + 1) * sizeof(syms[0]))->sh_link = 2;
@@ -83,7 +84,17 @@ static void file_make(const struct runtime_make *m, struct elf_make *e)
 	elf_make_segment(e, PT_LOAD, PF_R, MAKE_RODATA, rodata_len);
 	e->segments[1].p_offset = rodata->sh_offset;
 	e->segments[1].p_filesz = rodata_len;
+	elf_make_section(e, ".bss", SHT_NOBITS, m->bss, NULL, m->bss_len);
+	if (m->loop_len) {
+		size_t cie = cfi_make_cie(&cfi, "zR", 0x1b);
+
+		cfi_make_fde(&cfi, cie, m->loop - CFI_MAKE_TEXT, m->loop_len, "", 0);
+		buf_addn(&cfi.bytes, '\0', 4);
+		elf_make_section(e, ".eh_frame", SHT_PROGBITS, CFI_MAKE_FRAME, cfi.bytes.data,
+				 cfi.bytes.len);
+	}
 	elf_make_end(e);
+	cfi_make_release(&cfi);
 }
 
 struct runtime_proc *runtime_make_open(struct runtime_make *m)

@@ -29,6 +29,8 @@ struct runtime_make {
 	size_t rodata_len; /* 0: up to its NUL, that included */
 	const struct runtime_make_symbol *symbols;
 	size_t symbol_cnt;
+	uint64_t bss, bss_len;	/* its variables, in the file; 0: none */
+	uint64_t loop, loop_len; /* a function that only its call frame information shows */
 	struct err err;
 	uint8_t mem[65536];
 };

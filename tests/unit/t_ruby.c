@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "cfi_make.h"
 #include "runtime_make.h"
 #include "symbols/runtimes/ruby.h"
 #include "symbols/runtimes/runtimes_int.h"
@@ -186,6 +187,54 @@ TEST(ruby_that_is_not_known_is_refused)
 		OK(!runtime_make_open(m));
 		OK(strstr(m->err.msg, rows[i].err));
 	}
+}
+
+/* Variables lead to the machine, instructions to the loop. */
+static struct runtime_make *hidden(void)
+{
+	static const struct runtime_make_symbol version = {"ruby_version", MAKE_BASE - MAKE_BIAS,
+							   6};
+	struct runtime_make *m = shop("3.3.8");
+
+	m->symbols = &version;
+	m->symbol_cnt = 1;
+	m->bss = VM_PTR - 0x103 - MAKE_BIAS;
+	m->bss_len = 0x200;
+	m->loop = CFI_MAKE_TEXT + 0x100;
+	m->loop_len = 0x80;
+	runtime_make_put(m, CODE(1), MAKE_BIAS + m->loop + 0x7f);
+	runtime_make_put(m, VM_PTR - 8, THREAD); /* other variables */
+	runtime_make_put(m, VM_PTR - 16, UINT64_MAX - 7);
+	runtime_make_put(m, VM_PTR - 24, MAKE_BIAS + 8);
+	return m;
+}
+
+TEST(ruby_without_symbols_is_found_by_what_it_has)
+{
+	struct runtime_make *m = hidden();
+	struct runtime_proc *r = runtime_make_open(m);
+	struct runtime_range loops[RUNTIME_LOOP_MAX];
+
+	EQ_S(m->err.msg, "");
+	EQ_U(runtime_loops(r, loops), 1);
+	EQ_U(loops[0].start, MAKE_BIAS + m->loop);
+	EQ_U(loops[0].end, MAKE_BIAS + m->loop + m->loop_len);
+	is_stack(m, r, WHOLE);
+	runtime_free(r);
+	m = hidden();
+	runtime_make_put(m, THREAD + 32, VM + 8); /* it does not lead back */
+	OK(!runtime_make_open(m));
+	OK(strstr(m->err.msg, "no virtual machine"));
+	m = hidden();
+	runtime_make_put(m, EC + 16, STACK + 8);
+	OK(!runtime_make_open(m));
+	m = hidden();
+	runtime_make_put(m, CODE(1), MAKE_BIAS + m->loop + 0x80);
+	OK(!runtime_make_open(m));
+	OK(strstr(m->err.msg, "no loop"));
+	m = hidden();
+	m->bss_len = UINT64_MAX - m->bss; /* all pointers would be the library's own */
+	OK(!runtime_make_open(m));
 }
 
 /* Each makes one thing other than it should be, after the process was opened. */

@@ -22,14 +22,12 @@
 #include "symbols/runtimes/runtimes_int.h"
 
 enum {
-	EC_STACK = 0, EC_WORDS = 8, EC_FRAME = 16, EC_LEN = 24, /* a fiber's stack and frames */
-	FRAME_PC = 0, FRAME_FUNC = 16, FRAME_VALUES = 32, FRAME_LEN = 40,
+	FRAME_PC = 0, FRAME_VALUES = 32, FRAME_LEN = 40,
 	FRAME_FLAGS = FRAME_LEN, /* of its values */
 	THREAD_LEN = 96, NATIVE_LEN = 32,
 	PTHREAD_SELF_AT = 0x10, PTHREAD_TID_AT = 0x2d0, /* glibc 2.31 to 2.41, x86-64 */
-	FUNC_BODY = 16, FUNC_LEN = 24,
-	BODY_WORDS = 4, BODY_CODE = 8, BODY_PATH = 64, BODY_LABEL = 80, BODY_FIRST_LINE = 88,
-	BODY_LEN = 152, LINES_CNT = 16, LINES_RANKS = 24, /* from body_lines on */
+	BODY_WORDS = 4, BODY_FIRST_LINE = 88,
+	LINES_CNT = 16, LINES_RANKS = 24, /* from body_lines on */
 	STRING_LEN = 16, STRING_AT = 16, STRING_LONG_AT = 24,
 	ARRAY_AT = 16, ARRAY_LONG_AT = 32,
 };
@@ -38,7 +36,6 @@ enum {
 #define FLAG_NATIVE    0x80u /* of C, or a block of it */
 #define TYPE_STRING    5u
 #define TYPE_ARRAY     7u
-#define TYPE_FUNC      0x701au /* an internal object, of the kind that functions are */
 #define LONG_OR_SHORT  (UINT64_C(1) << 13)
 
 static const struct ruby_layout layouts[] = {
@@ -75,12 +72,6 @@ static bool is_file(const char *name)
 
 /* ---- threads */
 
-/* The outermost is none of the program. */
-static uint64_t frames_end(const struct ruby *c, const uint8_t *ec)
-{
-	return runtime_u64(ec, EC_STACK) + runtime_u64(ec, EC_WORDS) * 8 - c->at->frame_len;
-}
-
 /* glibc keeps it anew after a fork, Ruby need not. */
 static uint32_t tid_of(const struct runtime_proc *r, uint64_t pthread, const uint8_t *native)
 {
@@ -99,7 +90,7 @@ static bool thread_make(const struct runtime_proc *r, uint64_t addr, uint64_t vm
 			const uint8_t *thread, struct runtime_thread *ret)
 {
 	const struct ruby *c = r->own;
-	uint8_t ec[EC_LEN], kept[NATIVE_LEN];
+	uint8_t ec[RUBY_EC_LEN], kept[NATIVE_LEN];
 	const uint8_t *native = thread;
 
 	if (runtime_u64(thread, c->at->thread_vm) != vm ||
@@ -112,7 +103,7 @@ static bool thread_make(const struct runtime_proc *r, uint64_t addr, uint64_t vm
 			return false;
 	}
 	ret->anchor = addr;
-	ret->until = frames_end(c, ec);
+	ret->until = ruby_frames_end(c->at, ec);
 	ret->pthread = runtime_u64(native, c->at->native_pthread);
 	ret->ns_tid = tid_of(r, ret->pthread, native);
 	return ret->ns_tid;
@@ -147,27 +138,24 @@ static long threads(struct runtime_proc *r, struct runtime_thread *ret, size_t m
 /* ---- opening */
 
 /* The main thread has to lie as the table says, its frames at their distance. */
-static int check(struct runtime_proc *r, struct err *err)
+static int check(struct runtime_proc *r, struct image *im, struct err *err)
 {
 	const struct ruby *c = r->own;
-	uint64_t vm = 0, thread = 0, its_vm = 0, ec = 0;
-	uint8_t bytes[EC_LEN];
-	uint64_t frame, end;
+	struct ruby_main thread;
+	uint64_t vm;
+	int rc;
 
 	if (runtime_read_u64(r, c->vm, &vm) < 0 || !vm)
 		return err_set(err, -ENOTSUP, "Ruby %s has not started yet", r->version);
-	if (runtime_read_u64(r, vm + c->at->vm_main, &thread) < 0 ||
-	    runtime_read_u64(r, thread + c->at->thread_vm, &its_vm) < 0 || its_vm != vm ||
-	    runtime_read_u64(r, thread + c->at->thread_ec, &ec) < 0 ||
-	    runtime_read(r, ec, bytes, sizeof(bytes)) < 0)
+	rc = ruby_main_read(r, c->at, vm, &thread);
+	if (rc == -ENOENT)
 		return err_set(err, -ENOTSUP, "Ruby %s has its main thread in another place than "
 			       "known", r->version);
-	frame = runtime_u64(bytes, EC_FRAME);
-	end = frames_end(c, bytes);
-	if (frame > end || frame < runtime_u64(bytes, EC_STACK) ||
-	    (end - frame) % c->at->frame_len)
+	if (rc < 0)
 		return err_set(err, -ENOTSUP, "Ruby %s has frames of another length than known",
 			       r->version);
+	if (!r->loops[0].start && ruby_find_loop(r, im, c->at, vm, &r->loops[0]) < 0)
+		return err_set(err, -ENOTSUP, "Ruby %s has no loop that can be found", r->version);
 	return 0;
 }
 
@@ -205,16 +193,17 @@ static int open_it(struct runtime_proc *r, const struct runtime_file *f, struct 
 	rc = version_read(r, version, version_len, err);
 	if (rc < 0)
 		return rc;
-	if (!loop || !c->vm)
-		return err_set(err, -ENOTSUP, "Ruby %s without the symbols that are needed",
-			       r->version);
+	if (!c->vm && ruby_find_vm(r, im, c->at, &c->vm) < 0)
+		return err_set(err, -ENOTSUP, "Ruby %s has no virtual machine that can be found, "
+			       "or has not started yet", r->version);
 	r->loops[r->loop_cnt++] = (struct runtime_range){loop, loop + loop_len};
 	r->shape = (struct chain_shape){
-		.step_cnt = 2, .steps = {c->at->thread_ec, EC_FRAME}, .elem_len = FRAME_LEN + 8,
-		.stride = c->at->frame_len, .ref_off = FRAME_VALUES, .ref_len = 8,
+		.step_cnt = 2, .steps = {c->at->thread_ec, RUBY_EC_FRAME},
+		.elem_len = FRAME_LEN + 8, .stride = c->at->frame_len,
+		.ref_off = FRAME_VALUES, .ref_len = 8,
 		.head_off = c->at->thread_ec, .head_len = 8,
 	};
-	return check(r, err);
+	return check(r, im, err);
 }
 
 /* ---- frames */
@@ -227,7 +216,7 @@ static bool frame_make(const uint8_t *elem, struct runtime_frame *ret)
 				      .is_hidden = flags & FLAG_NATIVE};
 	if (ret->is_hidden)
 		return true;
-	ret->code = runtime_u64(elem, FRAME_FUNC);
+	ret->code = runtime_u64(elem, RUBY_FRAME_FUNC);
 	ret->at = runtime_u64(elem, FRAME_PC);
 	return ret->code && ret->code % sizeof(uint64_t) == 0;
 }
@@ -241,14 +230,14 @@ static long frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
 {
 	const struct ruby *c = r->own;
 	size_t one = sizeof(uint64_t) + r->shape.elem_len;
-	uint8_t ec[EC_LEN];
+	uint8_t ec[RUBY_EC_LEN];
 
 	if (cnt < 2)
 		return 0;
 	if (cnt - 1 > RUNTIME_DEPTH_MAX)
 		return -E2BIG;
 	if (runtime_read(r, runtime_u64(elems, sizeof(uint64_t)), ec, sizeof(ec)) < 0 ||
-	    runtime_u64(elems, (cnt - 1) * one) + c->at->frame_len != frames_end(c, ec))
+	    runtime_u64(elems, (cnt - 1) * one) + c->at->frame_len != ruby_frames_end(c->at, ec))
 		return -EBADMSG;
 	for (size_t i = 1; i < cnt; i++)
 		if (!frame_make(elems + i * one + sizeof(uint64_t), &ret[i - 1]))
@@ -310,28 +299,11 @@ static int path_read(const struct runtime_proc *r, uint64_t addr, struct buf *ou
 	return string_read(r, path, out);
 }
 
-static int body_read(const struct runtime_proc *r, uint64_t addr, uint8_t *body, uint64_t *cookie)
-{
-	uint8_t func[FUNC_LEN];
-	int rc = runtime_read(r, addr, func, sizeof(func));
-
-	if (rc < 0)
-		return rc;
-	if ((runtime_u64(func, 0) & 0xf01f) != TYPE_FUNC)
-		return -EBADMSG;
-	rc = runtime_read(r, runtime_u64(func, FUNC_BODY), body, BODY_LEN);
-	if (rc < 0)
-		return rc;
-	*cookie = runtime_u64(body, BODY_CODE) * 31 + runtime_u64(body, BODY_LABEL) * 7 +
-		  runtime_u64(body, BODY_PATH);
-	return 0;
-}
-
 static int cookie(struct runtime_proc *r, uint64_t addr, uint64_t *ret)
 {
-	uint8_t body[BODY_LEN];
+	uint8_t body[RUBY_BODY_LEN];
 
-	return body_read(r, addr, body, ret);
+	return ruby_body_read(r, addr, body, ret);
 }
 
 /* The instruction that runs lies before the next one, but for the first. */
@@ -344,7 +316,7 @@ static uint32_t line_at(const struct runtime_proc *r, const uint8_t *body, uint6
 		.ranks = runtime_u64(body, at->body_lines + (size_t)LINES_RANKS),
 		.line_len = at->line_len,
 	};
-	uint64_t off = pc - runtime_u64(body, BODY_CODE);
+	uint64_t off = pc - runtime_u64(body, RUBY_BODY_CODE);
 	uint32_t words = runtime_u32(body, BODY_WORDS);
 
 	if (off % 8 || off / 8 > words || words > INT32_MAX)
@@ -373,13 +345,13 @@ static bool is_library(const char *path)
 
 static int describe(struct runtime_proc *r, const struct runtime_frame *f, struct runtime_name *ret)
 {
-	uint8_t body[BODY_LEN];
-	int rc = body_read(r, f->code, body, &ret->cookie);
+	uint8_t body[RUBY_BODY_LEN];
+	int rc = ruby_body_read(r, f->code, body, &ret->cookie);
 
 	if (rc == 0)
-		rc = string_read(r, runtime_u64(body, BODY_LABEL), &ret->fn);
+		rc = string_read(r, runtime_u64(body, RUBY_BODY_LABEL), &ret->fn);
 	if (rc == 0)
-		rc = path_read(r, runtime_u64(body, BODY_PATH), &ret->file);
+		rc = path_read(r, runtime_u64(body, RUBY_BODY_PATH), &ret->file);
 	if (rc < 0)
 		return rc;
 	ret->def_line = first_line(r, body);
