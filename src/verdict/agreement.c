@@ -8,6 +8,7 @@
 #include "functions/rank/chain_end.h"
 #include "verdict/confidence.h"
 #include "verdict/context/finding.h"
+#include "verdict/context/tail.h"
 #include "verdict/external_cause.h"
 #include "verdict/findings/findings.h"
 
@@ -148,6 +149,52 @@ const struct agreement *agreement_make(struct verdict *v, const struct functions
 	a->first = r->fns[0].name;
 	compare(a, f, r, arena);
 	if (a->kind == AGREE_DIFFER)
-		confidence_differs(v, a->first, arena);
+		confidence_differs(v, "its system calls", a->first, arena);
+	return a;
+}
+
+static bool chain_has(const struct finding *f, const char *name)
+{
+	for (size_t s = 0; s < f->chain_len; s++)
+		if (step_has(&f->chain[s], name))
+			return true;
+	return false;
+}
+
+/* The finding whose chain has it: the first one, or a stall's; NULL none. */
+static const struct finding *finding_with(const struct verdict *v, const char *name)
+{
+	if (chain_has(&v->findings[0], name))
+		return &v->findings[0];
+	for (size_t i = 0; v->tail && i < v->tail->stall_cnt; i++)
+		if (chain_has(&v->tail->stalls[i].f, name))
+			return &v->tail->stalls[i].f;
+	return NULL;
+}
+
+const struct agreement *agreement_explored(struct verdict *v, const char *const *names, size_t cnt,
+					   struct arena *arena)
+{
+	struct agreement *a = ARENA_NEW(arena, struct agreement);
+	const struct finding *f = &v->findings[0], *with = NULL;
+	struct chain_end end = end_of(f);
+
+	*a = (struct agreement){.verdict = finding_name(f->cls), .first = cnt ? names[0] : "",
+				.end = end.cnt ? end.names[0] : "", .words = ""};
+	for (size_t i = 0; i < cnt && !with; i++)
+		with = finding_with(v, names[i]);
+	if (!cnt)
+		set(a, AGREE_NOTHING, "tracepoints found no function: the verdict stands alone");
+	else if (with)
+		set(a, AGREE_SAME, arena_printf(arena, "the wait chain of \"%s\" leads through "
+			"it, too", finding_title(with->cls)));
+	else if (!end.cnt || !finding_holds_up(f->cls))
+		set(a, AGREE_NOTHING, arena_printf(arena, "the verdict is \"%s\", and no "
+			"function on its wait chain says more", finding_title(f->cls)));
+	else
+		set(a, AGREE_DIFFER, arena_printf(arena, "they differ: the wait chain of \"%s\" "
+			"ends in %s", finding_title(f->cls), a->end));
+	if (a->kind == AGREE_DIFFER)
+		confidence_differs(v, "tracepoints", a->first, arena);
 	return a;
 }

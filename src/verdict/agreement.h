@@ -15,6 +15,7 @@
  *
  *	agreement_tell before functions_analyse, agreement_make after it
  */
+#include <stddef.h>
 #include <stdint.h>
 
 struct arena;
@@ -43,6 +44,17 @@ void agreement_tell(const struct verdict *v, struct functions_opts *opts, struct
 /* Lowers the confidence of v's first finding where they differ. */
 const struct agreement *agreement_make(struct verdict *v, const struct functions_result *r,
 				       struct arena *arena);
+
+/*
+ * With what tracepoints showed after the watch (explore/explore.h): names are the function
+ * in which requests are longer, its callee or callers that were on; the first one is what is
+ * said.  They agree where one is on the chain of the first finding or of a stall.  Else they
+ * differ, and the finding is surer by one level less: tracepoints time the requests
+ * themselves, a chain says what threads waited for.  No names, or no chain with functions:
+ * nothing to compare.
+ */
+const struct agreement *agreement_explored(struct verdict *v, const char *const *names, size_t cnt,
+					   struct arena *arena);
 
 /* "nothing", "same", "chain", "differ": stable. */
 const char *agreement_name(unsigned kind);

@@ -322,15 +322,16 @@ void confidence_judge(struct context *k, struct verdict *v)
 
 /* ---- the other engine ---- */
 
-void confidence_differs(struct verdict *v, const char *first, struct arena *arena)
+void confidence_differs(struct verdict *v, const char *what, const char *first,
+			struct arena *arena)
 {
 	struct finding *f = &v->findings[0];
 	const char **doubts = ARENA_ARRAY(arena, const char *, f->doubt_cnt + 1);
 
 	for (size_t i = 0; i < f->doubt_cnt; i++)
 		doubts[i] = f->doubts[i];
-	doubts[f->doubt_cnt++] = arena_printf(arena, "its system calls point elsewhere: %s first",
-					      first);
+	doubts[f->doubt_cnt++] = arena_printf(arena, "%s point elsewhere: %s first",
+					      what, first);
 	f->doubts = doubts;
 	f->conf = f->conf > CONF_LOW ? f->conf - 1 : CONF_LOW;
 }

@@ -57,7 +57,8 @@ unsigned confidence_level(const struct grounds *g, uint8_t by[DOUBT_CNT]);
 /* Sets conf and doubts of all findings, candidates and stalls of v. */
 void confidence_judge(struct context *k, struct verdict *v);
 
-/* Lowers the first finding by a level: functions, of which this is the first, differ. */
-void confidence_differs(struct verdict *v, const char *first, struct arena *arena);
+/* Lowers the first finding by a level: what ("its system calls") points to this function. */
+void confidence_differs(struct verdict *v, const char *what, const char *first,
+			struct arena *arena);
 
 #endif /* CONFIDENCE_H */

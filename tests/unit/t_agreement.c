@@ -124,3 +124,33 @@ TEST(agreement_puts_the_end_of_the_chain_first)
 		arena_release(&arena);
 	}
 }
+
+/* Tracepoints time requests: where the chain goes elsewhere the verdict is less sure. */
+TEST(agreement_of_verdict_and_tracepoints)
+{
+	static const struct {
+		const char *names[2];
+		size_t cnt;
+		unsigned cls, kind, level;
+	} rows[] = {
+		{ {"hold"}, 1, FIND_LOCK_HELD, AGREE_SAME, CONF_HIGH },
+		{ {"other", "ask"}, 2, FIND_LOCK_HELD, AGREE_SAME, CONF_HIGH },
+		{ {"other", "another"}, 2, FIND_LOCK_HELD, AGREE_DIFFER, CONF_MEDIUM },
+		{ {"other"}, 1, FIND_HEALTHY, AGREE_NOTHING, CONF_HIGH },
+		{ {NULL}, 0, FIND_LOCK_HELD, AGREE_NOTHING, CONF_HIGH },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct agreement *a;
+		struct world w;
+
+		ROW(i);
+		world_init(&w, rows[i].cls, "hold", 100);
+		a = agreement_explored(&w.v, rows[i].names, rows[i].cnt, &w.arena);
+		EQ_U(a->kind, rows[i].kind);
+		EQ_U(w.f.conf, rows[i].level);
+		EQ_U(w.f.doubt_cnt, rows[i].level == CONF_HIGH ? 0 : 1);
+		OK(*a->words);
+		arena_release(&w.arena);
+	}
+}
