@@ -12,7 +12,6 @@
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
 #include "cli/watch/explore_live.h"
-#include "paths/paths.h"
 #include "report/explore/explore_out.h"
 #include "report/lines/pen.h"
 
@@ -26,40 +25,6 @@ struct explore_cmd_opts {
 	struct cost_opts cost;
 	struct output_opts output;
 };
-
-/* " (3: no function begins there)"; "" where none was refused. */
-static void refusals_put(const struct explore_space *s, struct buf *out)
-{
-	for (int why = POINT_OK + 1; why < POINT_REFUSAL_CNT; why++)
-		if (s->refused_cnt[why])
-			buf_printf(out, "%s%u: %s", out->len ? ", " : " (", s->refused_cnt[why],
-				   point_refusal_words((enum point_refusal)why));
-	if (out->len)
-		buf_adds(out, ")");
-}
-
-static void view_make(const struct explore_live *l, const struct explore_cmd_opts *o, char *asked,
-		      struct explore_view *ret)
-{
-	const struct paths_watched *w = &l->watched;
-
-	*asked = '\0';
-	if (l->result.asked.family)
-		paths_addr(asked, &l->result.asked);
-	*ret = (struct explore_view){
-		.graph = &l->space.graph, .r = &l->result, .selection = w->selection,
-		.port = l->port, .asked = asked, .other_cnt = l->other_cnt,
-		.took_ns = l->took_ns, .stacks_ns = l->space.watched_ns,
-		.sample_cnt = l->space.sample_cnt, .followed_ns = w->followed_ns,
-		.lost_cnt = w->lost_cnt, .cost_share = w->cost_share,
-		.cost_may = o->cost.max_ppm / 1e6, .hit_cnt = w->hit_cnt,
-		.fast_ns = w->price.fast_ns, .slow_ns = w->price.slow_ns,
-		.function_cnt = l->space.function_cnt,
-		.seen_cnt = (uint32_t)l->space.graph.fn_cnt,
-		.refused_cnt = (uint32_t)l->space.graph.fn_cnt - l->space.refused_cnt[POINT_OK],
-		.differ_bytes = w->differ.byte_cnt, .compared_cnt = w->differ.read_cnt,
-		.uncompared_cnt = w->differ.unread_cnt, .left_out_cnt = w->left_out_cnt};
-}
 
 static void print_view(const struct explore_cmd_opts *o, const struct explore_view *v)
 {
@@ -84,8 +49,6 @@ static int explore_run(struct cli *cli, int argc, char **argv)
 		.cmd = cli->cmd, .cmd_opts = o, .select = &o->select,
 		.duration_ns = o->duration_ns, .max_cost_ppm = o->cost.max_ppm,
 		.progress = isatty(STDERR_FILENO)};
-	CLEANUP(buf_release) struct buf refusals = {0};
-	char asked[PATHS_ADDR_MAX];
 	struct explore_view view;
 	struct err err = {0};
 	int code = select_words(&mine->select, argc, argv, &cli->arena, &err);
@@ -96,9 +59,7 @@ static int explore_run(struct cli *cli, int argc, char **argv)
 		code = explore_live(&opts, &cli->arena, &live, &err);
 	if (code < 0)
 		return cli_fail(cli, &err);
-	view_make(&live, o, asked, &view);
-	refusals_put(&live.space, &refusals);
-	view.refusals = buf_str(&refusals);
+	explore_live_view(&live, o->cost.max_ppm, &cli->arena, &view);
 	print_view(o, &view);
 	return CLI_OK;
 }

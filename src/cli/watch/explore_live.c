@@ -18,6 +18,7 @@
 #include "cli/opts/names_opts.h"
 #include "explore/timelines.h"
 #include "paths/paths.h"
+#include "report/explore/explore_out.h"
 
 #define STACKS_NS (3 * NS_PER_SEC)	/* of a longer search: stacks are read for so long */
 #define STACKS_SHARE 4			/* of a shorter one: one part in so many */
@@ -311,11 +312,14 @@ int explore_live(const struct explore_live_opts *opts, struct arena *arena,
 	struct explore_space_opts first = {.select = opts->select, .symbols = &symbols,
 					   .max_cost_ppm = opts->max_cost_ppm};
 	uint64_t gone;
-	int code;
+	int code = 0;
 
 	first.duration_ns = opts->duration_ns / STACKS_SHARE < STACKS_NS
 				    ? opts->duration_ns / STACKS_SHARE : STACKS_NS;
-	code = explore_space_watch(&first, arena, &ret->space, err);
+	if (opts->seen)
+		explore_space_of(opts->seen, arena, &ret->space);
+	else
+		code = explore_space_watch(&first, arena, &ret->space, err);
 	if (code < 0)
 		return code;
 	gone = clock_mono_ns() - l.begin_ns;
@@ -337,4 +341,41 @@ void explore_live_release(struct explore_live *l)
 {
 	explore_free(l->explore);
 	explore_space_release(&l->space);
+}
+
+/* " (3: no function begins there)"; "" where none was refused. */
+static const char *refusals(const struct explore_space *s, struct arena *arena)
+{
+	const char *all = "";
+
+	for (int why = POINT_OK + 1; why < POINT_REFUSAL_CNT; why++)
+		if (s->refused_cnt[why])
+			all = arena_printf(arena, "%s%s%u: %s", all, *all ? ", " : "",
+					   s->refused_cnt[why],
+					   point_refusal_words((enum point_refusal)why));
+	return *all ? arena_printf(arena, " (%s)", all) : "";
+}
+
+void explore_live_view(const struct explore_live *l, uint32_t max_cost_ppm, struct arena *arena,
+		       struct explore_view *ret)
+{
+	const struct paths_watched *w = &l->watched;
+	char asked[PATHS_ADDR_MAX] = "";
+
+	if (l->result.asked.family)
+		paths_addr(asked, &l->result.asked);
+	*ret = (struct explore_view){
+		.graph = &l->space.graph, .r = &l->result, .selection = w->selection,
+		.port = l->port, .asked = arena_strdup(arena, asked), .other_cnt = l->other_cnt,
+		.took_ns = l->took_ns, .stacks_ns = l->space.watched_ns,
+		.sample_cnt = l->space.sample_cnt, .followed_ns = w->followed_ns,
+		.lost_cnt = w->lost_cnt, .cost_share = w->cost_share,
+		.cost_may = max_cost_ppm / 1e6, .hit_cnt = w->hit_cnt,
+		.fast_ns = w->price.fast_ns, .slow_ns = w->price.slow_ns,
+		.function_cnt = l->space.function_cnt,
+		.seen_cnt = (uint32_t)l->space.graph.fn_cnt,
+		.refused_cnt = (uint32_t)l->space.graph.fn_cnt - l->space.refused_cnt[POINT_OK],
+		.refusals = refusals(&l->space, arena), .differ_bytes = w->differ.byte_cnt,
+		.compared_cnt = w->differ.read_cnt, .uncompared_cnt = w->differ.unread_cnt,
+		.left_out_cnt = w->left_out_cnt};
 }

@@ -16,6 +16,8 @@
 struct arena;
 struct cmd;
 struct err;
+struct explore_view;
+struct model;
 struct select_opts;
 
 struct explore_live_opts {
@@ -24,6 +26,7 @@ struct explore_live_opts {
 	const struct select_opts *select;
 	uint64_t duration_ns;		/* of all */
 	uint32_t max_cost_ppm;		/* of the CPU time in use; 0: any */
+	struct model *seen;		/* watched with stacks before, finished; NULL: watch them */
 	bool progress;			/* lines on stderr: what is tried and what it showed */
 };
 
@@ -44,5 +47,9 @@ struct explore_live {
 int explore_live(const struct explore_live_opts *opts, struct arena *arena,
 		 struct explore_live *ret, struct err *err);
 void explore_live_release(struct explore_live *l);
+
+/* For report/explore; valid as long as l and the arena. */
+void explore_live_view(const struct explore_live *l, uint32_t max_cost_ppm, struct arena *arena,
+		       struct explore_view *ret);
 
 #endif /* EXPLORE_LIVE_H */

@@ -204,13 +204,13 @@ static void places_find(const struct maker *k, struct explore_space *ret)
 	ret->graph.fn_cnt = k->fns.cnt;
 }
 
-static void space_make(struct model *m, struct arena *arena, struct explore_space *ret)
+void explore_space_of(struct model *m, struct arena *arena, struct explore_space *ret)
 {
 	struct maker k = {.m = m, .arena = arena};
 	struct waits_result *w;
 	struct stacks_result *r;
 
-	model_finish(m);
+	*ret = (struct explore_space){0};
 	w = waits_analyse(m, &(struct waits_opts){.by_wait = true}, arena);
 	r = stacks_seen(m, w, false, arena);
 	for (size_t i = 0; i < r->row_cnt; i++)
@@ -246,8 +246,10 @@ int explore_space_watch(const struct explore_space_opts *opts, struct arena *are
 	int code = watching_live(&w, &watch, NULL, err);
 
 	*ret = (struct explore_space){0};
-	if (code == 0)
-		space_make(m, arena, ret);
+	if (code == 0) {
+		model_finish(m);
+		explore_space_of(m, arena, ret);
+	}
 	model_free(m);
 	return code;
 }

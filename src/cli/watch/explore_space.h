@@ -14,6 +14,7 @@
 
 struct arena;
 struct err;
+struct model;
 struct select_opts;
 struct symbols_opts;
 
@@ -51,6 +52,8 @@ struct explore_space_opts {
  */
 int explore_space_watch(const struct explore_space_opts *opts, struct arena *arena,
 			struct explore_space *ret, struct err *err);
+/* The same of what was watched before with stacks: a model that is finished, with its waits. */
+void explore_space_of(struct model *m, struct arena *arena, struct explore_space *ret);
 void explore_space_release(struct explore_space *s);
 
 #endif /* EXPLORE_SPACE_H */
