@@ -10,6 +10,7 @@
 struct agreement;
 struct arena;
 struct buf;
+struct explore_view;
 struct functions_result;
 struct model;
 struct stacks_result;
@@ -25,6 +26,9 @@ struct answer {
 	struct arena *arena;		    /* for what that makes */
 	const struct functions_result *functions; /* NULL: no window of system calls */
 	const struct agreement *agreement;	  /* of these with the verdict; the same */
+	const struct explore_view *explore;	  /* what tracepoints showed after it; NULL */
+	const struct agreement *explored;	  /* of that with the verdict; the same */
+	const char *explore_problem;		  /* why there is none though it was asked for */
 	const char *when;		    /* which part of the past it is of; NULL: all seen */
 };
 

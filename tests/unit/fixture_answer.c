@@ -267,6 +267,6 @@ struct answer fixture_answer(struct arena *arena, enum fixture_kind kind, size_t
 		v->change_cnt = kind == FIXTURE_HEALTHY ? 0 : 2;
 		v->compared = v->change_cnt > 0;
 	}
-	return (struct answer){ fill_model(arena, threads), fill_waits(arena, threads), v, NULL,
-				NULL, NULL, NULL, NULL, NULL };
+	return (struct answer){ .model = fill_model(arena, threads),
+				.waits = fill_waits(arena, threads), .verdict = v };
 }

@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/model.h"
+#include "report/explore/explore_out.h"
 #include "report/answer.h"
 #include "report/answer/answer_functions.h"
 #include "report/answer/answer_tail.h"
 #include "report/answer/change.h"
 #include "report/facts.h"
 #include "report/answer/json_parts.h"
+#include "verdict/agreement.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
@@ -238,6 +240,19 @@ static void json_notes(struct json *j, const struct model *m)
 	json_arr_end(j);
 }
 
+static void json_explored(struct json *j, const struct answer *a)
+{
+	if (!a->explore && !a->explore_problem)
+		return;
+	json_kobj(j, "explore");
+	if (a->explore)
+		explore_json_parts(j, a->explore);
+	json_kstr(j, "problem", a->explore_problem);
+	json_kstr(j, "agreement", a->explored ? agreement_name(a->explored->kind) : NULL);
+	json_kstr(j, "words", a->explored ? a->explored->words : NULL);
+	json_obj_end(j);
+}
+
 void json_answer_parts(struct json *j, const struct answer *a, const struct row_limits *limits)
 {
 	json_kstr(j, "schema", "heldup/why/1");
@@ -246,6 +261,7 @@ void json_answer_parts(struct json *j, const struct answer *a, const struct row_
 	answer_tail_json(j, a);
 	if (a->functions)
 		answer_functions_json(j, a);
+	json_explored(j, a);
 	json_tables(j, a, limits);
 	json_notes(j, a->model);
 	json_self(j, a);

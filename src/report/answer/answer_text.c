@@ -20,8 +20,10 @@
 #include "report/answer/answer_tail.h"
 #include "report/answer/change.h"
 #include "report/facts.h"
+#include "report/explore/explore_out.h"
 #include "report/lines/pen.h"
 #include "report/answer/text_tables.h"
+#include "verdict/agreement.h"
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
@@ -459,6 +461,25 @@ static void put_doubts(struct pen *p, const struct finding *f, int verbose)
 	pen_nl(p);
 }
 
+static void put_explored(struct pen *p, const struct answer *a)
+{
+	if (!a->explore && !a->explore_problem)
+		return;
+	pen_nl(p);
+	pen_text(p, PEN_HEAD, "DEEP");
+	pen_text(p, PEN_DIM, "  which function, by tracepoints after the watch");
+	pen_nl(p);
+	if (a->explore)
+		explore_found_text(a->explore, p);
+	if (a->explored || a->explore_problem) {
+		pen_text(p, PEN_HEAD, "VERDICT");
+		pen_to(p, EXPLORE_INDENT);
+		pen_wrap(p, PEN_PLAIN, EXPLORE_INDENT, 0,
+			 a->explored ? a->explored->words : a->explore_problem);
+		pen_nl(p);
+	}
+}
+
 static void put_finding(struct pen *p, const struct answer *a, const struct text_opts *opts)
 {
 	const struct verdict *v = a->verdict;
@@ -486,6 +507,7 @@ static void put_finding(struct pen *p, const struct answer *a, const struct text
 	answer_tail_text(p, a, opts->verbose);
 	if (a->functions)
 		answer_functions_text(p, a);
+	put_explored(p, a);
 	put_rest(p, v, opts);
 }
 

@@ -146,19 +146,24 @@ static void cost_put(struct json *j, const struct explore_view *v)
 	json_obj_end(j);
 }
 
+void explore_json_parts(struct json *j, const struct explore_view *v)
+{
+	json_kstr(j, "schema", "heldup/explore/1");
+	json_kstr(j, "selection", v->selection);
+	json_kstr(j, "end", explore_end_word(v->r->end));
+	requests_put(j, v);
+	found_put(j, v);
+	rounds_put(j, v);
+	cost_put(j, v);
+}
+
 void explore_json(const struct explore_view *v, struct buf *out)
 {
 	struct json j;
 
 	json_init(&j, out, JSON_PRETTY);
 	json_obj(&j);
-	json_kstr(&j, "schema", "heldup/explore/1");
-	json_kstr(&j, "selection", v->selection);
-	json_kstr(&j, "end", explore_end_word(v->r->end));
-	requests_put(&j, v);
-	found_put(&j, v);
-	rounds_put(&j, v);
-	cost_put(&j, v);
+	explore_json_parts(&j, v);
 	json_obj_end(&j);
 	json_finish(&j);
 }

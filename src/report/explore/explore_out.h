@@ -11,6 +11,7 @@
 struct buf;
 struct explore_graph;
 struct explore_result;
+struct json;
 struct pen;
 
 struct explore_view {
@@ -33,8 +34,15 @@ struct explore_view {
 };
 
 void explore_text(const struct explore_view *v, struct pen *pen);
+/* The same without the processes and the rounds: part of another answer. */
+void explore_found_text(const struct explore_view *v, struct pen *pen);
 /* An object as docs/explore.schema.json says. */
 void explore_json(const struct explore_view *v, struct buf *out);
+/* Its keys, for an object that is open. */
+void explore_json_parts(struct json *j, const struct explore_view *v);
+
+/* Column of the texts, beside the heads. */
+#define EXPLORE_INDENT 12
 
 /* ---- words of both */
 

@@ -11,13 +11,11 @@
 #include "report/lines/pen.h"
 #include "report/lines/table.h"
 
-#define INDENT 12
-
 static void line(struct pen *p, const char *head, const char *text)
 {
 	pen_text(p, PEN_HEAD, head);
-	pen_to(p, INDENT);
-	pen_wrap(p, PEN_PLAIN, INDENT, 0, text);
+	pen_to(p, EXPLORE_INDENT);
+	pen_wrap(p, PEN_PLAIN, EXPLORE_INDENT, 0, text);
 	pen_nl(p);
 }
 
@@ -208,11 +206,8 @@ static void cost_lines(const struct explore_view *v, struct pen *p)
 	     v->uncompared_cnt ? " (some could not be read)" : "");
 }
 
-void explore_text(const struct explore_view *v, struct pen *p)
+static void found_lines(const struct explore_view *v, struct pen *p)
 {
-	pen_text(p, PEN_BOLD, v->selection);
-	pen_nl(p);
-	pen_nl(p);
 	requests_line(v, p);
 	if (v->r->top != EXPLORE_NONE) {
 		found_line(v, p);
@@ -223,6 +218,20 @@ void explore_text(const struct explore_view *v, struct pen *p)
 		line(p, "HELD UP BY", "not known");
 	}
 	end_line(v, p);
+}
+
+void explore_found_text(const struct explore_view *v, struct pen *p)
+{
+	found_lines(v, p);
+	cost_lines(v, p);
+}
+
+void explore_text(const struct explore_view *v, struct pen *p)
+{
+	pen_text(p, PEN_BOLD, v->selection);
+	pen_nl(p);
+	pen_nl(p);
+	found_lines(v, p);
 	rounds_table(v, p);
 	pen_nl(p);
 	cost_lines(v, p);
