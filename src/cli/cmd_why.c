@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -27,6 +28,7 @@
 #include "cli/opts/names_opts.h"
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
+#include "cli/watch/explore_live.h"
 #include "cli/watch/run.h"
 #include "cli/watch/seen_stacks.h"
 #include "cli/watch/watching.h"
@@ -37,6 +39,7 @@
 #include "model/model.h"
 #include "report/answer.h"
 #include "report/answer/answer_brief.h"
+#include "report/explore/explore_out.h"
 #include "store/capture.h"
 #include "verdict/agreement.h"
 #include "verdict/request_stacks.h"
@@ -57,7 +60,12 @@ struct why_opts {
 	bool brief;
 	bool verbose;
 	bool no_stacks;
+	bool deep;
 };
+
+#define DEEP_NS (60 * NS_PER_SEC)
+#define DEEP_PPM 20000
+
 
 /* When the last of the chosen threads ended, 0 while one lives. */
 static uint64_t targets_end_ns(const struct model *m)
@@ -100,6 +108,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm,
 				  .no_runtime_names = o->names.no_runtimes,
+				  .unfiltered = o->deep, /* the search loads programs, too */
 				  .blocking = 1, .keep = file_rights_of_outputs(cli->cmd, o),
 				  .writes = writes};
 	struct capture *cap;
@@ -270,10 +279,45 @@ static int sources_make(struct cli *cli, struct sources *s, struct err *err)
 					: run_live(cli, &s->run, &s->late, err);
 }
 
+/* The functions that tracepoints lead to: the one found, its callee, its callers. */
+static size_t explored_names(const struct explore_live *l, const char *ret[8])
+{
+	const struct explore_result *r = &l->result;
+	const uint32_t fns[] = {r->top, r->inner, r->callee, r->callers[0], r->callers[1]};
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < sizeof(fns) / sizeof(*fns) && r->top < l->space.graph.fn_cnt; i++)
+		if (fns[i] < l->space.graph.fn_cnt)
+			ret[cnt++] = l->space.graph.fns[fns[i]].name;
+	return cnt;
+}
+
+/* --deep: the answer is to say why there is nothing, where there is nothing. */
+static void deep_look(struct cli *cli, const struct run *run, struct verdict *v,
+		      struct explore_live *l, struct answer *a)
+{
+	const struct why_opts *o = cli->opts;
+	const struct explore_live_opts opts = {
+		.cmd = cli->cmd, .cmd_opts = o, .select = &o->select, .duration_ns = DEEP_NS,
+		.max_cost_ppm = DEEP_PPM, .seen = run->model, .progress = isatty(STDERR_FILENO)};
+	struct explore_view *view = ARENA_NEW(&cli->arena, struct explore_view);
+	const char *names[8];
+	struct err err = {0};
+
+	if (explore_live(&opts, &cli->arena, l, &err) < 0) {
+		a->explore_problem = arena_strdup(&cli->arena, err.msg);
+		return;
+	}
+	explore_live_view(l, DEEP_PPM, &cli->arena, view);
+	a->explore = view;
+	a->explored = agreement_explored(v, names, explored_names(l, names), &cli->arena);
+}
+
 static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 {
 	const struct why_opts *o = cli->opts;
 	CLEANUP(sources_release) struct sources s = {0};
+	CLEANUP(explore_live_release) struct explore_live deep = {0};
 	const struct run *run = &s.run, *base = &s.base;
 	struct verdict *v;
 	struct answer a;
@@ -296,6 +340,8 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 		memory_tell(run->model);
 		nameless_packages(v, &cli->arena);
 	}
+	if (o->deep && s.late == 0 && !stop_requested())
+		deep_look(cli, run, v, &deep, &a);
 	if (!page->to_stdout)
 		print_answer(o, &a);
 	if (s.late < 0)
@@ -308,6 +354,10 @@ static int why_answer(struct cli *cli, struct page_file *page, struct err *err)
 
 static int check(const struct why_opts *o, struct err *err)
 {
+	if (o->deep && (o->input.path || past_is_wanted(&o->past) || o->no_stacks ||
+			o->select.command))
+		return err_usage(err, "--deep searches in servers that run, by their stacks: "
+				      "leave -i, --since, --no-stacks and -- COMMAND out");
 	if (!past_is_wanted(&o->past) || o->input.path)
 		return watching_check(&o->select, o->input.path, o->capture_path, err);
 	return o->capture_path ? err_usage(err, "-o keeps what is watched, and --since watches "
@@ -345,6 +395,9 @@ static const struct opt why_opt_table[] = {
 	 OPT_AT(struct why_opts, capture_path)},
 	{.type = OPT_FLAG, .long_name = "no-stacks", .help = "take no stacks, so name no functions",
 	 OPT_AT(struct why_opts, no_stacks)},
+	{.type = OPT_FLAG, .long_name = "deep",
+	 .help = "then find the function by tracepoints: heldup explore",
+	 OPT_AT(struct why_opts, deep)},
 	{.type = OPT_FLAG, .long_name = "brief",
 	 .help = "with --json: print one line under 8 kB, for alerts",
 	 OPT_AT(struct why_opts, brief)},
