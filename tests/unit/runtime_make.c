@@ -151,3 +151,18 @@ char *runtime_make_stack(struct runtime_make *m, struct runtime_proc *r)
 	buf_release(&list);
 	return buf_detach(&out);
 }
+
+bool runtime_make_lock(struct runtime_make *m, struct runtime_proc *r, struct runtime_lock *ret)
+{
+	struct buf list = {0};
+	struct runtime_thread t;
+	long cnt = runtime_threads(r, &t, 1);
+	bool is_there;
+
+	BUG_ON(cnt != 1);
+	cnt = follow(m, runtime_shape(r),
+		     &(struct chain_item){.anchor = t.anchor, .until = t.until}, &list);
+	is_there = runtime_lock_of(r, (uint8_t *)list.data, cnt > 0 ? (size_t)cnt : 0, ret);
+	buf_release(&list);
+	return is_there;
+}

@@ -47,4 +47,7 @@ struct runtime_proc *runtime_make_open(struct runtime_make *m);
  */
 char *runtime_make_stack(struct runtime_make *m, struct runtime_proc *r);
 
+/* The lock that the first thread waits for; false: none.  The caller releases its name. */
+bool runtime_make_lock(struct runtime_make *m, struct runtime_proc *r, struct runtime_lock *ret);
+
 #endif /* RUNTIME_MAKE_H */

@@ -14,7 +14,8 @@
 enum {
 	FIELDS = 0x1000, TYPES = 0x2000, CONSTANTS = 0x2200, NUMBERS = 0x2400, STATICS = 0x2600,
 	NAMES = 0x2800, LIST = 0x2a00, HEAPS = 0x2b00, HEAP = 0x2c00, THREAD = 0x3000,
-	OS = 0x3400, METHODS = 0x4000, POOL = 0x5000, CLASS = 0x5400, SYMBOLS_AT = 0x5800,
+	MONITOR = 0x6000, HANDLE = 0x6100, OBJECT = 0x6200, OS = 0x3400,
+	METHODS = 0x4000, POOL = 0x5000, CLASS = 0x5400, SYMBOLS_AT = 0x5800,
 	SEGMAP = 0x7000, CODE = 0x8000, CODE_END = 0xb000, STACK = 0xe000, STACK_END = 0xf000,
 	SEGMENT = 128, INTERPRETER = 0, COMPILED = 8, NATIVE = 16, STUBS = 20,
 };
@@ -60,6 +61,12 @@ static const struct field {
 	{"ConstantPool", "_pool_holder", 0x18, false}, {"ConstantPool", "_length", 0x3c, false},
 	{"ConstantPool", "_source_file_name_index", 0x36, false}, {"Klass", "_name", 0x18, false},
 	{"Symbol", "_length", 4, false}, {"Symbol", "_body", 6, false},
+	{"JavaThread", "_current_pending_monitor", 0x308, false},
+	{"JavaThread", "_stack_size", 0x258, false}, {"ObjectMonitor", "_owner", 0x40, false},
+	{"ObjectMonitor", "_object", 8, false},
+	{"oopDesc", "_metadata._compressed_klass", 8, false},
+	{"CompressedKlassPointers", "_narrow_klass._base", AT(STATICS + 40), true},
+	{"CompressedKlassPointers", "_narrow_klass._shift", AT(STATICS + 48), true},
 	{"JDK_Version", "_current", AT(STATICS + 24), true}, {"JDK_Version", "_major", 0, false},
 	{"Abstract_VM_Version", "_s_vm_release", AT(STATICS + 32), true},
 };
@@ -342,6 +349,50 @@ TEST(hotspot_frame_that_is_to_be_deoptimised)
 	runtime_make_put(m, SP_COMPILED + 8, DEOPT);
 	is_stack(m, r, "bad");
 	runtime_free(r);
+}
+
+TEST(hotspot_monitor_that_a_thread_waits_for)
+{
+	static const struct row {
+		uint64_t addr, value;
+		bool is_there;
+		uint32_t holder;
+	} rows[] = {
+		{AT(MONITOR) + 0x40, AT(STACK) + 0x800, true, 4711}, /* a place on its stack */
+		{AT(MONITOR) + 0x40, AT(THREAD), true, 4711},
+		{AT(MONITOR) + 0x40, 1, true, 0},
+		{AT(MONITOR) + 0x40, AT(STACK) - 8, true, 0},
+		{AT(THREAD) + 0x308, 0, false, 0},
+		{AT(THREAD) + 0x308, UINT64_MAX - 7, false, 0},
+		{AT(OBJECT), AT(MONITOR), false, 0},		     /* it is not locked so */
+		{AT(MONITOR) + 8, 0, false, 0},
+		{AT(OBJECT) + 8, UINT32_MAX, false, 0},
+		{AT(STATICS) + 48, 60, false, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct runtime_make *m = java();
+		struct runtime_proc *r = runtime_make_open(m);
+		struct runtime_lock lock;
+
+		ROW(i);
+		runtime_make_put(m, AT(THREAD) + 0x308, AT(MONITOR));
+		runtime_make_put(m, AT(THREAD) + 0x258, STACK_END - STACK);
+		runtime_make_put(m, AT(MONITOR) + 8, AT(HANDLE));
+		runtime_make_put(m, AT(HANDLE), AT(OBJECT));
+		runtime_make_put(m, AT(OBJECT), AT(MONITOR) | 2);
+		put32(m, AT(OBJECT) + 8, CLASS);
+		runtime_make_put(m, AT(STATICS) + 40, MAKE_BASE);
+		runtime_make_put(m, rows[i].addr, rows[i].value);
+		EQ_I(runtime_make_lock(m, r, &lock), rows[i].is_there);
+		if (rows[i].is_there) {
+			EQ_U(lock.addr, AT(MONITOR));
+			EQ_S(buf_str(&lock.name), "monitor of shop.Pool");
+			EQ_U(lock.holder_ns_tid, rows[i].holder);
+		}
+		buf_release(&lock.name);
+		runtime_free(r);
+	}
 }
 
 TEST(hotspot_that_is_not_known_is_refused)

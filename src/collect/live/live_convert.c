@@ -89,6 +89,7 @@ static void conv_wait(struct live *l, const struct wire_wait *w)
 		check_seq(l, w);
 	if (w->waker_ctx == WAKER_TASK)
 		live_bystander(l, w->waker_tgid, w->hdr.ts_ns);
+	live_wait_lock(l, w, &ev);
 	ev.kstack = kstack_id(l, w->kstack, w->hdr.ts_ns);
 	EMIT(&l->emit, &ev, EV_WAIT, w->hdr.tid, w->hdr.ts_ns);
 }

@@ -54,6 +54,7 @@ struct live_stacks {
 	uint64_t lost_cnt;  /* stacks whose frames never came */
 	struct runtime_watch *runtimes; /* NULL: memory of processes is left alone */
 	struct hmap mixed;   /* of a native stack and one of a runtime, to an id of events */
+	struct hmap locks;   /* of runtimes, by their keys: those that were announced */
 	struct hmap natives; /* ids of events to places in kept, plus one */
 	VEC(uint64_t) kept;  /* stacks of processes with a runtime: counts, end, frames */
 };
@@ -140,6 +141,7 @@ void live_stacks_release(struct live *l)
 	hmap_release(&s->asleep);
 	hmap_release(&s->mixed);
 	hmap_release(&s->natives);
+	hmap_release(&s->locks);
 	vec_release(&s->kept);
 	runtime_watch_free(s->runtimes);
 	frame_names_free(s->names);
@@ -332,13 +334,14 @@ static uint32_t put_mixed(struct live *l, uint32_t tgid, uint32_t native, uint32
 /* The native stack of a wait becomes one with the program's functions, where these are known. */
 static uint32_t stack_mix(struct live *l, const struct wire_wait *w, uint32_t native)
 {
+	const struct runtime_wait wait = {w->hdr.tid, w->off_ns, w->hdr.ts_ns};
 	struct live_stacks *s = l->stacks;
 	uint64_t *slot;
 	uint32_t stack;
 
 	if (!s->runtimes || w->flags & WAITF_PREEMPTED)
 		return native;
-	stack = runtime_watch_find(s->runtimes, w->hdr.tid, w->off_ns, w->hdr.ts_ns);
+	stack = runtime_watch_find(s->runtimes, &wait);
 	if (!stack)
 		return native;
 	slot = hmap_slot(&s->mixed, hash_pair(hash_pair(native, stack), w->tgid));
@@ -459,6 +462,29 @@ uint32_t live_wait_stack(struct live *l, const struct wire_wait *w)
 	else
 		hmap_del(&l->stacks->asleep, w->hdr.tid);
 	return stack_mix(l, w, (uint32_t)id);
+}
+
+void live_wait_lock(struct live *l, const struct wire_wait *w, struct ev_wait *ev)
+{
+	const struct runtime_wait wait = {w->hdr.tid, w->off_ns, w->hdr.ts_ns};
+	struct live_stacks *s = l->stacks;
+	struct runtime_held held;
+	uint64_t *slot;
+
+	if (!s || !s->runtimes || w->cls != WAIT_FUTEX || w->flags & WAITF_PREEMPTED ||
+	    !runtime_watch_lock(s->runtimes, &wait, &held))
+		return;
+	slot = hmap_slot(&s->locks, held.key);
+	if (!*slot) {
+		struct ev_res res = {.res = held.key, .ino = held.addr, .tgid = w->tgid,
+				     .kind = RES_FUTEX, .name = emit_str(&l->emit, held.name)};
+
+		*slot = 1;
+		EMIT(&l->emit, &res, EV_RES, w->hdr.tid, w->hdr.ts_ns);
+	}
+	ev->res = held.key;
+	if (held.holder_tid != w->hdr.tid && hmap_get(&l->tids, held.holder_tid, NULL))
+		ev->owner_tid = held.holder_tid;
 }
 
 /* Files whose names were left out for a bound. */

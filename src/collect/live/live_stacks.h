@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ev_wait;
 struct live;
 struct wire_maps;
 struct wire_sample;
@@ -46,6 +47,9 @@ uint32_t live_stacks_asleep(const struct live *l, uint32_t tid);
 void live_stacks_learn(struct live *l, uint64_t now);
 /* EV_STACK id of a wait, 0 none. */
 uint32_t live_wait_stack(struct live *l, const struct wire_wait *w);
+
+/* A lock of a runtime's own takes the place of the futex that its waiter slept on. */
+void live_wait_lock(struct live *l, const struct wire_wait *w, struct ev_wait *ev);
 /* EV_STACK id of one of the kernel side's, 0 none. */
 uint32_t live_stack_id(struct live *l, uint32_t id);
 void live_sample(struct live *l, const struct wire_sample *w);

@@ -24,6 +24,12 @@
 struct look {
 	uint64_t begin_ns, end_ns; /* asleep at both and between */
 	uint32_t stack;
+	uint32_t lock, holder_tid; /* lock: index + 1, 0 none */
+};
+
+struct lock {
+	uint64_t key, addr;
+	char *name;
 };
 
 struct thread {
@@ -50,6 +56,8 @@ struct runtime_watch {
 	struct hmap by_tgid; /* index + 1 */
 	VEC(struct thread) threads;
 	struct hmap by_tid; /* index + 1 */
+	VEC(struct lock) locks;
+	struct hmap by_lock; /* key to index + 1 */
 	struct runtime_stacks *stacks;
 	uint64_t last_ns;
 	uint64_t cost_part;	/* one in so many of the time is for looks */
@@ -87,6 +95,10 @@ void runtime_watch_free(struct runtime_watch *w)
 	vec_release(&w->threads);
 	hmap_release(&w->by_tgid);
 	hmap_release(&w->by_tid);
+	VEC_FOREACH(&w->locks, lock)
+		free(lock->name);
+	vec_release(&w->locks);
+	hmap_release(&w->by_lock);
 	runtime_stacks_free(w->stacks);
 	free(w);
 }
@@ -176,20 +188,18 @@ static void ranges_again(struct proc *p, uint64_t now)
 }
 
 /* Interpreters keep the number that a thread has in its own pid namespace. */
-static uint32_t tid_of(struct proc *p, const struct runtime_thread *t, long thread_cnt)
+static uint32_t tid_of(struct proc *p, uint32_t ns_tid)
 {
 	uint64_t tid;
 
-	if (!t->ns_tid)
-		return thread_cnt == 1 ? p->tgid : 0;
-	if (!p->in_ns)
-		return t->ns_tid;
-	if (hmap_get(&p->tids, t->ns_tid, &tid))
+	if (!p->in_ns || !ns_tid)
+		return ns_tid;
+	if (hmap_get(&p->tids, ns_tid, &tid))
 		return (uint32_t)tid;
 	if (p->tids.cnt >= RUNTIME_THREAD_MAX)
 		hmap_clear(&p->tids);
-	tid = procfs_tid_from_ns(p->tgid, t->ns_tid);
-	hmap_put(&p->tids, t->ns_tid, tid);
+	tid = procfs_tid_from_ns(p->tgid, ns_tid);
+	hmap_put(&p->tids, ns_tid, tid);
 	return (uint32_t)tid;
 }
 
@@ -209,12 +219,36 @@ static struct thread *thread_of(struct runtime_watch *w, uint32_t tid)
 	return &w->threads.items[*slot - 1];
 }
 
-static void look_take(struct runtime_watch *w, const struct proc *p, struct thread *t,
+/* Notes what the thread waits for, if that is a lock of the runtime's own. */
+static void lock_take(struct runtime_watch *w, struct proc *p, const struct runtime_list *list,
+		      struct look *ret)
+{
+	struct runtime_lock lock;
+
+	if (runtime_lock_of(list->proc, list->elems, list->cnt, &lock)) {
+		uint64_t key = hash_pair(hash_pair(p->tgid, lock.addr),
+					 hash_bytes(buf_str(&lock.name), lock.name.len)) | 1;
+		uint64_t at = 0;
+
+		if (!hmap_get(&w->by_lock, key, &at) && w->locks.cnt < RUNTIME_LOCKS_MAX) {
+			vec_push(&w->locks, ((struct lock){.key = key, .addr = lock.addr,
+							   .name = xstrdup(buf_str(&lock.name))}));
+			at = w->locks.cnt;
+			hmap_put(&w->by_lock, key, at);
+		}
+		w->counts.over_cnt += !at;
+		ret->lock = (uint32_t)at;
+		ret->holder_tid = tid_of(p, lock.holder_ns_tid);
+	}
+	buf_release(&lock.name);
+}
+
+static void look_take(struct runtime_watch *w, struct proc *p, struct thread *t,
 		      const struct chain_out *head, const void *elems)
 {
 	struct runtime_list list = {.proc = p->found->proc, .lang = p->found->lang,
 				    .key = p->tgid, .elems = elems, .cnt = head->cnt};
-	struct look *last = &t->looks[(t->last - 1) % RUNTIME_LOOKS];
+	struct look *last = &t->looks[(t->last - 1) % RUNTIME_LOOKS], *next;
 
 	if (head->state == CHAIN_SAME) {
 		if (t->last)
@@ -228,9 +262,11 @@ static void look_take(struct runtime_watch *w, const struct proc *p, struct thre
 	}
 	w->counts.look_cnt++;
 	t->switches = head->switches;
-	t->looks[t->last++ % RUNTIME_LOOKS] = (struct look){
-		head->begin_ns, head->end_ns,
-		runtime_stacks_add(w->stacks, &list, head->begin_ns)};
+	next = &t->looks[t->last++ % RUNTIME_LOOKS];
+	*next = (struct look){
+		.begin_ns = head->begin_ns, .end_ns = head->end_ns,
+		.stack = runtime_stacks_add(w->stacks, &list, head->begin_ns)};
+	lock_take(w, p, &list, next);
 }
 
 /* Takes what one call put out. */
@@ -277,8 +313,10 @@ static void proc_look(struct runtime_watch *w, struct proc *p)
 		ranges_again(p, clock_mono_ns());
 	for (long i = 0; i < cnt; i++) {
 		CLEANUP(buf_release) struct buf out = {0};
-		uint32_t tid = tid_of(p, &threads[i], cnt);
+		uint32_t tid = tid_of(p, threads[i].ns_tid);
 
+		if (!threads[i].ns_tid && cnt == 1)
+			tid = p->tgid;
 		if (tid)
 			items[n++] = (struct chain_item){
 				.anchor = threads[i].anchor, .until = threads[i].until, .tid = tid,
@@ -316,19 +354,39 @@ void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now)
 
 /* ---- what was found */
 
-uint32_t runtime_watch_find(const struct runtime_watch *w, uint32_t tid, uint64_t begin_ns,
-			    uint64_t end_ns)
+static const struct look *look_in(const struct runtime_watch *w, const struct runtime_wait *wait)
 {
 	const struct thread *t;
 	uint64_t at;
 
-	if (!hmap_get(&w->by_tid, tid, &at))
-		return 0;
+	if (!hmap_get(&w->by_tid, wait->tid, &at))
+		return NULL;
 	t = &w->threads.items[at - 1];
 	for (uint32_t i = 0; i < RUNTIME_LOOKS && i < t->last; i++)
-		if (t->looks[i].begin_ns >= begin_ns && t->looks[i].end_ns <= end_ns)
-			return t->looks[i].stack;
-	return 0;
+		if (t->looks[i].begin_ns >= wait->begin_ns && t->looks[i].end_ns <= wait->end_ns)
+			return &t->looks[i];
+	return NULL;
+}
+
+uint32_t runtime_watch_find(const struct runtime_watch *w, const struct runtime_wait *wait)
+{
+	const struct look *look = look_in(w, wait);
+
+	return look ? look->stack : 0;
+}
+
+bool runtime_watch_lock(const struct runtime_watch *w, const struct runtime_wait *wait,
+			struct runtime_held *ret)
+{
+	const struct look *look = look_in(w, wait);
+	const struct lock *lock;
+
+	if (!look || !look->lock)
+		return false;
+	lock = &w->locks.items[look->lock - 1];
+	*ret = (struct runtime_held){.key = lock->key, .addr = lock->addr,
+				     .holder_tid = look->holder_tid, .name = lock->name};
+	return true;
 }
 
 void runtime_watch_parts(const struct runtime_watch *w, uint32_t tgid, uint32_t stack,

@@ -15,7 +15,8 @@
  * that they become rarer where threads are many or stacks deep.
  *
  * Bounds: RUNTIME_PROCS_MAX processes, RUNTIME_THREAD_MAX threads of each,
- * RUNTIME_KNOWN_MAX threads remembered with RUNTIME_LOOKS looks each.
+ * RUNTIME_KNOWN_MAX threads remembered with RUNTIME_LOOKS looks each,
+ * RUNTIME_LOCKS_MAX locks.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,7 @@ struct runtime_watch;
 
 #define RUNTIME_PROCS_MAX 256
 #define RUNTIME_KNOWN_MAX 16384 /* then all are forgotten */
+#define RUNTIME_LOCKS_MAX 16384
 #define RUNTIME_LOOKS 16 /* of a thread: waits come up to a second late */
 
 /* An address of tgid as frames have it. */
@@ -49,9 +51,21 @@ bool runtime_watch_may(const struct runtime_watch *w, uint32_t tgid);
 /* Looks, when it is time; names found go to e. */
 void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now);
 
-/* The stack (from 1) of a thread in a wait from begin to end; 0: not looked at in it. */
-uint32_t runtime_watch_find(const struct runtime_watch *w, uint32_t tid, uint64_t begin_ns,
-			    uint64_t end_ns);
+/* The stack (from 1) of a thread in a wait; 0: not looked at in it. */
+struct runtime_wait {
+	uint32_t tid;
+	uint64_t begin_ns, end_ns;
+};
+uint32_t runtime_watch_find(const struct runtime_watch *w, const struct runtime_wait *wait);
+
+struct runtime_held { /* a lock of the runtime's own that such a wait was for */
+	uint64_t key;	     /* of this lock of this process, never 0 */
+	uint64_t addr;
+	uint32_t holder_tid; /* at the look; 0 unknown */
+	const char *name;    /* borrowed until the next step */
+};
+bool runtime_watch_lock(const struct runtime_watch *w, const struct runtime_wait *wait,
+			struct runtime_held *ret);
 
 /* Frames of such a stack, and the native frames of tgid that they stand for. */
 void runtime_watch_parts(const struct runtime_watch *w, uint32_t tgid, uint32_t stack,

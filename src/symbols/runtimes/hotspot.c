@@ -51,6 +51,7 @@ static int shape_make(struct runtime_proc *r, struct err *err)
 {
 	const uint64_t *at = ((const struct hotspot *)r->own)->at;
 	const uint64_t parts[] = {at[HS_ANCHOR_SP], at[HS_ANCHOR_PC], at[HS_ANCHOR_FP]};
+	uint64_t monitor = at[HS_THREAD_MONITOR] - at[HS_THREAD_ANCHOR];
 	uint32_t len = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -61,6 +62,10 @@ static int shape_make(struct runtime_proc *r, struct err *err)
 	}
 	if (at[HS_THREAD_ANCHOR] > UINT32_MAX / 2)
 		return err_set(err, -ENOTSUP, "Java %s has odd threads", r->version);
+	/* what it waits for comes with it, where that is not far */
+	if (at[HS_THREAD_MONITOR] != HOTSPOT_NONE && monitor <= STACK_PIECE - sizeof(uint64_t) &&
+	    monitor + sizeof(uint64_t) > len)
+		len = (uint32_t)(monitor + sizeof(uint64_t));
 	r->shape = (struct chain_shape){
 		.step_cnt = 1, .steps = {(uint32_t)(at[HS_THREAD_ANCHOR] + at[HS_ANCHOR_SP])},
 		.elem_len = STACK_PIECE, .stride = STACK_PIECE, .back = sizeof(uint64_t),
@@ -106,6 +111,8 @@ static int thread_read(struct runtime_proc *r, uint64_t addr, struct hotspot_thr
 	    hotspot_u64(r, addr + at[HS_THREAD_STACK_BASE], &ret->until) < 0 ||
 	    hotspot_u32(r, os + at[HS_OS_TID], &ret->tid) < 0)
 		return -EFAULT;
+	if (at[HS_THREAD_STACK_LEN] != HOTSPOT_NONE)
+		(void)hotspot_u64(r, addr + at[HS_THREAD_STACK_LEN], &ret->len);
 	if (at[HS_OS_PTHREAD] != HOTSPOT_NONE)
 		(void)hotspot_u64(r, os + at[HS_OS_PTHREAD], &ret->pthread);
 	return 0;
@@ -329,6 +336,6 @@ static long frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
 
 const struct runtime_lang runtime_hotspot = {
 	.name = "Java", .loops_merge = true, .is_file = is_file, .open = open_it,
-	.release = own_release, .threads = threads, .frames = frames, .cookie = hotspot_cookie,
-	.describe = hotspot_describe,
+	.release = own_release, .threads = threads, .frames = frames, .lock = hotspot_lock,
+	.cookie = hotspot_cookie, .describe = hotspot_describe,
 };

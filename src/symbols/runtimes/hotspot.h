@@ -9,6 +9,7 @@
  *	hotspot_code.c	from an address in compiled code to the methods there
  *	hotspot_names.c	from a method to its name, file and line
  *	hotspot_lines.c	its packed numbers and tables of lines
+ *	hotspot_locks.c	the monitor that a thread waits for
  *	hotspot.c	its threads, and the frames on a copied stack
  *
  * Bounds: HOTSPOT_*_MAX; all that is found out is kept up to them, then anew.
@@ -48,6 +49,8 @@ enum hotspot_item {
 	HS_CONST_WORDS, HS_CONST_HEAD_LEN, HS_HAS_LINES,
 	HS_POOL_HOLDER, HS_POOL_LEN, HS_POOL_HEAD_LEN, HS_POOL_SOURCE, HS_CLASS_SOURCE,
 	HS_CLASS_NAME, HS_SYMBOL_LEN, HS_SYMBOL_LEN_HIGH, HS_SYMBOL_BODY,
+	HS_THREAD_MONITOR, HS_THREAD_STACK_LEN, HS_MONITOR_OWNER, HS_MONITOR_OBJECT,
+	HS_OBJECT_CLASS, HS_CLASS_BASE, HS_CLASS_SHIFT,
 	HS_JDK_VERSION, HS_JDK_MAJOR, HS_VM_RELEASE,
 	HS_ITEM_CNT,
 };
@@ -82,7 +85,7 @@ struct hotspot_site { /* a return address in code made at run time */
 };
 
 struct hotspot_thread {
-	uint64_t checked_ns, pthread, until;
+	uint64_t checked_ns, pthread, until, len; /* len: of its stack, which ends at until */
 	uint32_t tid;
 };
 
@@ -132,5 +135,13 @@ uint32_t hotspot_line(const uint8_t *table, size_t len, uint32_t bci, bool no_ze
 int hotspot_cookie(struct runtime_proc *r, uint64_t method, uint64_t *ret);
 int hotspot_describe(struct runtime_proc *r, const struct runtime_frame *f,
 		     struct runtime_name *ret);
+
+/* Text of a Symbol, appended; a class has its packages with dots. */
+int hotspot_symbol(struct runtime_proc *r, uint64_t addr, bool is_class, struct buf *out);
+
+/* ---- hotspot_locks.c: as runtime_lock_of */
+
+bool hotspot_lock(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		  struct runtime_lock *ret);
 
 #endif /* HOTSPOT_H */

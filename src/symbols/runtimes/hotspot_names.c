@@ -93,7 +93,7 @@ static size_t without_address(const char *text, size_t len)
 	return len;
 }
 
-static int symbol_read(struct runtime_proc *r, uint64_t addr, bool is_class, struct buf *out)
+int hotspot_symbol(struct runtime_proc *r, uint64_t addr, bool is_class, struct buf *out)
 {
 	const uint64_t *at = ((struct hotspot *)r->own)->at;
 	char text[RUNTIME_TEXT_MAX];
@@ -131,7 +131,7 @@ static int pool_text(struct runtime_proc *r, const struct method *m, uint32_t in
 	if (!index || index >= m->pool_len)
 		return -EBADMSG;
 	rc = hotspot_u64(r, m->pool + at[HS_POOL_HEAD_LEN] + index * sizeof(symbol), &symbol);
-	return rc < 0 ? rc : symbol_read(r, symbol & ~UINT64_C(1), false, out);
+	return rc < 0 ? rc : hotspot_symbol(r, symbol & ~UINT64_C(1), false, out);
 }
 
 static uint32_t source_index(struct runtime_proc *r, const struct method *m)
@@ -198,7 +198,7 @@ int hotspot_describe(struct runtime_proc *r, const struct runtime_frame *f,
 	if (rc == 0)
 		rc = hotspot_u64(r, m.holder + at[HS_CLASS_NAME], &class);
 	if (rc == 0)
-		rc = symbol_read(r, class, true, &ret->fn);
+		rc = hotspot_symbol(r, class, true, &ret->fn);
 	if (rc < 0)
 		return rc;
 	ret->is_library = is_library(buf_str(&ret->fn));

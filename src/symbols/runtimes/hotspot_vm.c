@@ -17,7 +17,7 @@
 #define ENTRIES_MAX 8192
 #define ENTRY_MAX 256 /* bytes of one */
 #define NAME_MAX_LEN 64
-#define MAJOR_FIRST 9
+#define MAJOR_FIRST 10
 #define MAJOR_LAST 22
 
 struct row {
@@ -81,6 +81,14 @@ static const struct row fields[] = {
 	{HS_SYMBOL_LEN_HIGH, "Symbol", "_length_and_refcount"},
 	{HS_SYMBOL_BODY, "Symbol", "_body"},
 	{HS_SYMBOL_BODY, "Symbol", "_body[0]"},
+	{HS_THREAD_MONITOR, "JavaThread", "_current_pending_monitor"},
+	{HS_THREAD_STACK_LEN, "JavaThread", "_stack_size"},
+	{HS_THREAD_STACK_LEN, "Thread", "_stack_size"},
+	{HS_MONITOR_OWNER, "ObjectMonitor", "_owner"},
+	{HS_MONITOR_OBJECT, "ObjectMonitor", "_object"},
+	{HS_OBJECT_CLASS, "oopDesc", "_metadata._compressed_klass"},
+	{HS_CLASS_BASE, "CompressedKlassPointers", "_narrow_klass._base"},
+	{HS_CLASS_SHIFT, "CompressedKlassPointers", "_narrow_klass._shift"},
 	{HS_JDK_VERSION, "JDK_Version", "_current"},
 	{HS_JDK_MAJOR, "JDK_Version", "_major"},
 	{HS_VM_RELEASE, "Abstract_VM_Version", "_s_vm_release"},
@@ -102,7 +110,8 @@ static const struct row constants[] = {
 /* Some versions do not have these. */
 static const enum hotspot_item optional[] = {
 	HS_POOL_SOURCE, HS_CLASS_SOURCE, HS_SYMBOL_LEN, HS_SYMBOL_LEN_HIGH, HS_HAS_LINES,
-	HS_OS_PTHREAD, HS_VM_RELEASE,
+	HS_OS_PTHREAD, HS_VM_RELEASE, HS_THREAD_MONITOR, HS_THREAD_STACK_LEN, HS_MONITOR_OWNER,
+	HS_MONITOR_OBJECT, HS_OBJECT_CLASS, HS_CLASS_BASE, HS_CLASS_SHIFT,
 };
 
 #define PARTS_MAX 7

@@ -146,6 +146,13 @@ long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
 	return (long)cnt;
 }
 
+bool runtime_lock_of(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		     struct runtime_lock *ret)
+{
+	*ret = (struct runtime_lock){0};
+	return r->lang->lock && r->lang->lock(r, elems, cnt, ret);
+}
+
 int runtime_cookie(struct runtime_proc *r, uint64_t code, uint64_t *ret)
 {
 	return r->lang->cookie(r, code, ret);

@@ -74,6 +74,12 @@ struct runtime_name {
 	bool is_library; /* not the program's own: it came with the runtime, or as a package */
 };
 
+struct runtime_lock { /* of the runtime's own: no word of memory is shared by its waiters */
+	uint64_t addr;
+	uint32_t holder_ns_tid; /* 0 unknown */
+	struct buf name;	/* "monitor of Pool" */
+};
+
 struct runtime_range {
 	uint64_t start, end;
 };
@@ -113,6 +119,13 @@ bool runtime_loops_merge(const struct runtime_proc *r);
  */
 long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
 		    struct runtime_frame ret[RUNTIME_DEPTH_MAX]);
+
+/*
+ * The lock that a thread waits for, by the same list; false: none that is known.
+ * The caller releases name, also then.
+ */
+bool runtime_lock_of(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		     struct runtime_lock *ret);
 
 /* 0 with *ret filled (which the caller releases, also on failure), or -errno. */
 int runtime_name(struct runtime_proc *r, const struct runtime_frame *f, struct runtime_name *ret);

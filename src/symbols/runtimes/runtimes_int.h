@@ -35,6 +35,9 @@ struct runtime_lang {
 	/* ... memory in which frames are found: as runtime_frames. */
 	long (*frames)(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
 		       struct runtime_frame *ret);
+	/* NULL, or as runtime_lock_of. */
+	bool (*lock)(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
+		     struct runtime_lock *ret);
 	int (*cookie)(struct runtime_proc *r, uint64_t code, uint64_t *ret);
 	int (*describe)(struct runtime_proc *r, const struct runtime_frame *f,
 			struct runtime_name *ret);
