@@ -205,16 +205,14 @@ static int nothing(const struct search *f, struct err *err)
 	char from[KEPT_TIME_LEN], until[KEPT_TIME_LEN], live[2 * KEPT_TIME_LEN + 40] = "";
 
 	if (f->live.until_ns)
-		snprintf(live, sizeof(live), "%s to %s is in memory, and there ",
+		snprintf(live, sizeof(live), "%s to %s is in memory, ",
 			 kept_time(f->live.from_ns, now, from),
 			 kept_time(f->live.until_ns, now, until));
 	return err_set(err, -ENODATA,
-		       "nothing of %s is kept from %s to %s: %s%s %u capture%s of findings "
+		       "nothing of %s is kept from %s to %s: %scaptures of findings: %u "
 		       "(heldup log --service %s)", f->service,
 		       kept_time(f->time.from_ns, now, from),
-		       kept_time(f->time.until_ns, now, until), live,
-		       f->capture_cnt == 1 ? "is" : "are", f->capture_cnt,
-		       f->capture_cnt == 1 ? "" : "s", f->service);
+		       kept_time(f->time.until_ns, now, until), live, f->capture_cnt, f->service);
 }
 
 static int choose(const struct search *f, const char *state, struct arena *arena,

@@ -97,7 +97,6 @@ void answer_diff_text(const struct answer_side *a, const struct answer_side *b, 
 {
 	put_side("A", a, p);
 	put_side("B", b, p);
-	pen_nl(p);
 	put_requests(a->answer, b->answer, p);
 	put_changes(b->answer->verdict, verbose, p);
 }
