@@ -2,6 +2,7 @@
 """heldup serve, status, log and show: settings, and stores that are not there."""
 import json
 import os
+import shutil
 import sqlite3
 import tempfile
 
@@ -109,3 +110,45 @@ def test_serve_diff():
         heldup("diff", "03:10", caps[0], *state).ended(FAILED).one_line().says(r"heldup serve")
     heldup("diff", "1").ended(USAGE).says(r"heldup diff 3 7")
     heldup("diff", "x y", "1").ended(USAGE).says(r"no finding's number")
+
+
+def kept(folder):
+    """A store with one finding, whose capture is one of tests/golden; the time of that."""
+    cap = os.path.join(TOP, "tests", "golden", "lock_held.cap")
+    got = json.loads(heldup("diff", "--json", cap, cap).ended(OK).out)["a"]
+    begin, end = got["begin_ns"], got["begin_ns"] + got["length_ns"]
+    os.mkdir(os.path.join(folder, "captures"))
+    shutil.copy(cap, os.path.join(folder, "captures", "1.heldup"))
+    db = sqlite3.connect(os.path.join(folder, "heldup.db"))
+    db.executescript("""
+        CREATE TABLE findings(id INTEGER PRIMARY KEY, service TEXT, rule TEXT, reason TEXT,
+            begin_ns INTEGER, last_ns INTEGER, end_ns INTEGER, again INTEGER, bytes INTEGER,
+            class TEXT, title TEXT, confidence TEXT, summary TEXT, note TEXT,
+            capture_from_ns INTEGER, capture_until_ns INTEGER, judged_from_ns INTEGER,
+            judged_until_ns INTEGER);
+        CREATE TABLE services(name TEXT PRIMARY KEY, what TEXT, pid INTEGER, seen_ns INTEGER,
+            answers INTEGER, p50_ns INTEGER, p99_ns INTEGER, open INTEGER);
+        PRAGMA user_version=2;""")
+    db.execute("INSERT INTO findings VALUES(1,'web','slow','r',?,?,?,0,9,'','','','','',?,?,?,0)",
+               (begin, end, end, begin, end, begin))
+    for name, what, pid in (("web", "unit nginx.service, port 80", 7), ("db", "port 5432", 8)):
+        db.execute("INSERT INTO services VALUES(?,?,?,0,0,0,0,0)", (name, what, pid))
+    db.commit()
+    db.close()
+    return begin // 10**9, end // 10**9
+
+
+def test_serve_why_of_the_past_from_a_finding():
+    with tempfile.TemporaryDirectory() as folder:
+        begin, end = kept(folder)
+        when = ("--since", "@%d" % (begin - 60), "--until", "@%d" % (end + 1), "--state", folder)
+        for who in (("web",), ("-u", "nginx"), ("--port", "80"), ("-p", "7")):
+            r = heldup("why", *who, *when).ended(OK).prints(r"LOCK HELD TOO LONG")
+            r.prints(r"from\s+the\s+capture\s+of\s+finding\s+1").prints(r"nothing of that time is kept")
+        heldup("why", "db", *when).ended(FAILED).one_line().says(r"captures of findings: 0")
+        heldup("why", "other", *when).ended(FAILED).one_line().says(r"no such service; it has db, web")
+        heldup("why", *when).ended(USAGE).one_line().says(r"which service.*db, web")
+        heldup("why", "web", "--since", "-5min", "--state", folder).ended(FAILED).one_line().says(
+            r"nothing of web is kept.*captures of findings: 1")
+        r = heldup("diff", "1", "@%d..@%d" % (begin, end + 1), "--service", "web", "--state", folder)
+        r.ended(OK).prints(r"finding 1 of web").prints(r"the same: requests")

@@ -89,9 +89,6 @@ const char *past_say(const struct run *r, const struct cut_time *asked, const st
 
 /* ---- where it is kept */
 
-/* A finding's capture may begin so long before the finding. */
-#define WINDOW_MAX_NS (3600 * NS_PER_SEC)
-
 enum { OTHERS_SAID = 5, NAMES_LEN = 200 };
 
 struct search {
@@ -265,8 +262,6 @@ int past_find(const struct past_opts *o, const struct select_opts *select,
 		return rc;
 	ask_live(&f, o->state, &ret->fd);
 	rc = service_find(&f, db, err);
-	if (f.time.from_ns > WINDOW_MAX_NS)
-		filter.since_ns = f.time.from_ns - WINDOW_MAX_NS;
 	if (rc == 0 && db_findings(db, &filter, take_finding, &f) < 0)
 		rc = err_set(err, -EIO, "the findings that are kept cannot be read");
 	db_close(db);
