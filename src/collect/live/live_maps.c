@@ -84,14 +84,14 @@ const char *live_comm(struct live *l, uint32_t tgid)
 }
 
 /*
- * The name of who is blamed, for each sum of it that moved: a busy host has hundreds a
- * second, of few processes, whose names hardly change.
+ * The name of who is blamed, for each sum of it that moved.  A watch that does not end
+ * reads it now and then: a busy host has hundreds of such sums a second, of few processes.
  */
 static uint32_t culprit_comm(struct live *l, uint32_t tgid, uint64_t now)
 {
 	uint64_t second = now / NS_PER_SEC, *known = hmap_slot(&l->culprit_comms, tgid);
 
-	if (*known && second < (*known >> 32) + COMM_SECONDS)
+	if (l->opts.goes_on && *known && second < (*known >> 32) + COMM_SECONDS)
 		return (uint32_t)*known;
 	*known = second << 32 | emit_str(&l->emit, live_comm(l, tgid));
 	return (uint32_t)*known;
