@@ -269,12 +269,18 @@ static void look_take(struct runtime_watch *w, struct proc *p, struct thread *t,
 	lock_take(w, p, &list, next);
 }
 
+/* Lists that were damaged, or whose code was: either may lie in memory mapped since. */
+static uint64_t bad_cnt(const struct runtime_watch *w)
+{
+	return w->counts.bad_cnt + runtime_stacks_counts(w->stacks).damaged_cnt;
+}
+
 /* Takes what one call put out. */
 static void lists_take(struct runtime_watch *w, struct proc *p, const struct chain_item *items,
 		       size_t cnt, const struct buf *out)
 {
 	size_t one = sizeof(uint64_t) + runtime_elem_len(p->found->proc), at = 0;
-	uint64_t bad = w->counts.bad_cnt;
+	uint64_t bad = bad_cnt(w);
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct chain_out head;
@@ -288,7 +294,7 @@ static void lists_take(struct runtime_watch *w, struct proc *p, const struct cha
 		look_take(w, p, thread_of(w, items[i].tid), &head, out->data + at);
 		at += head.cnt * one;
 	}
-	if (w->counts.bad_cnt > bad)
+	if (bad_cnt(w) > bad)
 		ranges_again(p, clock_mono_ns());
 }
 
