@@ -29,7 +29,7 @@
 #define COST_SHARE 0.2
 /* Its callees are not tried where its own hits cost so much: they are called ten times as often. */
 #define SPLIT_COST_SHARE 0.02
-#define OWN_STEPS 32		/* callers looked at for one of the program's own */
+#define OWN_STEPS 32		/* callers looked at for one outside the C library */
 #define MOST 0.5		/* a callee's share of its caller that is called most of it */
 #define POOL_MIN 40		/* requests, before it is said which are slow */
 #define POOL_ENOUGH 20000	/* that many say it without waiting for the end of the round */
@@ -289,7 +289,7 @@ static uint32_t heaviest_caller(const struct explore_graph *g, uint32_t fn)
 	return top ? top->caller : EXPLORE_NONE;
 }
 
-/* The function, or the nearest caller of it that is the program's own. */
+/* The function, or the nearest caller of it outside the C library. */
 static uint32_t own_of(const struct explore_graph *g, uint32_t fn)
 {
 	uint32_t at = fn;
@@ -332,6 +332,15 @@ static bool top_is_hot(struct explore *e, const struct round *r)
 	return true;
 }
 
+/* Requests that are slow now and then take longer to be known. */
+static void pool_decide(struct explore *e)
+{
+	if (is_judged(e) && (e->pool.settled || e->again_cnt >= EXPLORE_AGAIN))
+		e->again_cnt = 0;
+	else if (++e->again_cnt > EXPLORE_AGAIN)
+		e->end = EXPLORE_QUIET;
+}
+
 static void decide(struct explore *e, const struct timelines *t)
 {
 	struct round *r;
@@ -341,8 +350,7 @@ static void decide(struct explore *e, const struct timelines *t)
 	pool_judge(&e->pool);
 	look_make(&r->look, t, &e->pool);
 	if (!r->on.cnt) {
-		e->again_cnt = is_judged(e) ? 0 : e->again_cnt + 1;
-		e->end = e->again_cnt > EXPLORE_AGAIN ? EXPLORE_QUIET : e->end;
+		pool_decide(e);
 		return;
 	}
 	if (r->look.telling && r->look.points.cnt && !top_is_hot(e, r))
@@ -429,9 +437,9 @@ static void callers_find(const struct explore *e, struct explore_result *ret)
 {
 	uint32_t fn = ret->top;
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < EXPLORE_CALLERS; i++)
 		ret->callers[i] = EXPLORE_NONE;
-	for (int i = 0; i < 4 && fn < e->g->fn_cnt; i++) {
+	for (int i = 0; i < EXPLORE_CALLERS && fn < e->g->fn_cnt; i++) {
 		fn = heaviest_caller(e->g, fn);
 		for (int k = 0; k < i && fn != EXPLORE_NONE; k++)
 			if (ret->callers[k] == fn)	/* recursion */
@@ -481,6 +489,8 @@ void explore_result(struct explore *e, struct arena *arena, struct explore_resul
 	callers_find(e, ret);
 	rounds_put(e, arena, ret);
 	ret->request_cnt = e->pool.ns.cnt;
+	if (e->pool.ns.cnt && !e->pool.settled)
+		ret->rare_ns = e->pool.ns.items[e->pool.ns.cnt - 1];
 	for (size_t i = e->pool.ns.cnt; i > 0 && e->pool.ns.items[i - 1] >= e->pool.slow_ns; i--)
 		ret->slow_cnt++;
 }

@@ -37,6 +37,7 @@ struct timelines;
 #define EXPLORE_ON_MAX 32	/* functions in one round */
 #define EXPLORE_ROUNDS_MAX 16
 #define EXPLORE_AGAIN 3
+#define EXPLORE_CALLERS 6
 
 struct explore_fn {
 	const char *name, *module;
@@ -44,7 +45,7 @@ struct explore_fn {
 	uint64_t self_ns;	/* innermost, outside the kernel */
 	double depth;		/* functions outside of it on the stack, mean by time */
 	bool usable;		/* may have a tracepoint */
-	bool own;		/* of the program, not of a library of the system's */
+	bool own;		/* not of the C library */
 };
 
 struct explore_call {
@@ -79,6 +80,7 @@ struct explore_result {
 	enum explore_end end;	/* GOING: it was ended by time or a signal */
 	bool varies;		/* else all requests take alike */
 	uint64_t p50_ns, p99_ns, slow_ns;
+	uint64_t rare_ns;	/* the longest, where it and the next are too rare; 0 */
 	double cv;
 	uint64_t request_cnt, slow_cnt;	/* of all looks */
 	/* The answer: EXPLORE_NONE when no look was evidence, or PART_*. */
@@ -87,9 +89,9 @@ struct explore_result {
 	struct path_sock asked;		/* PART_ASK: whom the slowest of its requests asked */
 	bool after;		/* it is in the caller, after a call of .callee returned */
 	uint32_t callee;
-	uint32_t inner;		/* function of a library that top calls, which was found; or NONE */
+	uint32_t inner;		/* of the C library, found in what top calls; or NONE */
 	uint32_t hot;		/* most of it is in this callee, which is hit too often; or NONE */
-	uint32_t callers[4];	/* of top, heaviest; EXPLORE_NONE ends them */
+	uint32_t callers[EXPLORE_CALLERS]; /* of top, heaviest; EXPLORE_NONE ends them */
 	struct explore_value values[EXPLORE_VALUES_MAX];
 	uint32_t value_cnt;
 	const struct explore_round *rounds;

@@ -67,6 +67,20 @@ static uint64_t slow_from(const struct pool *p, uint64_t cap)
 	return p->p50_ns + (uint64_t)(sum / (double)(p->ns.cnt - i) / 2);
 }
 
+/* Are the accidents small beside what others are over the median? */
+static bool is_settled(const struct pool *p, uint64_t cap)
+{
+	double all = 0, accidents = 0;
+
+	for (size_t i = p->ns.cnt / 2; i < p->ns.cnt; i++) {
+		uint64_t ns = p->ns.items[i];
+
+		all += (double)((ns < cap ? ns : cap) - p->p50_ns);
+		accidents += ns > cap ? (double)(ns - cap) : 0;
+	}
+	return accidents <= all;
+}
+
 void pool_judge(struct pool *p)
 {
 	size_t cnt = p->ns.cnt;
@@ -80,6 +94,7 @@ void pool_judge(struct pool *p)
 	p->p50_ns = p->ns.items[cnt / 2];
 	p->p99_ns = p->ns.items[cnt - 1 - (cnt - 1) / 100];
 	cap = p->ns.items[cnt > ACCIDENTS ? cnt - 1 - ACCIDENTS : cnt - 1];
+	p->settled = is_settled(p, cap);
 	p->cv = cv_of(p->ns.items, cnt, cap);
 	if (p->cv < LOOK_CV)
 		return;

@@ -31,6 +31,7 @@ struct timelines;
 struct pool {		/* all zero is valid */
 	VEC(uint64_t) ns;
 	bool varies;
+	bool settled;	/* the largest two are no more than all others over the median */
 	double cv;
 	uint64_t p50_ns, p99_ns, slow_ns; /* slow_ns: from here on; 0: all are */
 };

@@ -196,7 +196,7 @@ static void places_find(const struct maker *k, struct explore_space *ret)
 			.module = arena_strdup(k->arena,
 					       file_base_name(k->m->modules[f->module].path)),
 			.depth = f->ns ? f->depth_ns / (double)f->ns : 0,
-			.own = ret->files[f->module].is_program,
+			.own = !is_libc(k, (uint32_t)i),
 			.usable = p->refusal == POINT_OK && i < POINT_MAX};
 	}
 	ret->places = places;

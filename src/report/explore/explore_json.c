@@ -93,6 +93,7 @@ static void requests_put(struct json *j, const struct explore_view *v)
 	json_ku64(j, "p50_ns", r->p50_ns);
 	json_ku64(j, "p99_ns", r->p99_ns);
 	json_ku64(j, "slow_from_ns", r->slow_ns);
+	json_ku64(j, "too_rare_ns", r->rare_ns);
 	json_obj_end(j);
 }
 
@@ -111,7 +112,7 @@ static void found_put(struct json *j, const struct explore_view *v)
 	fn_put(j, v, "mostly_in", r->inner != EXPLORE_NONE ? r->inner : r->hot);
 	json_kstr(j, "asked", *v->asked ? v->asked : NULL);
 	json_karr(j, "callers");
-	for (int i = 0; i < 4 && r->callers[i] != EXPLORE_NONE; i++)
+	for (int i = 0; i < EXPLORE_CALLERS && r->callers[i] != EXPLORE_NONE; i++)
 		json_str(j, v->graph->fns[r->callers[i]].name);
 	json_arr_end(j);
 	json_key(j, "evidence");

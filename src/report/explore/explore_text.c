@@ -50,6 +50,15 @@ static void requests_line(const struct explore_view *v, struct pen *p)
 		     others);
 }
 
+static void rare_line(const struct explore_view *v, struct pen *p)
+{
+	char t[FMT_MAX];
+
+	if (v->r->rare_ns)
+		LINE(p, "", "the two slowest (up to %s) are too rare to search for, and left out: "
+		     "heldup why names rare stalls", fmt_ns(t, v->r->rare_ns));
+}
+
 static void found_line(const struct explore_view *v, struct pen *p)
 {
 	const struct explore_result *r = v->r;
@@ -100,11 +109,20 @@ static void how_line(const struct explore_view *v, struct pen *p)
 		     v->graph->fns[v->r->hot].name);
 }
 
+/* The other end may be on this host: then it can be asked the same. */
+static void asked_line(const struct explore_view *v, struct pen *p)
+{
+	const char *port = strrchr(v->asked, ':');
+
+	if (v->r->top == PART_ASK && port)
+		LINE(p, "NEXT", "on the host of %s: heldup explore --port %s", v->asked, port + 1);
+}
+
 static void callers_line(const struct explore_view *v, struct pen *p)
 {
 	struct buf names = {0};
 
-	for (int i = 0; i < 4 && v->r->callers[i] != EXPLORE_NONE; i++) {
+	for (int i = 0; i < EXPLORE_CALLERS && v->r->callers[i] != EXPLORE_NONE; i++) {
 		if (i)
 			buf_adds(&names, p->ascii ? " <- " : " ← ");
 		buf_adds(&names, v->graph->fns[v->r->callers[i]].name);
@@ -209,10 +227,12 @@ static void cost_lines(const struct explore_view *v, struct pen *p)
 static void found_lines(const struct explore_view *v, struct pen *p)
 {
 	requests_line(v, p);
+	rare_line(v, p);
 	if (v->r->top != EXPLORE_NONE) {
 		found_line(v, p);
 		how_line(v, p);
 		callers_line(v, p);
+		asked_line(v, p);
 		value_lines(v, p);
 	} else {
 		line(p, "HELD UP BY", "not known");
