@@ -138,6 +138,8 @@ TEST(php_calls_that_are_damaged)
 		const char *want;
 	} rows[] = {
 		{CALL(2) + 24, 0, "usleep :0\narray_map :0\n\n{main} /srv/shop.php:13|\n"},
+		{FUNC(0) + 8, 0, "\narray_map :0\nShop::sell /srv/shop.php:11\n"
+				 "{main} /srv/shop.php:13|\n"},
 		{CALL(2) + 24, FUNC(2) + 1, "bad"},
 		{CALL(2) + 24, 0x7fffffffff00, "bad"},
 		{CALL(2) + 48, CALL(1), "bad"},		/* a circle */

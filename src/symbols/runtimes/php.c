@@ -24,7 +24,7 @@ enum {
 	VM_STACK_AT = 456, /* in executor_globals: top, end, stack, size of a page */
 	CURRENT_AT = 488,  /* the call that runs */
 	CALL_LEN = 56, CALL_FUNC = 24, CALL_INFO = 40, CALL_PREV = 48,
-	CALL_TYPE = CALL_LEN, /* of its function */
+	CALL_TYPE = CALL_LEN, CALL_NAME = CALL_LEN + 8, CALL_REF_LEN = 16, /* of its function */
 	FUNC_NAME = 8, FUNC_CLASS = 16, FUNC_LEN = 192,
 	CLASS_NAME = 8,
 	STRING_TYPE = 4, STRING_LEN = 16, STRING_AT = 24, IS_STRING = 6,
@@ -127,8 +127,9 @@ static int open_it(struct runtime_proc *r, const struct runtime_file *f, struct 
 		return err_set(err, -ENOTSUP, "PHP without the symbols that are needed");
 	r->loops[r->loop_cnt++] = (struct runtime_range){loop, loop + loop_len};
 	r->shape = (struct chain_shape){.step_cnt = 1, .steps = {CURRENT_AT},
-					.elem_len = CALL_LEN + 8, .next_off = CALL_PREV,
-					.ref_off = CALL_FUNC, .ref_len = 8};
+					.elem_len = CALL_LEN + CALL_REF_LEN,
+					.next_off = CALL_PREV, .ref_off = CALL_FUNC,
+					.ref_len = CALL_REF_LEN};
 	return check(r, p, err);
 }
 
@@ -145,14 +146,18 @@ static long threads(struct runtime_proc *r, struct runtime_thread *ret, size_t m
 	return 1;
 }
 
-/* A call without a function: C called PHP with none that runs, or a generator another. */
+/*
+ * A call without a function: C called PHP with none that runs, or a generator another.  A
+ * function of C without a name: where a fiber begins.
+ */
 static bool frame(const struct runtime_proc *r, uint64_t addr, const uint8_t *elem,
 		  struct runtime_frame *ret)
 {
 	(void)r;
 	(void)addr;
 	ret->code = runtime_u64(elem, CALL_FUNC);
-	ret->is_hidden = !ret->code;
+	ret->is_hidden = !ret->code || (elem[CALL_TYPE] == FUNC_INTERNAL &&
+					!runtime_u64(elem, CALL_NAME));
 	if (ret->is_hidden)
 		return true;
 	if (elem[CALL_TYPE] != FUNC_INTERNAL) {
