@@ -37,6 +37,9 @@
 /* A trouble that was over so long before its capture ended is judged until then. */
 #define OVER_NS (3 * NS_PER_SEC / 2)
 
+/* A shorter one, as a crash is, with what came after it: of a second little can be said. */
+#define SHORT_NS (5 * NS_PER_SEC)
+
 #define MINUTE_NS (60 * NS_PER_SEC)
 #define JSON_MAX (64u << 20)
 #define SEED_NS (24 * 3600 * NS_PER_SEC)
@@ -306,7 +309,8 @@ static struct cut_time time_of(struct findings *f, const struct db_finding *it)
 	const struct watched *w = of_finding(f, it->id);
 	struct cut_time time = {.from_ns = w ? w->from_ns : it->begin_ns};
 
-	if (w && w->bad_ns > time.from_ns && w->bad_ns + OVER_NS < it->capture_until_ns)
+	if (w && w->bad_ns >= time.from_ns + SHORT_NS &&
+	    w->bad_ns + OVER_NS < it->capture_until_ns)
 		time.until_ns = w->bad_ns;
 	return time;
 }
