@@ -37,6 +37,7 @@
 struct round {
 	VEC(uint32_t) on;
 	uint32_t hot_cnt, top;
+	uint32_t focus;		/* function to be split: top, or that asks; or top */
 	struct look look;
 };
 
@@ -186,16 +187,16 @@ static void want_next(const struct explore *e, struct wanted *w)
 		return;
 	}
 	w->max = MORE_MAX;
-	if (best->top == PART_BEGIN) {
+	if (best->focus == PART_BEGIN) {
 		want_outermost(e, w);
 		return;
 	}
-	if (best->top >= e->g->fn_cnt || best->look.points.items[0].cost_share > SPLIT_COST_SHARE)
+	if (best->focus >= e->g->fn_cnt || best->look.points.items[0].cost_share > SPLIT_COST_SHARE)
 		return;
 	for (w->share = WORTH_CALL; !w->cnt && w->share >= WORTH_LITTLE;
 	     w->share -= WORTH_CALL - WORTH_LITTLE) {
-		want_callees(e, w, best->top, 2);
-		want_siblings(e, w, best->top);
+		want_callees(e, w, best->focus, 2);
+		want_siblings(e, w, best->focus);
 	}
 }
 
@@ -209,7 +210,7 @@ static void keep(const struct explore *e, struct wanted *w)
 	VEC_FOREACH(&best->look.points, p) {
 		if (p->point >= e->g->fn_cnt || e->hot[p->point] || kept >= KEPT_MAX)
 			continue;
-		if (p->point != best->top && p->share < KEEP_SHARE)
+		if (p->point != best->focus && p->share < KEEP_SHARE)
 			continue;
 		want(w, p->point, 0);
 		kept++;
@@ -299,9 +300,34 @@ static uint32_t own_of(const struct explore_graph *g, uint32_t fn)
 	return at < g->fn_cnt && g->fns[at].own ? at : fn;
 }
 
+/* In which part slow requests began to wait for most of what they asked for. */
+static uint32_t asker_of(struct explore *e, const struct timelines *t)
+{
+	double *ns = xcalloc(e->g->fn_cnt + 1, sizeof(*ns)), begin = 0;
+	uint32_t top = PART_BEGIN;
+	uint64_t longest = 0;
+
+	VEC_FOREACH(&t->items, q) {
+		if (!q->ask.family || !explore_is_slow(e, q->ns))
+			continue;
+		if (q->ns > longest) {
+			longest = q->ns;
+			e->asked = q->ask;
+		}
+		if (q->ask_point < e->g->fn_cnt)
+			ns[q->ask_point] += (double)q->ns;
+		else
+			begin += (double)q->ns;
+	}
+	for (uint32_t i = 0; i < e->g->fn_cnt; i++)
+		if (ns[i] > begin && (top == PART_BEGIN || ns[i] > ns[top]))
+			top = i;
+	free(ns);
+	return top;
+}
+
 static void look_take(struct explore *e, struct round *r, const struct timelines *t)
 {
-	uint64_t longest = 0;
 	uint32_t own;
 
 	r->top = r->look.points.items[0].point;
@@ -312,13 +338,8 @@ static void look_take(struct explore *e, struct round *r, const struct timelines
 	own = own_of(e->g, r->top);
 	e->value_cnt = values_find(t, &e->pool, look_point(&r->look, own) ? own : r->top,
 				   e->values, EXPLORE_VALUES_MAX);
-	VEC_FOREACH(&t->items, q) {
-		if (q->ns > longest && q->ask.family) {
-			longest = q->ns;
-			e->asked = q->ask;
-		}
-	}
-	if (r->top == PART_ASK || r->top == PART_QUEUE)
+	r->focus = r->top == PART_ASK ? asker_of(e, t) : r->top;
+	if (r->top == PART_QUEUE)
 		e->end = EXPLORE_FOUND;
 }
 
@@ -385,24 +406,60 @@ static uint64_t call_ns(const struct explore_graph *g, uint32_t caller, uint32_t
 	return 0;
 }
 
+static bool was_on(const struct explore *e, uint32_t fn)
+{
+	const struct round *best = best_of(e);
+
+	for (size_t i = 0; i < best->on.cnt; i++)
+		if (best->on.items[i] == fn)
+			return !e->hot[fn];
+	return false;
+}
+
+/* The function's time outside of callees that were on, and the largest of the others. */
+static uint64_t own_ns(const struct explore *e, uint32_t fn, uint64_t *ret_top_ns,
+		       uint32_t *ret_top)
+{
+	size_t cnt;
+	const struct explore_call *calls = calls_of(e->g, fn, &cnt);
+	uint64_t on = 0;
+
+	*ret_top_ns = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		if (was_on(e, calls[i].callee)) {
+			on += calls[i].ns;
+		} else if (!*ret_top_ns) {	/* calls are by time */
+			*ret_top_ns = calls[i].ns;
+			*ret_top = calls[i].callee;
+		}
+	}
+	return e->g->fns[fn].ns > on ? e->g->fns[fn].ns - on : 0;
+}
+
 /*
- * A part holds what runs after its function returned.  Where stacks show the caller
- * itself at work for longer than the function, the time is the caller's.
+ * A part holds what runs after its function returned.  Where stacks show the caller at
+ * work for longer than the function, itself or in callees that were not on, the time is
+ * the caller's.
  */
 static void place(const struct explore *e, struct explore_result *ret)
 {
 	const struct explore_graph *g = e->g;
-	uint32_t caller;
+	uint32_t caller, inner = EXPLORE_NONE;
+	uint64_t own, inner_ns;
 
 	if (ret->top >= g->fn_cnt)
 		return;
 	caller = heaviest_caller(g, ret->top);
-	if (caller != EXPLORE_NONE &&
-	    g->fns[caller].self_ns > 2 * call_ns(g, caller, ret->top)) {
-		ret->after = true;
-		ret->callee = ret->top;
-		ret->top = caller;
-	}
+	if (caller == EXPLORE_NONE)
+		return;
+	own = own_ns(e, caller, &inner_ns, &inner);
+	if (own <= 2 * call_ns(g, caller, ret->top))
+		return;
+	ret->after = true;
+	ret->callee = ret->top;
+	ret->top = caller;
+	if ((double)inner_ns > MOST * (double)own)
+		ret->hot = inner;
 }
 
 /* A person can change what the program does with a library, not the library. */
@@ -411,7 +468,7 @@ static void own_find(const struct explore *e, struct explore_result *ret)
 	uint32_t fn = own_of(e->g, ret->top);
 	const struct look_point *own;
 
-	if (fn == ret->top)
+	if (fn == ret->top || ret->after)
 		return;
 	ret->inner = ret->top;
 	ret->top = fn;
@@ -425,7 +482,7 @@ static void hot_find(const struct explore *e, struct explore_result *ret)
 	size_t cnt;
 	const struct explore_call *calls;
 
-	if (ret->top >= e->g->fn_cnt)
+	if (ret->top >= e->g->fn_cnt || ret->after)
 		return;
 	calls = calls_of(e->g, ret->top, &cnt);
 	if (cnt && e->hot[calls[0].callee] &&
@@ -435,7 +492,7 @@ static void hot_find(const struct explore *e, struct explore_result *ret)
 
 static void callers_find(const struct explore *e, struct explore_result *ret)
 {
-	uint32_t fn = ret->top;
+	uint32_t fn = ret->top == PART_ASK ? ret->asker : ret->top;
 
 	for (int i = 0; i < EXPLORE_CALLERS; i++)
 		ret->callers[i] = EXPLORE_NONE;
@@ -476,11 +533,13 @@ void explore_result(struct explore *e, struct arena *arena, struct explore_resul
 		.end = e->end, .varies = e->pool.varies, .p50_ns = e->pool.p50_ns,
 		.p99_ns = e->pool.p99_ns, .slow_ns = e->pool.slow_ns, .cv = e->pool.cv,
 		.top = EXPLORE_NONE, .callee = EXPLORE_NONE, .hot = EXPLORE_NONE,
-		.inner = EXPLORE_NONE,
+		.inner = EXPLORE_NONE, .asker = EXPLORE_NONE,
 		.value_cnt = e->value_cnt, .asked = e->asked};
 	memcpy(ret->values, e->values, sizeof(ret->values));
 	if (best) {
 		ret->top = best->top;
+		if (best->top == PART_ASK && best->focus < e->g->fn_cnt)
+			ret->asker = best->focus;
 		ret->point = best->look.points.items[0];
 	}
 	place(e, ret);

@@ -9,8 +9,8 @@
  *	1. the outermost functions are on, then the callees of what was found;
  *	2. requests are cut into parts by the entries (timelines.h), and the part is found
  *	   in which slow ones take longer (looks.h);
- *	3. the function that begins that part is split next: its callees, and those that
- *	   its callers call after it, are switched on;
+ *	3. the function that begins that part, or asks for the answer, is split next: its
+ *	   callees, and those that its callers call after it, are switched on;
  *	4. it ends when nothing is left to switch on there.
  *
  * Only looks that are evidence decide (looks.h): others go on, for EXPLORE_AGAIN rounds.
@@ -42,7 +42,6 @@ struct timelines;
 struct explore_fn {
 	const char *name, *module;
 	uint64_t ns;		/* of stacks that have it, waits for work left out */
-	uint64_t self_ns;	/* innermost, outside the kernel */
 	double depth;		/* functions outside of it on the stack, mean by time */
 	bool usable;		/* may have a tracepoint */
 	bool own;		/* not of the C library */
@@ -86,7 +85,8 @@ struct explore_result {
 	/* The answer: EXPLORE_NONE when no look was evidence, or PART_*. */
 	uint32_t top;
 	struct look_point point;	/* of the last look that was evidence */
-	struct path_sock asked;		/* PART_ASK: whom the slowest of its requests asked */
+	struct path_sock asked;		/* PART_ASK: whom the slowest of its requests asked, */
+	uint32_t asker;			/* and in which function most of that time; or NONE */
 	bool after;		/* it is in the caller, after a call of .callee returned */
 	uint32_t callee;
 	uint32_t inner;		/* of the C library, found in what top calls; or NONE */

@@ -16,6 +16,7 @@ struct cutter {				/* of one request */
 	struct timelines *t;
 	const struct paths_result *r;
 	struct timeline *now;
+	uint64_t ask_max_ns;		/* in one part of it */
 	VEC(struct ask) asks;		/* apart from each other, ascending */
 	const struct paths_wait *waits;
 	size_t wait_cnt;
@@ -107,11 +108,15 @@ static struct part *part_of(struct cutter *c, uint32_t point)
 static void part_add(struct cutter *c, uint32_t point, const struct path_event *hit, uint64_t from,
 		     uint64_t to)
 {
-	uint64_t ns = to - from - asked_in(c, from, to), cost = 0;
+	uint64_t asked = asked_in(c, from, to), ns = to - from - asked, cost = 0;
 	struct part *p;
 
 	if (to <= from && !hit)
 		return;
+	if (asked > c->ask_max_ns) {
+		c->ask_max_ns = asked;
+		c->now->ask_point = point;
+	}
 	p = part_of(c, point);
 	if (hit && point < c->t->hit_ns.cnt)
 		cost = (uint64_t)c->t->hit_ns.items[point];
@@ -200,7 +205,8 @@ static void request_cut(struct cutter *c, uint32_t idx)
 		.ns = q->reply_ns - q->arrival_ns, .arrival_ns = q->arrival_ns,
 		.first = (uint32_t)c->t->parts.cnt, .tgid = q->tgid, .tid = q->replier,
 		.port = q->at.lport, .bytes_in = q->bytes_in, .bytes_out = q->bytes_out,
-		.in_flight = q->at_arrival, .nth = q->nth};
+		.in_flight = q->at_arrival, .nth = q->nth, .ask_point = PART_BEGIN};
+	c->ask_max_ns = 0;
 	c->waits = c->r->waits + c->first_wait[idx];
 	for (c->wait_cnt = 0; c->first_wait[idx] + c->wait_cnt < c->r->wait_cnt &&
 	     c->waits[c->wait_cnt].request == idx; c->wait_cnt++)

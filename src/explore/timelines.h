@@ -57,6 +57,7 @@ struct timeline {			/* of a request */
 	uint64_t bytes_in, bytes_out;
 	uint32_t in_flight, nth;
 	struct path_sock ask;		/* whom it asked longest; family 0: nobody */
+	uint32_t ask_point;		/* in which part it began to wait longest */
 };
 
 struct timelines {			/* all zero is valid */

@@ -202,7 +202,7 @@ TEST(explore_says_which_callers_time_it_is_after_a_function_returned)
 
 	program_make(&p);
 	p.slow[5].ns = 500;	/* log returns at once, and handle goes on by itself */
-	p.fns[HANDLE].self_ns = 700;
+	p.fns[HANDLE].ns = 1700;
 	SEARCH(&p);
 	OK(r.after);
 	EQ_S(p.fns[r.top].name, "handle");
@@ -391,5 +391,22 @@ TEST(explore_waits_until_it_is_known_what_is_slow)
 	SEARCH(&p);
 	EQ_S(p.fns[r.top].name, "lookup");
 	OK(r.slow_ns > 100 * (uint64_t)MS);
+	explore_free(e);
+}
+
+/* The time of a callee that cannot be on seems to be that of what was entered before it. */
+TEST(explore_takes_time_in_what_is_off_for_its_callers)
+{
+	struct program p;
+
+	program_make(&p);
+	p.slow[5].ns = 500;
+	p.fns[RENDER].usable = false;
+	p.calls[1].ns = 1200;	/* handle calls render, after log returned */
+	p.fns[HANDLE].ns = 1765;
+	SEARCH(&p);
+	OK(r.after);
+	EQ_S(p.fns[r.top].name, "handle");
+	EQ_S(p.fns[r.hot].name, "render");
 	explore_free(e);
 }

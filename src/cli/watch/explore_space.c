@@ -34,7 +34,7 @@ struct fn_made {
 	uint32_t module;	/* idx in the model's */
 	uint64_t pc;		/* its begin */
 	const char *name;
-	uint64_t ns, self_ns;
+	uint64_t ns;
 	double depth_ns;	/* depth by time */
 	uint32_t row;		/* in which it was counted last: idx + 1 */
 };
@@ -95,7 +95,6 @@ static void row_take(struct maker *k, const struct stack_row *row, uint32_t nth)
 {
 	const struct stack *s = &k->m->stacks[row->stack];
 	uint32_t inner = EXPLORE_NONE;
-	bool own = false;
 
 	k->all_ns += row->ns;
 	for (uint32_t i = 0; i < s->user_cnt && i < DEPTH_MAX; i++) {
@@ -103,10 +102,6 @@ static void row_take(struct maker *k, const struct stack_row *row, uint32_t nth)
 
 		if (fn == EXPLORE_NONE)
 			continue;
-		if (!own && !is_libc(k, fn)) {
-			k->fns.items[fn].self_ns += row->ns;
-			own = true;
-		}
 		if (k->fns.items[fn].row != nth) {
 			k->fns.items[fn].ns += row->ns;
 			k->fns.items[fn].depth_ns += (double)row->ns * (s->user_cnt - i);
@@ -192,7 +187,7 @@ static void places_find(const struct maker *k, struct explore_space *ret)
 							      &p->site);
 		ret->refused_cnt[p->refusal]++;
 		fns[i] = (struct explore_fn){
-			.name = arena_strdup(k->arena, f->name), .ns = f->ns, .self_ns = f->self_ns,
+			.name = arena_strdup(k->arena, f->name), .ns = f->ns,
 			.module = arena_strdup(k->arena,
 					       file_base_name(k->m->modules[f->module].path)),
 			.depth = f->ns ? f->depth_ns / (double)f->ns : 0,

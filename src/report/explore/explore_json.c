@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "explore/explore.h"
+#include "explore/timelines.h"
 #include "report/explore/explore_out.h"
 
 static void fn_put(struct json *j, const struct explore_view *v, const char *key, uint32_t fn)
@@ -110,7 +111,8 @@ static void found_put(struct json *j, const struct explore_view *v)
 	fn_put(j, v, "function", r->top);
 	fn_put(j, v, "after", r->after ? r->callee : EXPLORE_NONE);
 	fn_put(j, v, "mostly_in", r->inner != EXPLORE_NONE ? r->inner : r->hot);
-	json_kstr(j, "asked", *v->asked ? v->asked : NULL);
+	fn_put(j, v, "asked_in", r->asker);
+	json_kstr(j, "asked", r->top == PART_ASK && *v->asked ? v->asked : NULL);
 	json_karr(j, "callers");
 	for (int i = 0; i < EXPLORE_CALLERS && r->callers[i] != EXPLORE_NONE; i++)
 		json_str(j, v->graph->fns[r->callers[i]].name);

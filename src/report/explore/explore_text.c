@@ -11,6 +11,8 @@
 #include "report/lines/pen.h"
 #include "report/lines/table.h"
 
+#define OTHER_SHARE 0.2	/* a part with less is no reason of its own */
+
 static void line(struct pen *p, const char *head, const char *text)
 {
 	pen_text(p, PEN_HEAD, head);
@@ -78,6 +80,10 @@ static void found_line(const struct explore_view *v, struct pen *p)
 	else if (r->top < v->graph->fn_cnt)
 		LINE(p, "HELD UP BY", "%s (%s): %s %s", v->graph->fns[r->top].name,
 		     v->graph->fns[r->top].module, share, of);
+	else if (r->top == PART_ASK && r->asker != EXPLORE_NONE)
+		LINE(p, "HELD UP BY", "the answer of %s, asked for in %s (%s): %s %s",
+		     *v->asked ? v->asked : "another process", v->graph->fns[r->asker].name,
+		     v->graph->fns[r->asker].module, share, of);
 	else if (r->top == PART_ASK && *v->asked)
 		LINE(p, "HELD UP BY", "the answer of %s: %s %s", v->asked, share, of);
 	else
@@ -127,9 +133,30 @@ static void callers_line(const struct explore_view *v, struct pen *p)
 			buf_adds(&names, p->ascii ? " <- " : " ← ");
 		buf_adds(&names, v->graph->fns[v->r->callers[i]].name);
 	}
-	if (v->r->top < v->graph->fn_cnt && names.len)
+	if (names.len)
 		line(p, "CALLED BY", buf_str(&names));
 	buf_release(&names);
+}
+
+/* Requests may be slow for more than one reason. */
+static void others_line(const struct explore_view *v, struct pen *p)
+{
+	const struct explore_result *r = v->r;
+	const struct look *last = NULL;
+	char share[FMT_MAX];
+
+	for (uint32_t i = 0; i < r->round_cnt; i++)
+		if (r->rounds[i].top != EXPLORE_NONE)
+			last = &r->rounds[i].look;
+	for (size_t i = 1; last && i < last->points.cnt; i++) {
+		const struct look_point *at = &last->points.items[i];
+
+		if (at->share < OTHER_SHARE)
+			break;
+		if (at->point != r->top && at->point != r->inner)
+			LINE(p, i == 1 ? "AND" : "", "%s: %s", explore_top_words(v, at->point),
+			     fmt_share(share, at->share));
+	}
 }
 
 static void value_lines(const struct explore_view *v, struct pen *p)
@@ -233,6 +260,7 @@ static void found_lines(const struct explore_view *v, struct pen *p)
 		how_line(v, p);
 		callers_line(v, p);
 		asked_line(v, p);
+		others_line(v, p);
 		value_lines(v, p);
 	} else {
 		line(p, "HELD UP BY", "not known");
