@@ -362,7 +362,7 @@ static void pool_decide(struct explore *e)
 		e->end = EXPLORE_QUIET;
 }
 
-static void decide(struct explore *e, const struct timelines *t)
+static void decide(struct explore *e, const struct timelines *t, bool whole)
 {
 	struct round *r;
 
@@ -376,15 +376,17 @@ static void decide(struct explore *e, const struct timelines *t)
 	}
 	if (r->look.telling && r->look.points.cnt && !top_is_hot(e, r))
 		look_take(e, r, t);
+	else if (!whole && e->again_cnt)
+		return;		/* EXPLORE_ROUNDS_MAX bounds these */
 	else if (++e->again_cnt > (e->anew ? EXPLORE_AGAIN + 1 : EXPLORE_AGAIN))
 		e->end = e->best == EXPLORE_NONE ? EXPLORE_QUIET : EXPLORE_FOUND;
 }
 
-void explore_take(struct explore *e, const struct timelines *t)
+void explore_take(struct explore *e, const struct timelines *t, bool whole)
 {
 	if (!e->rounds.cnt)
 		return;
-	decide(e, t);
+	decide(e, t, whole);
 	e->taken_cnt = explore_goes_on(e) ? t->items.cnt : 0;
 }
 

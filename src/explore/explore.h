@@ -114,8 +114,11 @@ bool explore_is_slow(const struct explore *e, uint64_t ns);
 /* Are so many requests of this round, some of them slow, likely to be evidence? */
 bool explore_enough(const struct explore *e, uint64_t cnt, uint64_t slow_cnt);
 
-/* The round's requests; decides what comes next. */
-void explore_take(struct explore *e, const struct timelines *t);
+/*
+ * The round's requests; decides what comes next.  whole: the round took all the time that
+ * one may, and was not ended to keep the cost down.
+ */
+void explore_take(struct explore *e, const struct timelines *t, bool whole);
 
 /* Is the next round the same look, gone on with?  Then t is to keep the requests it has. */
 bool explore_goes_on(const struct explore *e);

@@ -128,7 +128,7 @@ static void search(const struct program *p, struct arena *arena, struct explore 
 			request(p, &t, on, slow, i == 0 && look < 2 ? p->outlier_ns : 0);
 		}
 		look++;
-		explore_take(e, &t);
+		explore_take(e, &t, true);
 		if (!explore_goes_on(e))
 			timelines_clear(&t);
 	}

@@ -25,6 +25,7 @@
 #define POOL_NS (3 * NS_PER_SEC)	/* requests are followed with nothing on for so long */
 /* A look without enough slow requests after so long is not worth its tracepoints. */
 #define LOOK_NS (8 * NS_PER_SEC)
+#define WHOLE_NS (POOL_NS - 100 * NS_PER_MS)	/* shorter rounds were ended for their cost */
 
 /*
  * A request on a serving socket, for a count while it is followed: paths/ does it right
@@ -49,7 +50,7 @@ struct live {
 	bool has_port;
 	uint16_t port;			/* that the search is about */
 	uint64_t other_cnt, begin_ns;
-	uint32_t round;
+	uint64_t round_ns;		/* when the present round was asked for */
 	VEC(struct point_place) places;
 	VEC(bool) slow;
 };
@@ -216,7 +217,8 @@ static void slice_end(void *ctx)
 	timelines_make(&l->timelines, paths_result(l->paths));
 	port_choose(l);
 	others_drop(l);
-	explore_take(l->explore, &l->timelines);
+	explore_take(l->explore, &l->timelines,
+		     clock_mono_ns() - l->round_ns >= WHOLE_NS);
 	progress(l);
 	if (!explore_goes_on(l->explore))
 		timelines_clear(&l->timelines);
@@ -231,6 +233,7 @@ static bool next_round(void *ctx, struct path_round *ret)
 
 	if (!explore_next(l->explore, fns, &cnt))
 		return false;
+	l->round_ns = clock_mono_ns();
 	vec_clear(&l->places);
 	vec_clear(&l->slow);
 	for (uint32_t i = 0; i < cnt; i++) {
