@@ -16,6 +16,7 @@
 #include "base/write_limit.h"
 #include "cli/opts/file_rights.h"
 #include "cli/opts/names_opts.h"
+#include "cli/watch/followed_set.h"
 #include "explore/timelines.h"
 #include "paths/paths.h"
 #include "report/explore/explore_out.h"
@@ -43,7 +44,7 @@ struct live {
 	struct arena *arena;
 	struct paths *paths;		/* of this round */
 	struct timelines timelines;
-	struct hmap ports, switching;
+	struct followed_set followed;
 	struct hmap conn_of;		/* by socket: idx + 1 */
 	VEC(struct conn) conns;
 	uint64_t seen_cnt, seen_slow_cnt; /* of this round */
@@ -57,13 +58,7 @@ struct live {
 
 static void paths_begin(struct live *l)
 {
-	struct hmap_entry e;
-
-	l->paths = paths_new();
-	for (size_t pos = 0; hmap_next(&l->ports, &pos, &e);)
-		paths_serves(l->paths, (uint16_t)e.key);
-	for (size_t pos = 0; hmap_next(&l->switching, &pos, &e);)
-		paths_switches(l->paths, (uint32_t)e.key);
+	l->paths = followed_paths(&l->followed);
 	hmap_clear(&l->conn_of);
 	vec_clear(&l->conns);
 	l->seen_cnt = l->seen_slow_cnt = 0;
@@ -73,8 +68,7 @@ static void put_port(void *ctx, uint16_t port)
 {
 	struct live *l = ctx;
 
-	hmap_put(&l->ports, port, 1);
-	paths_serves(l->paths, port);
+	followed_port(&l->followed, l->paths, port);
 }
 
 static void put_process(void *ctx, uint32_t tgid, const char *comm, bool switches)
@@ -82,10 +76,8 @@ static void put_process(void *ctx, uint32_t tgid, const char *comm, bool switche
 	struct live *l = ctx;
 
 	(void)comm;
-	if (!switches)
-		return;
-	hmap_put(&l->switching, tgid, 1);
-	paths_switches(l->paths, tgid);
+	if (switches)
+		followed_switches(&l->followed, l->paths, tgid);
 }
 
 /* The request as far as it was sent; it may be slower than that. */
@@ -104,7 +96,7 @@ static void conn_count(struct live *l, struct conn *c)
 
 static void count(struct live *l, const struct path_event *e)
 {
-	bool serves = e->sock.lport ? hmap_get(&l->ports, e->sock.lport, NULL)
+	bool serves = e->sock.lport ? followed_serves(&l->followed, e->sock.lport)
 				    : e->sock.bound & PATH_OWN_NAME;
 	struct conn *c;
 	uint64_t *at;
@@ -282,8 +274,7 @@ static void live_release(struct live *l)
 {
 	paths_free(l->paths);
 	timelines_release(&l->timelines);
-	hmap_release(&l->ports);
-	hmap_release(&l->switching);
+	followed_release(&l->followed);
 	hmap_release(&l->conn_of);
 	vec_release(&l->conns);
 	vec_release(&l->places);

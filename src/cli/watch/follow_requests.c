@@ -15,6 +15,7 @@
 #include "base/stop.h"
 #include "base/write_limit.h"
 #include "cli/opts/file_rights.h"
+#include "cli/watch/followed_set.h"
 #include "collect/paths/paths_watch.h"
 #include "paths/path_traces.h"
 #include "paths/paths.h"
@@ -24,7 +25,7 @@ struct live {
 	struct strtab *strings;
 	const struct trace_files_sink *sink;
 	struct hmap comms;	/* string ids by process */
-	struct hmap ports, switching;
+	struct followed_set followed;
 	int64_t offset_ns;
 	uint64_t duration_ns;
 	uint64_t next_s;	/* of the watch: the progress line is written again; 0: none yet */
@@ -35,21 +36,14 @@ struct live {
 
 static void slice_begin(struct live *l)
 {
-	struct hmap_entry e;
-
-	l->paths = paths_new();
-	for (size_t pos = 0; hmap_next(&l->ports, &pos, &e);)
-		paths_serves(l->paths, (uint16_t)e.key);
-	for (size_t pos = 0; hmap_next(&l->switching, &pos, &e);)
-		paths_switches(l->paths, (uint32_t)e.key);
+	l->paths = followed_paths(&l->followed);
 }
 
 static void put_port(void *ctx, uint16_t port)
 {
 	struct live *l = ctx;
 
-	hmap_put(&l->ports, port, 1);
-	paths_serves(l->paths, port);
+	followed_port(&l->followed, l->paths, port);
 }
 
 static void put_process(void *ctx, uint32_t tgid, const char *comm, bool switches)
@@ -60,8 +54,7 @@ static void put_process(void *ctx, uint32_t tgid, const char *comm, bool switche
 	if (!switches)
 		return;
 	l->out.switches = true;
-	hmap_put(&l->switching, tgid, 1);
-	paths_switches(l->paths, tgid);
+	followed_switches(&l->followed, l->paths, tgid);
 }
 
 static void put_event(void *ctx, const struct path_event *e)
@@ -164,8 +157,7 @@ static void live_release(struct live *l)
 {
 	paths_free(l->paths);
 	hmap_release(&l->comms);
-	hmap_release(&l->ports);
-	hmap_release(&l->switching);
+	followed_release(&l->followed);
 }
 
 int follow_requests_read(const struct follow_requests_opts *opts, struct strtab *strings,

@@ -4,7 +4,7 @@
 /*
  * Tracepoints that are on: links of the kernel's multi-uprobe kind, one for each
  * file, or one for each file and process.  Single uprobes are never used: each takes
- * 110 ms to close, and an owner of many cannot be killed meanwhile.
+ * 110 ms to close, and an owner of many cannot be killed while they do.
  *
  *	point_links_open, point_links_close; point_links_differ at the end
  *
