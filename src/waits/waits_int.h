@@ -139,7 +139,7 @@ void locks_finish(struct engine *e);
 unsigned wait_open(const struct engine *e, const struct wait *w);
 /* For an answer, while connections lie unaccepted before its process: see callers.c. */
 bool keeps_callers(const struct engine *e, const struct wait *w);
-/* For the words of one client, meanwhile: who else has connected waits for him too. */
+/* For the words of one client, while others wait: who else has connected waits for him too. */
 bool is_silent_client(const struct engine *e, const struct wait *w);
 void callers_find(struct engine *e);
 /* At the place where a loop waits for whatever comes next. */

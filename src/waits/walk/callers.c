@@ -5,7 +5,7 @@
  *
  * It may have just accepted one and ask who that is (a name server, a service of
  * identities): then they lie there all the time.  Or it reads from one client, who says
- * nothing, and takes no other meanwhile: one that rests between its requests looks the
+ * nothing, and takes no other while it does: one that rests between its requests looks the
  * same but for the line.
  */
 #include "waits/waits_int.h"

@@ -86,7 +86,7 @@ static bool ended_by_client(const struct engine *e, const struct wait *w)
 		return false;
 	if (w->res != NO_IDX && e->m->res[w->res].kind == RES_SOCKET)
 		return e->m->res[w->res].role == ROLE_SERVER;
-	/* one that was not described yet tells nothing */
+	/* one that was not described yet says nothing */
 	if (w->first_io != NO_IDX && e->m->res[w->first_io].role != ROLE_UNKNOWN)
 		return e->m->res[w->first_io].role == ROLE_SERVER;
 	return e->tinfo[w->thread].reads;
