@@ -8,6 +8,7 @@
  *	cfi.c       reads all entries, sorts the FDEs, ties the rest together
  *	cfi_find.c  finds the sections
  *	cfi_plt.c   adds what some linkers leave out
+ *	cfi_bytes.c numbers and pointers
  *	cfi_entry.c headers of CIEs and FDEs
  *	cfi_prog.c  runs the programs in them (DWARF 5, 6.4.2)
  *	cfi_expr.c  knows the few expressions that occur
@@ -27,6 +28,23 @@ struct cfi_bytes {
 	const uint8_t *at;
 	const uint8_t *end;
 	bool bad;
+};
+
+enum { /* DW_EH_PE_*: format in the low, base in the high half */
+	PE_ABSPTR = 0x00,
+	PE_ULEB = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_FORMAT = 0x0f,
+	PE_PCREL = 0x10,
+	PE_ALIGNED = 0x50,
+	PE_BASE = 0x70,
+	PE_OMIT = 0xff,
 };
 
 uint64_t cfi_uint(struct cfi_bytes *b, size_t size); /* 1, 2, 4 or 8 bytes */
