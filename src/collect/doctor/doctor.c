@@ -4,8 +4,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,32 +14,6 @@
 #include "collect/live/hooks.h"
 
 #define ORPHAN_WAIT_NS (2 * NS_PER_SEC)
-
-const char *doctor_state_name(enum doctor_state state)
-{
-	static const char *const names[] = {"ok", "info", "degraded", "failed"};
-
-	return names[state];
-}
-
-void doctor_add(struct doctor *d, enum doctor_state state, const char *group, const char *name,
-		const struct doctor_mend *mend, const char *fmt, ...)
-{
-	bool bad = mend && state > DOCTOR_INFO;
-	struct doctor_check *c = vec_add(&d->checks);
-	va_list ap;
-
-	va_start(ap, fmt);
-	*c = (struct doctor_check){
-		.state = state,
-		.group = group,
-		.name = name,
-		.detail = arena_vprintf(d->arena, fmt, ap),
-		.cost = bad && mend->cost ? mend->cost : "",
-		.mend = bad && mend->mend ? mend->mend : "",
-	};
-	va_end(ap);
-}
 
 static const char *why_not(int err)
 {
