@@ -7,7 +7,7 @@
 #include "base/cmp.h"
 #include "trace/points.h"
 #include "requests/stats/result.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 void call_counts_release(struct call_counts *c)
 {

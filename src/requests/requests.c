@@ -17,7 +17,7 @@
 #include "requests/graph/critical_fast.h"
 #include "requests/requests_int.h"
 #include "requests/graph/synthetic_root.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 static void leaf_free(struct leaf *leaf)
 {

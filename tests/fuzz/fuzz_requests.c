@@ -23,7 +23,7 @@
 #include "requests/requests.h"
 #include "requests/clocks/skew.h"
 #include "requests/graph/synthetic_root.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 enum { TRACES = 8, SPANS_MAX = 64, SPAN_BYTES = 14 };
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "requests/graph/path_hash.h"
 #include "requests/graph/critical_fast.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 #include "unit.h"
 
 struct span *made_span(struct made *m, uint64_t id, uint64_t parent, const char *point,

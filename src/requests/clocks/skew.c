@@ -11,7 +11,7 @@
 #include "requests/graph/graph.h"
 #include "requests/clocks/offset_solve.h"
 #include "requests/clocks/skew_int.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 uint64_t skew_clock(const struct span *span)
 {

@@ -12,7 +12,7 @@
 #include "requests/clocks/clock_fit.h"
 #include "requests/clocks/offset_solve.h"
 #include "requests/clocks/skew.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 struct skew_bound {
 	uint32_t host, moved;	/* spans on the two clocks */

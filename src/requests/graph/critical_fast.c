@@ -14,7 +14,7 @@
 #include "requests/graph/path_hash.h"
 #include "requests/graph/graph.h"
 #include "requests/graph/graph_int.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 struct visit {			/* a span on the path whose begin was not reached yet */
 	int64_t bound_ns;	/* what comes now had ended by then */

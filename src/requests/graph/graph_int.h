@@ -3,7 +3,7 @@
 #define GRAPH_INT_H
 /* Between the files that make a graph: graph.c, graph_preds.c, graph_order.c, graph_type.c. */
 #include "requests/graph/graph.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 struct keyed;
 

@@ -16,7 +16,7 @@
 #include "trace/trace.h"
 #include "requests/graph/graph.h"
 #include "requests/graph/span_ends.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 struct reach {			/* kept nodes, latest last */
 	const uint32_t *nodes;

@@ -4,7 +4,7 @@
  * for, and what reaches out of its parent.
  */
 #include "requests/graph/graph.h"
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 bool span_tree_told_async(const struct span_tree *tree, uint32_t child)
 {

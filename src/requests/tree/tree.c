@@ -5,7 +5,7 @@
  * references looked up; rings of parents cut; one root chosen and the other
  * parentless spans given to it; an order in which parents come first.
  */
-#include "requests/graph/tree.h"
+#include "requests/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
