@@ -18,6 +18,16 @@ static const double effective_min = 4;
 
 enum { PAIRS_MAX = 16 };	/* per group; further ones vary together less */
 
+const struct samples *const *leaves_samples(struct leaf *const *leaves, uint32_t cnt,
+					    struct arena *arena)
+{
+	const struct samples **ret = ARENA_ARRAY(arena, const struct samples *, cnt);
+
+	for (uint32_t i = 0; i < cnt; i++)
+		ret[i] = &leaves[i]->samples;
+	return ret;
+}
+
 static void group_latency(const struct acc *acc, struct latency *ret)
 {
 	const struct tails *t = &acc->tails;

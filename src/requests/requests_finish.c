@@ -34,6 +34,7 @@ static struct acc *merged(struct type *type, struct leaf *const *leaves, uint32_
 struct making {
 	struct requests *r;
 	struct arena *arena;
+	struct key_space space;
 	struct key_tests tests;
 };
 
@@ -103,7 +104,8 @@ static void fill_group(struct making *m, struct type *type, const struct cut_gro
 	group_fill(acc, &type->all, m->r, arena, ret);
 	examples_choose(m->r, leaves, cut->leaf_cnt, acc, arena, ret);
 	if (ret->decided)
-		keys_test(m->r, leaves, cut->leaf_cnt, arena, &m->tests, ret);
+		keys_test(&m->space, leaves_samples(leaves, cut->leaf_cnt, arena), cut->leaf_cnt,
+			  arena, &m->tests, ret);
 }
 
 static int by_members(const void *a, const void *b)
@@ -207,7 +209,8 @@ static void fill_type(struct making *m, struct type *type, struct request_type *
 	group_fill(&type->all, &type->all, r, arena, all);
 	examples_choose(r, type->leaves.items, all->path_cnt, &type->all, arena, all);
 	if (all->decided)
-		keys_test(r, type->leaves.items, all->path_cnt, arena, &m->tests, all);
+		keys_test(&m->space, leaves_samples(type->leaves.items, all->path_cnt, arena),
+			  all->path_cnt, arena, &m->tests, all);
 	ret->all = all;
 	ret->calls = call_counts_make(&type->calls, r->points, arena, &ret->call_cnt);
 	fill_groups(m, type, &cut, ret);
@@ -241,14 +244,15 @@ const struct requests_result *requests_finish(struct requests *r, struct arena *
 {
 	struct requests_result *result = ARENA_NEW(arena, struct requests_result);
 	struct request_type *types = ARENA_ARRAY(arena, struct request_type, r->types.cnt);
-	struct making m = {.r = r, .arena = arena};
+	struct making m = {.r = r, .arena = arena,
+			   .space = {&r->vars, r->points, r->strings, r->opts.q_max}};
 
 	vec_sort(&r->types, by_requests);
 	for (size_t i = 0; i < r->types.cnt; i++) {
 		hmap_put(&r->by_hash, r->types.items[i]->hash, i);
 		fill_type(&m, r->types.items[i], &types[i]);
 	}
-	keys_judge(r, &m.tests, arena);
+	keys_judge(&m.space, &m.tests, arena);
 	result->types = types;
 	result->type_cnt = (uint32_t)r->types.cnt;
 	result->stats = r->stats;

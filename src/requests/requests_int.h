@@ -102,6 +102,10 @@ uint64_t type_cnt(const struct type *type);
 /* NULL is fine. */
 void type_free(struct type *type);
 
+/* The samples of leaves; the array lives in arena. */
+const struct samples *const *leaves_samples(struct leaf *const *leaves, uint32_t cnt,
+					    struct arena *arena);
+
 /* The leaf of the shape at the type's level, added if there is none. */
 struct leaf *leaf_of(struct type *type, const uint64_t *shape);
 

@@ -541,16 +541,23 @@ static void append(struct joined *j, const struct key_cells *cells, uint32_t var
 	}
 }
 
+static void cells_make(const struct requests *r, const struct type *type, struct arena *arena,
+		       struct key_cells *ret)
+{
+	uint32_t cnt = (uint32_t)type->leaves.cnt;
+
+	key_cells_make(leaves_samples(type->leaves.items, cnt, arena), cnt,
+		       (uint32_t)r->vars.items.cnt, ret);
+}
+
 static void type_find(struct finding *f, const struct type *good, const struct type *bad)
 {
 	CLEANUP(key_cells_release) struct key_cells g = {0};
 	CLEANUP(key_cells_release) struct key_cells b = {0};
 	struct joined *j = f->j;
 
-	key_cells_make(good->leaves.items, (uint32_t)good->leaves.cnt,
-		       (uint32_t)f->good->vars.items.cnt, &g);
-	key_cells_make(bad->leaves.items, (uint32_t)bad->leaves.cnt,
-		       (uint32_t)f->bad->vars.items.cnt, &b);
+	cells_make(f->good, good, f->arena, &g);
+	cells_make(f->bad, bad, f->arena, &b);
 	for (uint32_t var = 0; var < b.var_cnt; var++) {
 		const struct key_var *v = &f->bad->vars.items.items[var];
 		uint64_t good_var;

@@ -10,7 +10,6 @@
 #include "base/cmp.h"
 #include "trace/points.h"
 #include "requests/keys/keys_int.h"
-#include "requests/requests_int.h"
 #include "requests/stats/tests.h"
 
 /* Values of which more than every second is new are ids, if texts or great numbers. */
@@ -59,10 +58,11 @@ static double edge_took(const struct sample *s, uint64_t edge)
 	return took;
 }
 
-static void gather(struct leaf *const *leaves, uint32_t leaf_cnt, struct key_cells *ret)
+static void gather(const struct samples *const *samples, uint32_t samples_cnt,
+		   struct key_cells *ret)
 {
-	for (uint32_t l = 0; l < leaf_cnt; l++)
-		VEC_FOREACH(&leaves[l]->samples.heap, s)
+	for (uint32_t l = 0; l < samples_cnt; l++)
+		VEC_FOREACH(&samples[l]->heap, s)
 			vec_push(&ret->samples, *s);
 	vec_sort(&ret->samples, by_hash);
 	if (ret->samples.cnt > SAMPLES_MAX)
@@ -70,12 +70,12 @@ static void gather(struct leaf *const *leaves, uint32_t leaf_cnt, struct key_cel
 }
 
 /* By counting: there are many, and they come by row. */
-void key_cells_make(struct leaf *const *leaves, uint32_t leaf_cnt, uint32_t var_cnt,
+void key_cells_make(const struct samples *const *samples, uint32_t samples_cnt, uint32_t var_cnt,
 		    struct key_cells *ret)
 {
 	uint32_t all = 0;
 
-	gather(leaves, leaf_cnt, ret);
+	gather(samples, samples_cnt, ret);
 	ret->var_cnt = var_cnt;
 	ret->ends = xcalloc(var_cnt + 1, sizeof(*ret->ends));
 	VEC_FOREACH(&ret->samples, row)
@@ -117,14 +117,14 @@ static void sheet_target(struct sheet *s, uint32_t edge, const double *ns)
 	stats_ranks(ns, (uint32_t)s->cells.samples.cnt, target->order, ranks);
 }
 
-static void sheet_make(struct leaf *const *leaves, uint32_t leaf_cnt,
+static void sheet_make(const struct samples *const *samples, uint32_t samples_cnt,
 		       const struct request_group *group, uint32_t var_cnt, struct sheet *ret)
 {
 	const struct request_edge *edge = NULL;
 
 	if (group->edge_cnt)
 		edge = &group->edges[group->by_share[0]];
-	key_cells_make(leaves, leaf_cnt, var_cnt, &ret->cells);
+	key_cells_make(samples, samples_cnt, var_cnt, &ret->cells);
 	ret->total_ns = xcalloc(ret->cells.samples.cnt + 1, sizeof(double));
 	ret->edge_ns = xcalloc(ret->cells.samples.cnt + 1, sizeof(double));
 	for (uint32_t i = 0; i < ret->cells.samples.cnt; i++) {
@@ -237,7 +237,7 @@ static bool is_id(const struct column *col)
 
 /* Input of the test of one variable of one group. */
 struct testing {
-	const struct requests *r;
+	const struct key_space *space;
 	const struct request_group *group;
 	const struct sheet *sheet;
 	struct test_room *room;
@@ -269,7 +269,7 @@ static void put_test(struct testing *t, const struct column *col, const struct k
 		vec_push(&t->tests->items, *new);
 		*slot = t->tests->items.cnt;
 		old = vec_last(&t->tests->items);
-		if (old->key.p <= t->r->opts.q_max)
+		if (old->key.p <= t->space->q_max)
 			key_show_values(col, &t->sheet->targets[0], t->room, t->arena, &old->key);
 		return;
 	}
@@ -277,7 +277,7 @@ static void put_test(struct testing *t, const struct column *col, const struct k
 	aliases = old->key.alias_cnt + 1;
 	if (test_text_cmp(new, old) < 0) {
 		*old = *new;
-		if (old->key.p <= t->r->opts.q_max)
+		if (old->key.p <= t->space->q_max)
 			key_show_values(col, &t->sheet->targets[0], t->room, t->arena, &old->key);
 	}
 	old->key.alias_cnt = aliases;
@@ -286,8 +286,8 @@ static void put_test(struct testing *t, const struct column *col, const struct k
 static void test_one(struct testing *t, const struct column *col, uint32_t var,
 		     const struct target *target, bool as_number)
 {
-	const struct key_var *v = &t->r->vars.items.items[var];
-	const char *name = strtab_str(t->r->strings, v->key);
+	const struct key_var *v = &t->space->vars->items.items[var];
+	const char *name = strtab_str(t->space->strings, v->key);
 	struct key_test test = {.owner = (uint32_t)t->tests->groups.cnt - 1};
 
 	test.key.point = v->point;
@@ -295,7 +295,7 @@ static void test_one(struct testing *t, const struct column *col, uint32_t var,
 	test.key.edge = target->edge;
 	test.key.cnt = col->cnt;
 	test.key.distinct_cnt = col->distinct_cnt;
-	test.text_hash = hash_pair(t->r->points->items.items[v->point].hash,
+	test.text_hash = hash_pair(t->space->points->items.items[v->point].hash,
 				   hash_bytes(name, strlen(name)));
 	test.near = t->group->edge_cnt &&
 		    is_near(&t->group->edges[t->group->by_share[0]], v->point);
@@ -340,15 +340,16 @@ static void test_var(struct testing *t, uint32_t var, uint32_t first, uint32_t c
 	}
 }
 
-void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t leaf_cnt,
-	       struct arena *arena, struct key_tests *tests, struct request_group *group)
+void keys_test(const struct key_space *space, const struct samples *const *samples,
+	       uint32_t samples_cnt, struct arena *arena, struct key_tests *tests,
+	       struct request_group *group)
 {
 	struct sheet sheet = {0};
-	struct testing t = {.r = r, .group = group, .sheet = &sheet, .arena = arena,
+	struct testing t = {.space = space, .group = group, .sheet = &sheet, .arena = arena,
 			    .tests = tests, .room = xcalloc(1, sizeof(*t.room))};
 
 	vec_push(&tests->groups, group);
-	sheet_make(leaves, leaf_cnt, group, (uint32_t)r->vars.items.cnt, &sheet);
+	sheet_make(samples, samples_cnt, group, (uint32_t)space->vars->items.cnt, &sheet);
 	for (uint32_t var = 0; var < sheet.cells.var_cnt; var++) {
 		uint32_t first = var ? sheet.cells.ends[var - 1] : 0;
 
@@ -393,7 +394,7 @@ static void list_keys(const struct key_test *tests, size_t cnt, double q_max,
 	group->key_cnt = listed;
 }
 
-void keys_judge(const struct requests *r, struct key_tests *tests, struct arena *arena)
+void keys_judge(const struct key_space *space, struct key_tests *tests, struct arena *arena)
 {
 	size_t cnt = tests->items.cnt;
 	CLEANUP_FREE double *p = xmalloc((cnt + 1) * sizeof(*p));
@@ -406,7 +407,7 @@ void keys_judge(const struct requests *r, struct key_tests *tests, struct arena 
 		struct request_key *k = &tests->items.items[i].key;
 
 		k->q = q[i];
-		k->explains = k->q <= r->opts.q_max && k->strength >= strength_min;
+		k->explains = k->q <= space->q_max && k->strength >= strength_min;
 	}
 	vec_sort(&tests->items, by_strength);
 	for (size_t i = 0, end; i < cnt; i = end) {
@@ -414,7 +415,7 @@ void keys_judge(const struct requests *r, struct key_tests *tests, struct arena 
 
 		for (end = i + 1; end < cnt && first->owner == tests->items.items[end].owner;)
 			end++;
-		list_keys(first, end - i, r->opts.q_max, arena,
+		list_keys(first, end - i, space->q_max, arena,
 			  tests->groups.items[first->owner]);
 	}
 }

@@ -24,8 +24,10 @@
 #include "requests/stats/result.h"
 
 struct arena;
-struct leaf;
-struct requests;
+struct key_vars;
+struct points;
+struct samples;
+struct strtab;
 
 enum {
 	KEY_CNT_MIN = 20,	/* requests that have it: fewer do not show a correlation of 0.6 */
@@ -49,13 +51,25 @@ struct key_tests {
 	uint64_t id_cnt;	/* variables passed over as ids */
 };
 
+/* Where the variables of samples have their names, and the false discovery rate allowed. */
+struct key_space {
+	const struct key_vars *vars;
+	const struct points *points;
+	const struct strtab *strings;
+	double q_max;
+};
+
 void key_tests_release(struct key_tests *t);
 
-/* Puts down the tests of one group, which is to stay where it is until keys_judge. */
-void keys_test(const struct requests *r, struct leaf *const *leaves, uint32_t leaf_cnt,
-	       struct arena *arena, struct key_tests *tests, struct request_group *group);
+/*
+ * Puts down the tests of one group, which is to stay where it is until keys_judge; its
+ * leaves have these samples.
+ */
+void keys_test(const struct key_space *space, const struct samples *const *samples,
+	       uint32_t samples_cnt, struct arena *arena, struct key_tests *tests,
+	       struct request_group *group);
 
 /* Decides all tests together and gives each group its keys. */
-void keys_judge(const struct requests *r, struct key_tests *tests, struct arena *arena);
+void keys_judge(const struct key_space *space, struct key_tests *tests, struct arena *arena);
 
 #endif /* KEYS_H */
