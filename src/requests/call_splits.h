@@ -13,29 +13,10 @@
  * A call counts whether it is on the critical path or not: which of two branches
  * was the last is for the edges to tell.
  */
-#include <stdbool.h>
-#include <stdint.h>
+#include "requests/stats/result.h"
 
 struct arena;
 struct requests_result;
-
-struct call_split {
-	uint32_t type;			/* of the result's */
-	uint32_t point, parent;		/* who is called, and by whom */
-	uint32_t times;			/* so many times or more */
-	uint32_t alias_cnt;		/* more calls that part the same requests, not listed */
-	double share;			/* of the requests: those that do */
-	double delta_ns;		/* what these take more than the others */
-	double variance_share;		/* of the type's variance: what lies between */
-	double squares;			/* that, as a sum of squares */
-	double cost_ns;			/* delta's size, over all of whichever are fewer */
-};
-
-struct call_splits {
-	const struct call_split *items;	/* by squares, greatest first */
-	uint32_t cnt;
-	double share;	/* of the variance in all types: what the best split of each has */
-};
 
 /* Looks at types that vary by more than the result's cv_min; all lives in arena. */
 void call_splits_find(const struct requests_result *result, struct arena *arena,

@@ -25,7 +25,6 @@
 
 #include "trace/trace.h"
 #include "requests/stats/attr_bins.h"
-#include "requests/call_splits.h"
 #include "requests/edge_rank.h"
 #include "requests/graph/graph.h"
 #include "requests/stats/result.h"

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cmp.h"
 #include "trace/points.h"
+#include "requests/call_splits.h"
 #include "requests/keys/keys.h"
 #include "requests/requests_int.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "requests/graph/graph.h"
 #include "requests/clocks/offset_solve.h"
 #include "requests/clocks/skew_int.h"
+#include "requests/tree/graph_stats.h"
 #include "requests/tree/tree.h"
 
 uint64_t skew_clock(const struct span *span)

@@ -11,10 +11,10 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "trace/points.h"
-#include "requests/graph/graph.h"
 #include "requests/clocks/offset_solve.h"
 #include "requests/clocks/skew.h"
 #include "requests/clocks/skew_int.h"
+#include "requests/tree/graph_stats.h"
 
 struct skew *skew_new(const struct strtab *strings)
 {

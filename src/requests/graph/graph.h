@@ -58,6 +58,8 @@
  */
 #include <stdint.h>
 
+#include "requests/tree/graph_stats.h"
+
 struct arena;
 struct points;
 struct strtab;
@@ -65,7 +67,6 @@ struct tnode;
 struct trace;
 
 enum {
-	GRAPH_SPAN_MAX = 1 << 22,	/* of one trace: -E2BIG above */
 	GRAPH_JOIN_MAX = 16,
 };
 #define GRAPH_NONE UINT32_MAX
@@ -116,16 +117,6 @@ struct graph {
 	 */
 	const uint64_t *bins;
 	const struct tnode *tree;	/* by span, whose child it is; quick_path's, else NULL */
-};
-
-struct graph_stats {
-	uint64_t trace_cnt, span_cnt;
-	uint64_t duplicate_cnt, same_id_cnt, shared_cnt;
-	uint64_t orphan_cnt, extra_root_cnt, rootless_cnt;	/* rootless: traces */
-	uint64_t outside_cnt, async_cnt, cycle_cnt;
-	uint64_t open_cnt, negative_cnt;
-	uint64_t ref_lost_cnt, ref_backward_cnt, raised_cnt, join_cut_cnt;
-	uint64_t skew_trace_cnt, skew_span_cnt;
 };
 
 /*

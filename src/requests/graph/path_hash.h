@@ -2,7 +2,11 @@
 #ifndef PATH_HASH_H
 #define PATH_HASH_H
 /* The hashes of a critical path: see enum cshape. */
-#include "requests/graph/critical.h"
+#include "requests/graph/cpath.h"
+
+struct arena;
+struct graph;
+struct points;
 
 /* Sets shape[CSHAPE_EXACT] and hash of a path that has its steps. */
 void cshape_exact(const struct graph *graph, const struct points *points, struct cpath *path);

@@ -172,4 +172,22 @@ struct request_problem {
 	uint32_t edge_cnt;
 };
 
+struct call_split {
+	uint32_t type;			/* of the result's */
+	uint32_t point, parent;		/* who is called, and by whom */
+	uint32_t times;			/* so many times or more */
+	uint32_t alias_cnt;		/* more calls that part the same requests, not listed */
+	double share;			/* of the requests: those that do */
+	double delta_ns;		/* what these take more than the others */
+	double variance_share;		/* of the type's variance: what lies between */
+	double squares;			/* that, as a sum of squares */
+	double cost_ns;			/* delta's size, over all of whichever are fewer */
+};
+
+struct call_splits {
+	const struct call_split *items;	/* by squares, greatest first */
+	uint32_t cnt;
+	double share;	/* of the variance in all types: what the best split of each has */
+};
+
 #endif /* REQUESTS_RESULT_H */

@@ -14,7 +14,7 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "trace/points.h"
-#include "requests/graph/graph.h"
+#include "requests/tree/graph_stats.h"
 
 struct making {
 	const struct tree_ctx *ctx;
