@@ -51,7 +51,7 @@ struct key_tests {
 	uint64_t id_cnt;	/* variables passed over as ids */
 };
 
-/* Where the variables of samples have their names, and the false discovery rate allowed. */
+/* The names of the variables of samples, and the false discovery rate allowed. */
 struct key_space {
 	const struct key_vars *vars;
 	const struct points *points;

@@ -20,7 +20,7 @@ struct key_cells {
 	uint32_t var_cnt;
 };
 
-/* Of a group, whose leaves have these samples. */
+/* samples: those of a group's leaves. */
 void key_cells_make(const struct samples *const *samples, uint32_t samples_cnt, uint32_t var_cnt,
 		    struct key_cells *ret);
 void key_cells_release(struct key_cells *cells);
