@@ -107,18 +107,6 @@ static double step_weight(const struct folder *f, const struct app_stack *st, ui
 	return 1;
 }
 
-double rank_weight_at(const struct appfns *fns, const struct app_stack *st, uint32_t i,
-		      double weight, double *first)
-{
-	bool entry = appfn_is_entry(fns, st, i);
-
-	if (entry && weight < CALLER_WEIGHT * *first)
-		weight = CALLER_WEIGHT * *first;
-	if (entry)
-		*first = weight * CALLER_WEIGHT;
-	return weight;
-}
-
 /* frames: innermost first; from skip on, they count as self, caller, ... */
 static void fold(struct folder *f, const struct site *site, const struct app_stack *st,
 		 uint32_t skip)
@@ -188,11 +176,6 @@ static void fold_site(struct folder *f, const struct site *s)
 	else
 		fold(f, s, &stacks[s->stack],
 		     shared_skip(&stacks[s->stack], &stacks[s->other]));
-}
-
-double rank_score(double e_weighted, double e, double p)
-{
-	return e > 0 ? e_weighted / sqrt(e + p) : 0;
 }
 
 static double part(double of, double all)

@@ -31,6 +31,7 @@
  * that time (function_requests.h), for its part of all time.
  */
 #include "functions/rank/attribute.h"
+#include "functions/units/caller_weight.h"
 
 struct app_stack;
 struct appfns;
@@ -39,9 +40,6 @@ struct functions_result;
 struct held;
 struct sigs;
 
-#define CALLER_WEIGHT 0.7
-#define GATHERS 1.1
-#define PASSES_ON 0.95
 /* Harm of this part of all time counts as much as the plain cost of functions. */
 #define HARM_SHARE 0.1
 /* Time spent is no deviation: it adds at most so much to a score. */
@@ -58,17 +56,6 @@ struct ranking {
 
 /* Fills r->fns and what counts them; by stacks where there are some, else by signatures. */
 void rank_make(const struct ranking *by, struct functions_result *r, struct arena *arena);
-
-/*
- * What frame i weighs by the steps to it.  *first is the weight of the
- * innermost function of the module, 1 to begin with: the function through
- * which a module was entered is one step from there, whatever lies between.
- */
-double rank_weight_at(const struct appfns *fns, const struct app_stack *st, uint32_t i,
-		      double weight, double *first);
-
-/* The part below: e and weighted e of harm, p of usual time; see above. */
-double rank_score(double e_weighted, double e, double p);
 
 /*
  * Sorts by score (then self, module, name), cuts, gives ranks and ties.  What

@@ -9,7 +9,7 @@
 #include "base/search.h"
 #include "functions/units/app_frames.h"
 #include "functions/units/profile.h"
-#include "functions/rank/rank.h"
+#include "functions/units/caller_weight.h"
 #include "model/calls/calls.h"
 #include "model/model.h"
 #include "model/stack.h"

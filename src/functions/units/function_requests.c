@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "functions/units/app_frames.h"
-#include "functions/rank/rank.h"
+#include "functions/units/caller_weight.h"
 #include "model/stack.h"
 
 struct held_folder {
