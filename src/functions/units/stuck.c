@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/cmp.h"
 #include "functions/units/app_frames.h"
+#include "functions/units/pending_wait.h"
 #include "functions/units/work_waits_fn.h"
 #include "model/calls/calls.h"
 #include "model/stack.h"
@@ -82,14 +83,6 @@ static const struct call *call_before(const struct judge *j, const struct call *
 		if (j->p->dims.of_nr[c->nr] != DIM_NONE)
 			return c;
 	return NULL;
-}
-
-static const struct wait *pending_wait(const struct model *m, uint32_t thread)
-{
-	const struct thread *t = &m->threads[thread];
-	const struct wait *w = t->wait_len ? &m->waits[t->first_wait + t->wait_len - 1] : NULL;
-
-	return w && w->flags & WAITF_PENDING ? w : NULL;
 }
 
 static bool is_a_home(const struct profile *p, uint64_t key)
@@ -220,13 +213,6 @@ void hangs_weigh(struct judge *j, const struct homes *homes)
 		if (c && c->result == CALL_UNFINISHED)
 			j->stuck_weight[t] = weight_of(&w, c);
 	}
-}
-
-uint32_t hangs_waits_for(const struct model *m, uint32_t thread)
-{
-	const struct wait *w = pending_wait(m, thread);
-
-	return w && w->owner_tid ? model_thread_by_tid(m, w->owner_tid) : NO_IDX;
 }
 
 /* ---- threads that run without calls */

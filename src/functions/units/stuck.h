@@ -34,7 +34,4 @@ void hangs_weigh(struct judge *j, const struct homes *homes);
 
 void hangs_find(struct blame *b, struct hangs *ret_hangs, struct arena *arena);
 
-/* The thread that this one waits for at the end, as the kernel's wait tells; NO_IDX. */
-uint32_t hangs_waits_for(const struct model *m, uint32_t thread);
-
 #endif /* FUNCTIONS_STUCK_H */

@@ -19,24 +19,13 @@
 #include "base/hash.h"
 #include "functions/units/app_frames.h"
 #include "functions/functions.h"
-#include "functions/units/stuck.h"
+#include "functions/units/pending_wait.h"
 #include "functions/units/work_waits_fn.h"
+#include "functions/units/call_keys.h"
 #include "functions/units/normalize.h"
 #include "functions/units/features.h"
 #include "model/calls/calls.h"
 
-/*
- * Where switches are not recorded, a call that took so long slept; and ten
- * times the median of calls that do not wait, since tracers slow all of them.
- */
-#define BLOCKED_NS UINT64_C(100000)
-#define BLOCKED_TIMES 10
-/* Bits of a key beside the call's number, its kind or function. */
-#define KEY_ANY (UINT64_C(1) << 63)
-#define KEY_STACK (UINT64_C(1) << 62)
-#define KEY_BEFORE UINT64_C(0xffffffff)
-#define KEY_KIND_AT 48
-#define KEY_KIND (UINT64_C(0xff) << KEY_KIND_AT)
 enum {
 	HOME_MIN = 2,	 /* once is no habit */
 	HOME_REST = 20,	 /* nor is what has less than this part of the resting of another place */
@@ -48,6 +37,12 @@ enum {
 	HOME_OTHERS_BARE = 20,
 };
 
+/*
+ * Where switches are not recorded, a call that took so long slept; and ten
+ * times the median of calls that do not wait, since tracers slow all of them.
+ */
+#define BLOCKED_NS UINT64_C(100000)
+#define BLOCKED_TIMES 10
 /* How many waits for a lock or a sleep one wait of the kind outweighs. */
 static unsigned home_weight(unsigned cls)
 {
@@ -78,36 +73,6 @@ bool call_blocked(const struct units *u, const struct call *c)
 static unsigned class_of(const struct dims *d, unsigned nr)
 {
 	return d->of_nr[nr] == DIM_NONE ? CALL_PLAIN : d->cls[d->of_nr[nr]];
-}
-
-uint64_t call_key_bare(unsigned cls, uint16_t nr, unsigned kind, uint16_t before)
-{
-	uint64_t key = KEY_ANY | (uint64_t)nr << 32;
-
-	if (cls == CALL_PLAIN || cls == CALL_END)
-		return 0;
-	if (cls == CALL_READ) /* of one that has not returned the kind may be unknown */
-		key |= (uint64_t)kind << KEY_KIND_AT;
-	if (cls == CALL_READ || cls == CALL_FUTEX)
-		key |= before == SYM_NONE ? 0 : before + 1u;
-	else
-		key |= 1;
-	return key;
-}
-
-uint64_t call_key_of_fn(uint32_t fn)
-{
-	return KEY_ANY | KEY_STACK | (fn + 1);
-}
-
-uint64_t call_key_known(uint64_t key)
-{
-	return key & KEY_STACK ? key & (KEY_ANY | KEY_STACK | KEY_BEFORE) : key;
-}
-
-bool call_key_has_fn(uint64_t key)
-{
-	return (key & KEY_STACK) != 0;
 }
 
 uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before)

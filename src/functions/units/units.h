@@ -89,14 +89,6 @@ void units_release(struct units *u);
  */
 uint64_t call_key(const struct units_opts *o, const struct call *c, const struct call *before);
 
-/* The same of a call without a stack; cls: enum call_class, before: SYM_NONE for none. */
-uint64_t call_key_bare(unsigned cls, uint16_t nr, unsigned kind, uint16_t before);
-
-/* Key of any call that a function waits in, and the known facts of a key (work_waits_fn.h). */
-uint64_t call_key_of_fn(uint32_t fn);
-uint64_t call_key_known(uint64_t key);
-bool call_key_has_fn(uint64_t key);
-
 /*
  * The key is the home's; of a call without a stack among others with one, its
  * kind of call.  Where there are no stacks at all, any wait of the home's call

@@ -5,7 +5,7 @@
 #include "functions/units/function_requests.h"
 #include "functions/units/normalize.h"
 #include "functions/sig/sig.h"
-#include "functions/units/units.h"
+#include "functions/units/call_keys.h"
 
 /* Once is no habit. */
 #define WAITS_MIN 2
