@@ -16,6 +16,7 @@
 #include "functions/units/pending_wait.h"
 #include "functions/units/stuck.h"
 #include "functions/units/function_requests.h"
+#include "functions/sig/learnt_homes.h"
 #include "functions/units/work_waits_fn.h"
 #include "functions/sig/learn.h"
 #include "functions/rank/chain_end.h"

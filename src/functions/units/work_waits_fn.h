@@ -8,7 +8,7 @@
  * longest, and with a bug often, at the very place that holds it up; by its
  * calls alone that looks like home.
  *
- *	struct homes h = {0};  homes_of_sigs or homes_of_held
+ *	struct homes h = {0};  homes_of_sigs (learnt_homes.h) or homes_of_held
  *	homes_ask, homes_nobody;  homes_release
  */
 #include <stdbool.h>
@@ -19,7 +19,6 @@
 
 struct appfns;
 struct held;
-struct sigs;
 
 enum home_known { HOME_UNKNOWN = 0, HOME_KNOWN, HOME_NOT };
 
@@ -31,8 +30,9 @@ struct homes {
 	double held_ns;		/* requests' time, in these and computing */
 };
 
-/* nr_of: by symbol, as sig_bind gives it. */
-void homes_of_sigs(struct homes *h, const struct sigs *s, const uint16_t *nr_of);
+/* The sum of a key, 0 to begin with; valid until the next is asked for. */
+struct home_sum *homes_sum(struct homes *h, uint64_t key);
+
 void homes_of_held(struct homes *h, const struct held *held, const struct appfns *fns);
 void homes_release(struct homes *h);
 
