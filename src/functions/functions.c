@@ -14,7 +14,7 @@
 #include "functions/units/app_frames.h"
 #include "functions/rank/attribute.h"
 #include "functions/units/pending_wait.h"
-#include "functions/units/stuck.h"
+#include "functions/rank/stuck.h"
 #include "functions/units/function_requests.h"
 #include "functions/sig/learnt_homes.h"
 #include "functions/units/work_waits_fn.h"

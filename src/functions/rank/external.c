@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "functions/units/stuck.h"
+#include "functions/rank/stuck.h"
 #include "model/calls/calls.h"
 
 /* Most of the harm, most of the threads: two thirds. */

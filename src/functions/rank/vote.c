@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "functions/sig/automaton.h"
-#include "functions/units/stuck.h"
+#include "functions/rank/stuck.h"
 #include "functions/sig/learn.h"
 #include "functions/units/normalize.h"
 #include "functions/rank/context_vote.h"

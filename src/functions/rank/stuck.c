@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "functions/units/stuck.h"
+#include "functions/rank/stuck.h"
 
 #include <stdlib.h>
 #include <string.h>
