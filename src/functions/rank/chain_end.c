@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "functions/functions.h"
+#include "functions/units/functions_result.h"
 #include "functions/rank/rank.h"
 
 static bool is_named(const struct fn_report *f, const struct chain_end *end, uint32_t i)

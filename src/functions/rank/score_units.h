@@ -13,7 +13,7 @@
  * cluster that takes far longer than the usual kind of work, are abnormal at
  * LONG_PRIOR: calls that not all units make are what they differ in.
  */
-#include "functions/functions.h"
+#include "functions/units/functions_result.h"
 #include "functions/units/outliers.h"
 #include "functions/units/profile.h"
 
@@ -32,6 +32,8 @@
 /* A program that has requests open for less of the time does other things as well. */
 #define REQUESTS_SHARE 0.1
 
+struct held;
+struct sigs;
 struct reference {
 	const struct centre *centre;
 	double prior;		/* of a unit's weight when it is abnormal */

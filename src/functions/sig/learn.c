@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "functions/sig/baselines.h"
-#include "functions/functions.h"
+#include "functions/units/functions_result.h"
 #include "functions/sig/invoke.h"
 #include "functions/units/normalize.h"
 #include "functions/sig/call_contexts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef FUNCTIONS_CALLER_WEIGHT_H
 #define FUNCTIONS_CALLER_WEIGHT_H
-/* By how much less a caller counts than what it called, and Ochiai's coefficient: rank.h says why. */
+/* How much less a caller counts than what it called, and Ochiai's coefficient: see rank.h. */
 #include <stdint.h>
 
 struct app_stack;

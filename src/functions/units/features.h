@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "functions/units/bins.h"
 #include "functions/units/feature_kinds.h"
 #include "functions/units/units.h"
 
@@ -51,17 +52,5 @@ void vectors_of(struct vectors *v, const struct unit *u);
 /* Begin and end of the unit's time; the wait for work is before it. */
 uint64_t unit_begin_ns(const struct model *m, const struct unit *u);
 uint64_t unit_end_ns(const struct model *m, const struct unit *u);
-
-/*
- * 256 bins for any number: whole ones to 8, then four to each doubling.  The
- * middle of a bin is at most a ninth off.
- */
-enum { BINS = 256 };
-unsigned bin_of(uint64_t value);
-double bin_mid(unsigned bin);
-
-/* The median of binned values, and the median of its distances to them, of f(bin_mid). */
-struct spread { double mid, dev; };
-struct spread bins_spread(const uint32_t *bins, double (*f)(double value));
 
 #endif /* FUNCTIONS_FEATURES_H */

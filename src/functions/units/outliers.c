@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "functions/functions.h"
+#include "functions/units/functions_result.h"
 
 static double capped(double dev)
 {

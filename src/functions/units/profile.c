@@ -17,7 +17,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "functions/units/app_frames.h"
-#include "functions/functions.h"
+#include "functions/units/functions_result.h"
 #include "model/calls/calls.h"
 
 /* Times under a microsecond are the clock's and the tracer's. */

@@ -18,12 +18,12 @@
 #include "base/cmp.h"
 #include "base/hash.h"
 #include "functions/units/app_frames.h"
-#include "functions/functions.h"
+#include "functions/units/functions_result.h"
 #include "functions/units/pending_wait.h"
 #include "functions/units/work_waits_fn.h"
 #include "functions/units/call_keys.h"
 #include "functions/units/normalize.h"
-#include "functions/units/features.h"
+#include "functions/units/bins.h"
 #include "model/calls/calls.h"
 
 enum {

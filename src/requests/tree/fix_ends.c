@@ -3,7 +3,7 @@
  * What the clocks say of a trace's tree: where open spans end, who is waited
  * for, and what reaches out of its parent.
  */
-#include "requests/graph/graph.h"
+#include "requests/tree/graph_stats.h"
 #include "requests/tree/tree.h"
 
 bool span_tree_told_async(const struct span_tree *tree, uint32_t child)
