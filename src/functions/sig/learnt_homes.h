@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef FUNCTIONS_LEARNT_HOMES_H
 #define FUNCTIONS_LEARNT_HOMES_H
-/* Where threads waited for work when signatures were learnt. */
+/* Signatures know where threads waited for work while they were learnt. */
 #include <stdint.h>
 
 struct homes;
