@@ -100,14 +100,19 @@ PATHS    := $(patsubst tests/eval/paths/servers/%.c,build/load/paths/%,$(filter-
 	$(sort $(wildcard tests/eval/paths/servers/*.c))))
 TOOLS    := build/tests/watch build/tests/unwind build/tests/flight build/tests/at_call
 TEST_BPF := $(patsubst tests/bpf/%.bpf.c,$(OUT)/bpf/tests/%.bpf.o,$(wildcard tests/bpf/*.bpf.c))
+# The library for programs of one's own (lib/README.md), and examples that are linked with it.
+LIB_SRC  := $(sort $(wildcard lib/*.c))
+LIB_SO   := libheldup.so.0
+LIB      := build/lib/libheldup.a build/lib/$(LIB_SO)
+EXAMPLES := $(patsubst examples/%,build/examples/%,$(sort $(patsubst %.c,%,$(wildcard examples/*/*.c))))
 MAN      := build/man/heldup.1 build/man/heldup.bash $(patsubst src/cli/cmd_%.c,build/man/heldup-%.1,\
 	$(wildcard src/cli/cmd_*.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
-.PHONY: all load unit fuzzers deps demo test check check-bpf check-kernels check-bare eval bench fuzz lint format
+.PHONY: all load unit examples fuzzers deps demo test check check-bpf check-kernels check-bare eval bench fuzz lint format
 .PHONY: install man clean help FORCE
 
-all: $(BIN) $(if $(variant),,$(MAN))
+all: $(BIN) $(if $(variant),,$(MAN) $(LIB))
 
 # ---- the program
 
@@ -143,6 +148,40 @@ $(OBJ)/embed/$(notdir $(1)).o: $(1) tools/embed $(OBJ)/flags
 	$$(Q)$$(CC) -std=gnu11 $$(SAN) -c -o $$@ $$(@:.o=.c)
 endef
 $(foreach f,$(EMBED),$(eval $(call embed_rule,$(f))))
+
+# ---- lib and examples
+
+LIB_CFLAGS = -std=gnu11 -O2 -g $(WARN) $(FATAL) -D_GNU_SOURCE -fPIC -fvisibility=hidden -mtls-dialect=$(if \
+	$(filter x86_64,$(shell uname -m)),gnu2,desc)
+
+build/lib/obj/%.o: lib/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/lib/libheldup.a: $(LIB_SRC:lib/%.c=build/lib/obj/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+build/lib/$(LIB_SO): $(LIB_SRC:lib/%.c=build/lib/obj/%.o)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(LIB_SO) -Wl,-z,defs -Wl,-z,noexecstack -o $@ $^ -lpthread
+	$(Q)ln -sf $(LIB_SO) build/lib/libheldup.so
+
+examples: $(EXAMPLES)
+
+build/examples/%: examples/%.c build/lib/libheldup.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(FATAL) -D_GNU_SOURCE -Ilib -MMD -MP -MF $@.d -o $@ $< \
+		build/lib/libheldup.a -lpthread
+
+# It calls what is inside the library.
+build/bench/probe: bench/probe.c build/lib/libheldup.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(FATAL) -D_GNU_SOURCE -Ilib -o $@ $< \
+		build/lib/libheldup.a -lpthread
 
 # ---- kernel side: one object per file, linked into one, one skeleton
 
@@ -319,6 +358,7 @@ bench: all load
 	$(Q)bench/stacks
 	$(Q)bench/calls
 	$(Q)bench/spans
+	$(Q)bench/probe
 	$(Q)$(MAKE) -s build/bench/forest
 	$(Q)build/bench/forest
 
@@ -356,6 +396,13 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's#@PREFIX@#$(PREFIX)#' packaging/heldup.service.in \
 		>$(DESTDIR)$(PREFIX)/lib/systemd/system/heldup.service
+	install -D -m 644 lib/heldup.h $(DESTDIR)$(PREFIX)/include/heldup.h
+	install -D -m 644 build/lib/libheldup.a $(DESTDIR)$(PREFIX)/lib/libheldup.a
+	install -D -m 755 build/lib/$(LIB_SO) $(DESTDIR)$(PREFIX)/lib/$(LIB_SO)
+	ln -sf $(LIB_SO) $(DESTDIR)$(PREFIX)/lib/libheldup.so
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' lib/heldup.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/heldup.pc
 	install -D -m 644 build/man/heldup.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/heldup
 
@@ -377,4 +424,4 @@ help:
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'
 
--include $(EVAL_TOOLS:build/tests/%=$(OBJ)/tests/eval/bin/%.d) $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(OUT)/bpf/paths/paths.bpf.d $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
+-include $(wildcard build/lib/obj/*.d) $(EXAMPLES:=.d) $(EVAL_TOOLS:build/tests/%=$(OBJ)/tests/eval/bin/%.d) $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(OUT)/bpf/paths/paths.bpf.d $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)
