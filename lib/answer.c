@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heldup's answer, JSON: {"version":1,"epoch":3,"lease_ms":8000,"again_ms":200,"types":[{"type":"GET /cart",
- * "share":0.5,"all":false,"on":["load cart"]}]}.  Keys that are not known are passed over.
+ * heldup's answer, JSON (docs/explore-protocol.md).  Keys that are not known are passed over.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -253,7 +252,8 @@ int state_parse(const char *data, size_t len, struct state *ret, struct terms *r
 		else
 			pass_over(&s, 0);
 	}
-	good = !s.bad && version >= 1 && version < 2 && lease >= 1 && lease <= 60000 && again <= lease / 2;
+	good = !s.bad && version >= 1 && version < 2 && lease >= 1 && lease <= 60000 &&
+	       again <= lease / 2;
 	if (good) {
 		*ret = *st;
 		*ret_terms = (struct terms){(uint32_t)lease, (uint32_t)again};

@@ -118,7 +118,8 @@ static int receive_all(const struct asking *a, struct http_reply *reply)
 /* Leaves the body alone in reply. */
 static int reply_parse(struct http_reply *reply)
 {
-	char *end = strstr(reply->body, "\r\n\r\n"), *length = strcasestr(reply->body, "\r\ncontent-length:");
+	char *end = strstr(reply->body, "\r\n\r\n");
+	char *length = strcasestr(reply->body, "\r\ncontent-length:");
 	size_t have;
 
 	if (!end || sscanf(reply->body, "HTTP/1.%*c %3d", &reply->status) != 1)
