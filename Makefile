@@ -291,11 +291,13 @@ build/load/paths/%: tests/eval/paths/servers/%.c tests/eval/paths/servers/common
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(FATAL) -D_GNU_SOURCE -pthread -o $@ \
 		$< tests/eval/paths/servers/common.c
 
-# A fuzz target is linked with all of the program but main, and tests/fuzz/common.
+# A fuzz target is linked with all of the program but main, tests/fuzz/common, and what makes
+# processes up for unit tests.
 FUZZ_CFLAGS = -std=gnu11 -O1 -g $(WARN) $(FATAL) $(INC) $(DEFS) -include src/base/banned.h \
 	-fsanitize=address
 FUZZ_OBJS := $(patsubst %.c,build/fuzz/obj/%.o,$(filter-out src/main.c,$(SRC)) \
-	$(sort $(wildcard tests/fuzz/common/*.c)))
+	$(sort $(wildcard tests/fuzz/common/*.c)) \
+	$(addprefix tests/unit/,runtime_make.c runtime_image.c elf_make.c cfi_make.c))
 
 fuzzers: $(FUZZ)
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "cfi_make.h"
 #include "reads/chains.h"
+#include "runtime_image.h"
 
 enum { SYMBOLS = 32, TEXT = 1024, ONE = 8 + CHAIN_ELEM_MAX };
 
@@ -106,6 +107,7 @@ struct runtime_proc *runtime_make_open(struct runtime_make *m)
 	struct elf_make e = {0};
 
 	BUG_ON(!lang);
+	runtime_image_keep(m);
 	file_make(m, &e);
 	file.fd = memfd_create("runtime", MFD_CLOEXEC);
 	BUG_ON(write(file.fd, e.file.data, e.file.len) != (ssize_t)e.file.len);
