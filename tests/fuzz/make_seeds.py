@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes seeds of fuzz_spans, fuzz_requests, fuzz_inject, fuzz_space_file, and of what
-reads ELF files: fuzz_names, fuzz_module, fuzz_lines.
+"""Writes seeds of fuzz_spans, fuzz_requests, fuzz_inject, fuzz_space_file, of what reads ELF
+files (fuzz_names, fuzz_module, fuzz_lines), of heldup serve (fuzz_settings, fuzz_http), and of
+what its processes say to each other (fuzz_replies).
 
 tests/fuzz/make_seeds.py [FOLDER]: into tests/fuzz/corpus, or FOLDER.  All of it
 is made up here: for each reader of spans a whole request with everything that
 its format can say, the same in an unusual order, with numbers and texts at the
 ends of what they can be, nested deeply, and cut off.  Other files there (those
-that fuzzing found) stay.  It needs ./heldup for the search spaces.
+that fuzzing found) stay.  It needs ./heldup for the search spaces.  Those of fuzz_runtimes
+are what unit tests made up: tests/unit/runtime_image.h.
 """
 import gzip
 import io
@@ -450,9 +452,73 @@ def elf_seeds():
         put("fuzz_lines", name, data)
 
 
+# ---- heldup serve
+
+CONF = b"""# of a host
+[serve]
+state = /var/lib/heldup
+listen = 127.0.0.1:4319
+token = abc
+keep-size = 1.5G
+keep-age = 30d
+window = 2m
+budget = 0.5%
+on-finding = /bin/true
+webhook = http://127.0.0.1/x
+webhook-format = alertmanager
+[service web]
+port = 80
+p99 = 1m200ms
+[service db]
+unit = postgresql.service ; a cluster
+[service any]
+comm = ^a.*(b|c)$
+pid = 1
+cgroup = /sys/fs/cgroup
+container = x
+"""
+PAGES = ("/", "/serve.css", "/metrics", "/api/services", "/api/findings?service=web&since_ns=1",
+         "/api/series?service=web", "/api/findings/1", "/findings/1", "/api/findings/1/why",
+         "/findings/1/capture", "/api/findings/-1", "/%2e%2e/x?token=secret")
+
+
+def serve_seeds():
+    put("fuzz_settings", "whole", CONF)
+    put("fuzz_settings", "option", b"web=port:80")
+    put("fuzz_settings", "ends", b"[serve]\nkeep-size = 1e15\nkeep-age = 1000d\nbudget = 0\n"
+        b"window = 1h\nlisten = [::1]:65535\n[service a]\nport = 65535\n  more\n")
+    for i, page in enumerate(PAGES):
+        more = b"Authorization: Bearer secret\r\nCookie: heldup=secret\r\n" if i % 2 else b""
+        text = b"GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % (page.encode(), more)
+        put("fuzz_http", "get_%d" % i, text + b" " * (len(text) % 2 == 0 and i % 2))
+    put("fuzz_http", "origin", b"HEAD / HTTP/1.0\r\nHost: x\r\nOrigin: http://x\r\n\r\n")
+    put("fuzz_http", "post", b"POST / HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n"
+        b"\r\n4\r\nabcd\r\n0\r\n\r\n")
+
+
+# ---- between processes (fuzz_replies.c): a byte for the way, then the message
+
+MESSAGE = 464  # struct link_msg
+
+
+def reply_seeds():
+    for kind in range(1, 7):
+        head = struct.pack("<IIQQ", kind, 0, T0, 0)
+        text = b"web\0".ljust(64, b"\0") + b"unit web.service, port 80, 443, 3 processes\0"
+        put("fuzz_replies", "link_%d" % kind, b"\0" + (head + text).ljust(MESSAGE, b"\0"))
+    texts = {2: b"fdinfo/0\0", 9: b"/bin/sh\0", 10: b"/bin/sh\0"}
+    for op in range(14):
+        args = struct.pack("<IIQ", 0, 64, 0) if op < 9 else struct.pack("<II", 0, 0)
+        put("fuzz_replies", "read_%d" % op, bytes([1, op]) + args + texts.get(op, bytes(48)))
+    for name, link in (("socket", b"socket:[12]"), ("pipe", b"pipe:[18446744073709551615]")):
+        put("fuzz_replies", name, b"\2" + link)
+
+
 if __name__ == "__main__":
     if not shutil.which("zstd"):
         sys.exit("zstd is needed")
+    serve_seeds()
+    reply_seeds()
     elf_seeds()
     spans_seeds()
     requests_seeds()
