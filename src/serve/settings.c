@@ -17,6 +17,8 @@
 
 #define KEEP_BYTES (UINT64_C(1) << 30)
 #define KEEP_NS (30 * 24 * 3600 * NS_PER_SEC)
+#define KEEP_MIN_BYTES (UINT64_C(1) << 20) /* what a capture of a minute takes: less keeps none */
+#define KEEP_MIN_NS (60 * NS_PER_SEC)	   /* series are by the minute */
 #define WINDOW_NS (60 * NS_PER_SEC)
 #define WINDOW_MIN_NS (10 * NS_PER_SEC)
 #define WINDOW_MAX_NS (3600 * NS_PER_SEC)
@@ -49,7 +51,7 @@ static bool name_is_fine(const char *name)
 }
 
 /* "64M", "1G" */
-static int bytes_parse(const char *text, uint64_t *ret)
+static int keep_size_parse(const char *text, uint64_t *ret)
 {
 	char *end;
 	double n = strtod(text, &end);
@@ -59,23 +61,26 @@ static int bytes_parse(const char *text, uint64_t *ret)
 		return -EINVAL;
 	for (long i = unit ? unit - units + 1 : 0; i > 0; i--)
 		n *= 1024;
-	if (!(n <= 1e15))
+	if (!(n >= KEEP_MIN_BYTES && n <= 1e15))
 		return -EINVAL;
 	*ret = (uint64_t)n;
 	return 0;
 }
 
 /* A time in days too: "30d". */
-static int time_parse(const char *text, uint64_t *ret, struct err *err)
+static int keep_age_parse(const char *text, uint64_t *ret, struct err *err)
 {
 	char *end;
 	double days = strtod(text, &end);
+	uint64_t ns = 0;
 
-	if (end == text || strcmp(end, "d") != 0)
-		return duration_parse(text, ret, err);
-	if (!(days > 0 && days <= 1000))
-		return err_set(err, -ERANGE, "'%s': from 0 to 1000 days", text);
-	*ret = (uint64_t)(days * 24 * 3600 * 1e9);
+	if (end != text && strcmp(end, "d") == 0)
+		ns = days > 0 && days <= 1000 ? (uint64_t)(days * 24 * 3600 * 1e9) : 0;
+	else if (duration_parse(text, &ns, err) < 0)
+		return err->code;
+	if (ns < KEEP_MIN_NS)
+		return err_usage(err, "keep-age '%s': from a minute to 1000 days", text);
+	*ret = ns;
 	return 0;
 }
 
@@ -196,7 +201,9 @@ int settings_service(struct settings *s, const char *text, struct err *err)
 
 static int serve_key(struct settings *s, const char *key, const char *value, struct err *err)
 {
-	if (strcmp(key, "state") == 0)
+	if (strcmp(key, "state") == 0 && !*value)
+		return err_usage(err, "state: it has no value");
+	else if (strcmp(key, "state") == 0)
 		s->state = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "listen") == 0)
 		s->listen = strcmp(value, "none") == 0 ? "" : arena_strdup(&s->arena, value);
@@ -208,12 +215,12 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 		return format_parse(value, &s->announce.format, err);
 	else if (strcmp(key, "token") == 0)
 		s->token = arena_strdup(&s->arena, value);
-	else if (strcmp(key, "keep-size") == 0 && bytes_parse(value, &s->keep_bytes) < 0)
-		return err_usage(err, "keep-size '%s': give a size such as 1G", value);
+	else if (strcmp(key, "keep-size") == 0 && keep_size_parse(value, &s->keep_bytes) < 0)
+		return err_usage(err, "keep-size '%s': from 1M, such as 1G", value);
 	else if (strcmp(key, "keep-size") == 0)
 		return 0;
 	else if (strcmp(key, "keep-age") == 0)
-		return time_parse(value, &s->keep_ns, err);
+		return keep_age_parse(value, &s->keep_ns, err);
 	else if (strcmp(key, "window") == 0)
 		return window_parse(value, &s->window_ns, err);
 	else if (strcmp(key, "budget") == 0) {

@@ -77,6 +77,22 @@ TEST(settings_wrong_lines)
 		{"[service ../x]\nport = 1\n", 2},
 		{"[service web]\np99 = 1s\n", 0}, /* which processes? */
 		{"[serve]\nno equals sign\n", 2},
+		{"[serve]\nkeep-age = 0\n", 2},
+		{"[serve]\nkeep-age = 0s\n", 2},
+		{"[serve]\nkeep-age = 59s\n", 2},
+		{"[serve]\nkeep-age = 0d\n", 2},
+		{"[serve]\nkeep-age = -1d\n", 2},
+		{"[serve]\nkeep-age = nand\n", 2},
+		{"[serve]\nkeep-age = 0.0001d\n", 2},
+		{"[serve]\nkeep-age = 1001d\n", 2},
+		{"[serve]\nkeep-size = 0\n", 2},
+		{"[serve]\nkeep-size = 0.1\n", 2},
+		{"[serve]\nkeep-size = nan\n", 2},
+		{"[serve]\nkeep-size = 1023K\n", 2},
+		{"[serve]\nbudget = -1\n", 2},
+		{"[serve]\nbudget = nan\n", 2},
+		{"[serve]\nwindow = 0\n", 2},
+		{"[serve]\nstate =\n", 2},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -89,6 +105,25 @@ TEST(settings_wrong_lines)
 		EQ_U((unsigned)c.lines[0], (unsigned)rows[i].line);
 		settings_release(&s);
 	}
+}
+
+TEST(settings_at_their_ends)
+{
+	struct complaints c = {0};
+	struct settings s;
+
+	EQ_I(read_text(&s, "[serve]\nkeep-size = 1M\nkeep-age = 1m\nbudget = 0\nwindow = 1h\n"
+			   "listen =\non-finding =\nwebhook =\ntoken =\n", &c), 0);
+	EQ_U(s.keep_bytes, 1 << 20);
+	EQ_U(s.keep_ns, 60 * NS_PER_SEC);
+	OK(s.budget == 0);
+	EQ_U(s.window_ns, 3600 * NS_PER_SEC);
+	EQ_S(s.listen, "");
+	settings_release(&s);
+	EQ_I(read_text(&s, "[serve]\nkeep-size = 900T\nkeep-age = 1000d\nbudget = 100%\n"
+			   "window = 10s\n", &c), 0);
+	EQ_U(s.keep_ns, 1000 * 24 * 3600 * NS_PER_SEC);
+	settings_release(&s);
 }
 
 TEST(settings_service_words)
