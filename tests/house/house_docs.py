@@ -159,11 +159,36 @@ def schemas(files):
     return errors
 
 
+PROMISES = re.compile(r"^\| promise \|.*\n\|[-|]+\n((?:\|.*\n)+)", re.M)
+HELD_BY = re.compile(r"`(tests/[\w/.]+)`((?:[:,] `\w+`)*)")
+
+
+def promises(files):
+    """Each promise of docs/security.md names cases that show it, and these are there."""
+    table = PROMISES.search(files.get("docs/security.md", ""))
+    if not table:
+        return ["docs/security.md: no table of promises"]
+    errors = []
+    for row in table.group(1).strip().split("\n"):
+        cells = row.strip("| ").split(" | ")
+        held = [(path, re.findall(r"`(\w+)`", cases)) for path, cases in HELD_BY.findall(cells[-1])]
+        if not any(cases for _, cases in held):
+            errors.append("docs/security.md: no case of a test shows '%s'" % cells[0][:60])
+        for path, cases in held:
+            text = files.get(path)
+            if text is None:
+                errors.append("docs/security.md: no file '%s'" % path)
+            errors += ["docs/security.md: %s has no case '%s'" % (path, c) for c in cases
+                       if text and not re.search(r"(TEST\(|def (test_)?|-)%s\b" % c, text)]
+    return errors
+
+
 CHECKS = [
     ("schemas", schemas),
     ("command-registry", registry),
     ("help-equals-docs", help_blocks),
     ("help-width", help_width),
     ("doc-examples", example_options),
+    ("promises", promises),
     ("doc-links", links),
 ]
