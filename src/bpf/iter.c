@@ -71,14 +71,28 @@ static __noinline int seed(struct task_struct *p, struct thr *t, u64 now)
 	return 0;
 }
 
+#define TICK_NS 10000000 /* of /proc, whatever the kernel's own ticks are */
+
+/* The entry of p's process; none where that is not the one that was chosen. */
+static __always_inline struct proc_ent *chosen(struct task_struct *p)
+{
+	u32 tgid = p->tgid, ticks = (u32)(p->group_leader->start_boottime / TICK_NS);
+	struct proc_ent *e = bpf_map_lookup_elem(&hu_procs, &tgid);
+
+	if (e && e->start_ticks && e->start_ticks != ticks) {
+		bpf_map_delete_elem(&hu_procs, &tgid);
+		return NULL;
+	}
+	return e;
+}
+
 /* Starts tracking p if its process is watched. */
 static __always_inline struct thr *begin(struct task_struct *p)
 {
-	u32 tgid = p->tgid;
-	struct proc_ent *e = bpf_map_lookup_elem(&hu_procs, &tgid);
+	struct proc_ent *e = p->exit_state ? NULL : chosen(p);
 	struct thr *t;
 
-	if (!e || p->exit_state)
+	if (!e)
 		return NULL;
 	if (thread_cnt >= max_threads) {
 		count_loss(HU_LOSS_TASK_STORAGE);
@@ -169,13 +183,12 @@ int hu_iter_calls(struct bpf_iter__task *ctx)
 {
 	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *p = ctx->task;
-	u32 zero = 0, tgid;
+	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&hu_scratch, &zero);
 
 	if (!p || !s)
 		return 0;
-	tgid = p->tgid;
-	if (p->exit_state || !bpf_map_lookup_elem(&hu_procs, &tgid))
+	if (p->exit_state || !chosen(p))
 		return 0;
 	slot_take(p, bpf_ktime_get_ns());
 	task_fill(&s->task, p, TASK_SEEN, TASKF_TARGET, bpf_ktime_get_ns());

@@ -86,7 +86,8 @@ struct peer_cand {
 /* A watched process, by tgid. */
 struct proc_ent {
 	u32 flags; /* enum task_flags, TASKF_LIGHT */
-	u32 pad;
+	/* low half, as /proc/PID/stat has it; another began later and got the number; 0: any */
+	u32 start_ticks;
 };
 
 /*

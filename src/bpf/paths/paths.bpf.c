@@ -345,7 +345,7 @@ int pw_exit(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	u32 tgid = p->tgid, word = tgid >> 6;
 
-	if (p->pid == tgid && word < PID_WORDS && followed(tgid) && !p->signal->live.counter)
+	if (word < PID_WORDS && followed(tgid) && !p->signal->live.counter)
 		__sync_fetch_and_and(&pw_followed[word], ~(1ull << (tgid & 63)));
 	return 0;
 }

@@ -275,7 +275,8 @@ int flight_begin(struct live *l, struct err *err)
 
 	f->start_ns = clock_mono_ns();
 	for (size_t i = 0; i < l->target.cnt; i++)
-		live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET);
+		live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET,
+			       l->target.start_ticks[i]);
 	l->bpf.fn = count_seen;
 	rc = live_bpf_iterate(&l->bpf, l->bpf.calls_iter, 0);
 	l->bpf.fn = fn;
@@ -307,6 +308,7 @@ void flight_retarget(struct live *l)
 		l->target.tgids[cnt++] = prev = tgid;
 	}
 	l->target.cnt = cnt;
+	memset(l->target.start_ticks, 0, TARGET_MAX * sizeof(*l->target.start_ticks));
 }
 
 void flight_freeze(struct live *l, const char *reason)

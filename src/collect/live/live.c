@@ -78,13 +78,6 @@ static void emit_missing(struct live *l)
 			  "no stacks: this kernel refused the programs that unwind them");
 }
 
-static bool has_ended(uint32_t tgid)
-{
-	struct procfs_stat st;
-
-	return procfs_stat(tgid, &st) < 0 || procfs_has_ended(&st);
-}
-
 /*
  * The first pass over all threads has named every chosen process that it
  * saw.  Others ended meanwhile, or the kernel keeps them from BPF: some
@@ -92,7 +85,8 @@ static bool has_ended(uint32_t tgid)
  */
 static int check_seen(struct live *l, struct err *err)
 {
-	uint32_t seen_cnt = 0, missed = 0;
+	uint32_t seen_cnt = 0;
+	size_t missed = 0;
 
 	for (size_t i = 0; i < l->target.cnt; i++) {
 		struct live_proc *p = live_proc(l, l->target.tgids[i]);
@@ -100,19 +94,20 @@ static int check_seen(struct live *l, struct err *err)
 		if (p->named)
 			seen_cnt++;
 		else
-			missed = p->tgid;
-		if (!p->named && !has_ended(p->tgid))
+			missed = i;
+		if (!p->named && !target_is_gone(&l->target, i))
 			emit_note(&l->emit, NOTE_LIMIT, l->start_ns,
 				  "pid %u is not watched: the kernel keeps its threads from BPF",
 				  p->tgid);
 	}
 	if (seen_cnt)
 		return 0;
-	if (has_ended(missed))
-		return err_set(err, -ESRCH, "pid %u ended before the watch began", missed);
+	if (target_is_gone(&l->target, missed))
+		return err_set(err, -ESRCH, "pid %u ended before the watch began",
+			       l->target.tgids[missed]);
 	return err_rights(err, -EPERM,
 			  "pid %u cannot be watched: the kernel keeps its threads from BPF; choose "
-			  "another process", missed);
+			  "another process", l->target.tgids[missed]);
 }
 
 /* The window and nothing else: its time is the time of the capture. */
@@ -154,7 +149,8 @@ static int begin(struct live *l, struct err *err)
 	for (size_t i = 0; i < l->target.cnt; i++) {
 		live_proc(l, l->target.tgids[i])->flags = TASKF_TARGET;
 		live_listen(l, l->target.tgids[i]);
-		rc = live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET);
+		rc = live_bpf_watch(&l->bpf, l->target.tgids[i], TASKF_TARGET,
+				    l->target.start_ticks[i]);
 		if (rc < 0 && rc != -EEXIST)
 			l->loss[LOSS_TASK_STORAGE]++;
 	}
@@ -353,7 +349,7 @@ static int live_add(void *ctx, uint32_t tgid)
 	p->light = p->refused = false;
 	live_listen(l, tgid);
 	live_stacks_watch(l, &tgid, 1);
-	rc = live_bpf_watch(&l->bpf, tgid, TASKF_TARGET);
+	rc = live_bpf_watch(&l->bpf, tgid, TASKF_TARGET, 0);
 	return rc == -EEXIST ? live_bpf_rewatch(&l->bpf, tgid, TASKF_TARGET) : rc;
 }
 

@@ -630,9 +630,9 @@ int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_n
 	return got < 0 ? -errno : 0;
 }
 
-int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags)
+int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags, uint32_t start_ticks)
 {
-	struct proc_ent e = {.flags = flags};
+	struct proc_ent e = {.flags = flags, .start_ticks = start_ticks};
 
 	if (bpf_map__update_elem(b->skel->maps.hu_procs, &tgid, sizeof(tgid), &e, sizeof(e),
 				 BPF_NOEXIST) < 0)

@@ -155,7 +155,7 @@ int live_bpf_iterate(struct live_bpf *b, struct bpf_link *iter, uint64_t since_n
 /* Puts a note about a hook that cannot be had. */
 void live_bpf_missing(struct live_bpf *b, const char *name);
 /* Watches another process, tracked from the next iteration on; in another way one that is. */
-int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
+int live_bpf_watch(struct live_bpf *b, uint32_t tgid, uint32_t flags, uint32_t start_ticks);
 int live_bpf_rewatch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 
 /* Sums of all programs: runs that the kernel skipped; runs that it timed and their time. */

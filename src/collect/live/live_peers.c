@@ -52,7 +52,7 @@ void live_draw_in(struct live *l, uint32_t tgid, bool client)
 	l->peer_cnt++;
 	live_listen(l, tgid);
 	live_stacks_watch(l, &tgid, 1); /* its first stack comes at once */
-	live_bpf_watch(&l->bpf, tgid, TASKF_PEER | (client ? TASKF_LIGHT : 0));
+	live_bpf_watch(&l->bpf, tgid, TASKF_PEER | (client ? TASKF_LIGHT : 0), 0);
 }
 
 void live_peers(struct live *l)

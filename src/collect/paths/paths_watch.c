@@ -156,6 +156,24 @@ static int load(struct watch *w, struct err *err)
 	return 0;
 }
 
+/* From here on the kernel side sees each end: what ended before is followed by nobody. */
+static int drop_ended(struct watch *w, struct err *err)
+{
+	size_t left = w->target.cnt;
+
+	for (size_t i = 0; i < w->target.cnt; i++) {
+		uint32_t tgid = w->target.tgids[i];
+
+		if (!target_is_gone(&w->target, i))
+			continue;
+		__atomic_fetch_and(&w->skel->bss->pw_followed[tgid / 64],
+				   ~(UINT64_C(1) << tgid % 64), __ATOMIC_RELAXED);
+		left--;
+	}
+	return left ? 0 : err_set(err, -ESRCH, "pid %u ended before it was followed",
+				  w->target.tgids[0]);
+}
+
 static int begin(struct watch *w, struct err *err)
 {
 	int rc = target_resolve(w->opts->select, &w->target, err);
@@ -176,7 +194,8 @@ static int begin(struct watch *w, struct err *err)
 	if (rc < 0)
 		return err_rights(err, -ENOTSUP, "attach to the kernel's tracepoints: %s",
 				  strerror(-rc));
-	if (w->sink->round)
+	rc = drop_ended(w, err);
+	if (rc == 0 && w->sink->round)
 		rc = path_rounds_start(&w->rounds, bpf_program__fd(w->skel->progs.pw_point),
 				       bpf_map__fd(w->skel->maps.pw_hits), err);
 	if (rc < 0)

@@ -143,6 +143,7 @@ void target_release(struct target *t)
 			;
 	}
 	free(t->tgids);
+	free(t->start_ticks);
 	free(t->chosen);
 	free(t->selection);
 	free(t->note);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -29,12 +30,13 @@
 
 #define PIDS_MAX 1024	    /* given with -p */
 #define INIT_PID_NS 0xEFFFFFFCu /* inode of the initial pid namespace, fixed in the kernel */
+#define INIT_TIME_NS 0xEFFFFFFAu /* the same of time namespaces */
 #define DEPTH_MAX 4096	    /* of a chain of parents */
 
 enum mark { MARK_NONE, MARK_CHILD, MARK_CHOSEN };
 
 struct row {
-	uint32_t tgid, ppid;
+	uint32_t tgid, ppid, start_ticks;
 	char comm[PROCFS_COMM_LEN];
 	bool ended;
 	bool kthread;
@@ -64,6 +66,7 @@ static int add_row(void *ctx, uint32_t tgid)
 	struct row *row = vec_add(&r->rows);
 	row->tgid = tgid;
 	row->ppid = st.ppid;
+	row->start_ticks = (uint32_t)st.start_ticks;
 	row->ended = procfs_has_ended(&st);
 	row->kthread = procfs_is_kthread(&st);
 	memcpy(row->comm, st.comm, sizeof(row->comm));
@@ -318,9 +321,18 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Elsewhere /proc has times that are not the kernel's own. */
+static bool has_kernels_clock(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/time", &st) < 0 || st.st_ino == INIT_TIME_NS;
+}
+
 static void collect_rows(struct resolver *r, struct target *t)
 {
 	t->tgids = xcalloc(TARGET_MAX, sizeof(*t->tgids));
+	t->start_ticks = xcalloc(TARGET_MAX, sizeof(*t->start_ticks));
 	t->chosen = xcalloc(TARGET_MAX, sizeof(*t->chosen));
 	if (t->child) {
 		t->tgids[t->cnt++] = (uint32_t)t->child;
@@ -343,6 +355,11 @@ static void collect_rows(struct resolver *r, struct target *t)
 	}
 	qsort(t->tgids, t->cnt, sizeof(*t->tgids), by_number);
 	qsort(t->chosen, t->chosen_cnt, sizeof(*t->chosen), by_number);
+	for (size_t i = 0; i < t->cnt && has_kernels_clock(); i++) {
+		const struct row *row = row_of(r, t->tgids[i]);
+
+		t->start_ticks[i] = row ? row->start_ticks : 0;
+	}
 	if (t->dropped_cnt)
 		add_note(r, "%u processes over the bound of %u are not watched", t->dropped_cnt,
 			 TARGET_MAX);
@@ -450,4 +467,13 @@ int target_resolve(const struct select_opts *opts, struct target *ret_target, st
 	buf_release(&r->note);
 	free(r);
 	return ret;
+}
+
+bool target_is_gone(const struct target *t, size_t idx)
+{
+	uint32_t began = t->start_ticks[idx];
+	struct procfs_stat st;
+
+	return procfs_stat(t->tgids[idx], &st) < 0 || procfs_has_ended(&st) ||
+	       (began && began != (uint32_t)st.start_ticks);
 }

@@ -29,6 +29,7 @@ struct select_opts;
 
 struct target {
 	uint32_t *tgids;	/* ascending, without duplicates, no kernel threads unless by -p */
+	uint32_t *start_ticks;	/* of each, its low half: when it began; 0 unknown */
 	size_t cnt;
 	uint32_t *chosen;	/* those that were meant; the rest are their descendants */
 	size_t chosen_cnt;
@@ -50,6 +51,9 @@ struct target {
  * *ret_target is filled only on success and released with target_release.
  */
 int target_resolve(const struct select_opts *opts, struct target *ret_target, struct err *err);
+
+/* The process of tgids[idx] has ended; another may have its number by now. */
+bool target_is_gone(const struct target *t, size_t idx);
 
 /* -- CMD: starts it, waiting.  Called by target_resolve. */
 int target_launch(struct target *t, char *const *argv, struct err *err);
