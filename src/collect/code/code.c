@@ -109,6 +109,7 @@ void code_commit(struct code *c)
 	batch_release(&c->new_sets);
 	vec_release(&c->new_modules);
 	vec_release(&c->new_procs);
+	hmap_clear(&c->opened);
 }
 
 static void proc_write(struct code *c, struct code_proc *p, uint64_t vm)
@@ -223,6 +224,7 @@ void code_free(struct code *c)
 	free(c->places);
 	cfi_cache_free(c->cache);
 	hmap_release(&c->by_file);
+	hmap_release(&c->opened);
 	hmap_release(&c->by_id);
 	hmap_release(&c->proc_idx);
 	vec_release(&c->modules);

@@ -63,6 +63,7 @@ struct code {
 	struct code_stats stats;
 	VEC(struct code_module) modules;
 	struct hmap by_file;	/* hash of device, inode, size and time to index + 1 */
+	struct hmap opened;	/* the same by device and inode, until code_commit */
 	struct hmap by_id;	/* the same for the ids of modules that are there */
 	VEC(struct code_set) sets;  /* by id - 1 */
 	VEC(uint32_t) making;	    /* parts of one that is being made */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -231,17 +232,36 @@ static struct own_vdso own_vdso(const struct mapping *m)
 	return (struct own_vdso){"", 0};
 }
 
-static uint64_t file_key(int fd)
+/*
+ * unique: device and inode of the mapping are the file's, and no other file's.
+ * Some file systems show those of a superblock that many share.
+ */
+static uint64_t file_key(int fd, const struct mapping *m, bool *ret_unique)
 {
 	struct module_key key;
 	struct stat st;
 
+	*ret_unique = false;
 	if (fd < 0)
 		return 1; /* the vdso */
 	if (fstat(fd, &st) < 0)
 		return 0;
+	*ret_unique = st.st_ino == m->ino && major(st.st_dev) == m->dev_major &&
+		      minor(st.st_dev) == m->dev_minor;
 	key = module_key_of(&st);
 	return hash_bytes(&key, sizeof(key));
+}
+
+static uint64_t mapped_key(const struct mapping *m)
+{
+	const uint64_t key[] = {m->ino, m->dev_major, m->dev_minor};
+
+	return hash_bytes(key, sizeof(key));
+}
+
+static const struct code_module *module_at(const struct code *c, uint64_t idx)
+{
+	return c->modules.items[idx - 1].id ? &c->modules.items[idx - 1] : NULL;
 }
 
 /* The id by which names know it, 0 none. */
@@ -297,14 +317,20 @@ static uint64_t module_leave(struct code *c)
 
 const struct code_module *code_module(struct code *c, uint32_t tgid, const struct mapping *m)
 {
-	CLEANUP_CLOSE int fd = m->kind == MAPPING_FILE ? mapping_open(tgid, m) : -1;
-	uint64_t begin = clock_mono_ns(), key, idx;
+	CLEANUP_CLOSE int fd = -1;
+	uint64_t begin, key, idx;
+	bool unique;
 
+	if (m->kind == MAPPING_FILE && hmap_get(&c->opened, mapped_key(m), &idx))
+		return module_at(c, idx);
+	if (m->kind == MAPPING_FILE)
+		fd = mapping_open(tgid, m);
+	begin = clock_mono_ns();
 	if (m->kind == MAPPING_FILE)
 		code_note_denied(c, fd);
 	if (m->kind == MAPPING_CODE || (m->kind == MAPPING_FILE && fd < 0))
 		return NULL;
-	key = file_key(fd);
+	key = file_key(fd, m, &unique);
 	if (!hmap_get(&c->by_file, key, &idx)) {
 		if (c->modules.cnt >= MODULES_MAX) {
 			c->stats.unread_cnt++;
@@ -314,7 +340,9 @@ const struct code_module *code_module(struct code *c, uint32_t tgid, const struc
 		hmap_put(&c->by_file, key, idx);
 		c->stats.build_ns += clock_mono_ns() - begin;
 	}
-	return c->modules.items[idx - 1].id ? &c->modules.items[idx - 1] : NULL;
+	if (unique)
+		hmap_put(&c->opened, mapped_key(m), idx);
+	return module_at(c, idx);
 }
 
 const struct cfi_table *code_table(struct code *c, uint32_t tgid, const struct mapping *m,
