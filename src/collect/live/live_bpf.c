@@ -668,17 +668,18 @@ void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret)
 	}
 }
 
-uint64_t live_bpf_runs(const struct live_bpf *b, enum bpf_run what)
+void live_bpf_runs(const struct live_bpf *b, struct run_cnts *ret)
 {
 	int cpus = libbpf_num_possible_cpus();
 	CLEANUP_FREE struct run_cnts *runs = xcalloc(cpus > 0 ? cpus : 1, sizeof(*runs));
-	uint64_t cnt = 0;
 	uint32_t zero = 0;
 
-	if (cpus > 0 && bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.hu_runs), &zero, runs) == 0)
-		for (int c = 0; c < cpus; c++)
-			cnt += runs[c].cnt[what];
-	return cnt;
+	*ret = (struct run_cnts){0};
+	if (cpus <= 0 || bpf_map_lookup_elem(bpf_map__fd(b->skel->maps.hu_runs), &zero, runs) < 0)
+		return;
+	for (int c = 0; c < cpus; c++)
+		for (int i = 0; i < RUN_CNT; i++)
+			ret->cnt[i] += runs[c].cnt[i];
 }
 
 int live_bpf_recv(struct live_bpf *b, bool on)

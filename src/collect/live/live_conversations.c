@@ -231,9 +231,12 @@ void live_ends_begin(struct live *l)
  */
 static double answers_for_each(struct live *l)
 {
-	uint64_t answers = live_bpf_runs(&l->bpf, RUN_ANSWER) - l->answer_cnt;
-	uint64_t quick = live_bpf_runs(&l->bpf, RUN_QUICK) - l->quick_cnt;
+	uint64_t answers, quick;
+	struct run_cnts runs;
 
+	live_bpf_runs(&l->bpf, &runs);
+	answers = runs.cnt[RUN_ANSWER] - l->answer_cnt;
+	quick = runs.cnt[RUN_QUICK] - l->quick_cnt;
 	if (!answers)
 		return 1;
 	l->answer_cnt += answers;

@@ -2,11 +2,12 @@
 /*
  * The cost of a watch, and the bound on it.
  *
- * For MEASURE_NS of each phase the kernel times our programs; the rate found
- * there is taken for the phase.  Only differences count, so it does not matter
- * who else has the kernel time programs, or when.  Programs, the calls of
- * them, our own CPU time and the start are the cost; it is held against the
- * CPU time in use on the machine, or one CPU's if that is more.
+ * For MEASURE_NS of a phase the kernel times our programs; the rate found
+ * there is taken for the phase, and for those like it in the next second.
+ * Only differences count, so it does not matter who else has the kernel time
+ * programs, or when.  Programs, the calls of them, our own CPU time and the
+ * start are the cost; it is held against the CPU time in use on the machine,
+ * or one CPU's if that is more.
  *
  * Over the bound, detail is shed by levels, one more at each phase.  A phase
  * is either a slice in which nothing is shed, or the stretch up to the next.
@@ -30,6 +31,7 @@
 #include "reads/reads.h"
 
 #define MEASURE_NS (30 * NS_PER_MS)
+#define REMEASURE_NS (900 * NS_PER_MS)
 /* Waits and requests of 50 ms must mostly fit into a slice. */
 #define SLICE_NS (100 * NS_PER_MS)
 /* The first is longer: roles, stacks and conversations are all new. */
@@ -73,6 +75,8 @@ struct live_cost {
 	uint64_t measure_ns;	 /* began */
 	double timing_ns;	 /* of one run, by the timing itself; < 0 not known */
 	double rate[2];		 /* ns of cost in a ns, in slices and between */
+	uint64_t rate_ns[2];	 /* when they were measured last */
+	unsigned at_level[2];
 	double foreign;		 /* of that: for threads that are not watched */
 	uint64_t foreign_cnt;	 /* runs for these, when the measuring began */
 	uint64_t told_ns;	 /* up to here cost_ns is summed */
@@ -117,18 +121,40 @@ static void cost_sum(struct live_cost *c, uint64_t now)
 	c->told_ns = now;
 }
 
+static uint64_t foreign_runs(const struct live *l)
+{
+	struct run_cnts runs;
+
+	live_bpf_runs(&l->bpf, &runs);
+	return runs.cnt[RUN_FOREIGN];
+}
+
+/*
+ * Switching the timing on and off interrupts all CPUs, and there are forty programs to
+ * ask: where nothing was changed it is done once in REMEASURE_NS.
+ */
+static bool is_measured(const struct live_cost *c, uint64_t now)
+{
+	unsigned kind = c->shed != 0;
+
+	return c->rate[kind] >= 0 && c->at_level[kind] == c->level &&
+	       now - c->rate_ns[kind] < REMEASURE_NS;
+}
+
 static void measure_begin(struct live *l, uint64_t now)
 {
 	struct live_cost *c = l->cost;
 
 	c->measured = true;
+	if (is_measured(c, now))
+		return;
 	c->stats_fd = reads_open_stats();
 	if (c->stats_fd < 0)
 		return;
 	if (c->timing_ns < 0)
 		c->timing_ns = timing_find(l);
 	live_bpf_cost(&l->bpf, &c->before);
-	c->foreign_cnt = live_bpf_runs(&l->bpf, RUN_FOREIGN);
+	c->foreign_cnt = foreign_runs(l);
 	c->measure_ns = now;
 }
 
@@ -145,7 +171,9 @@ static void measure_end(struct live *l, uint64_t now)
 	ns = (double)(after.run_ns - c->before.run_ns) - runs * c->timing_ns;
 	rate = ((ns > 0 ? ns : 0) + runs * CALL_NS) / (double)(now - c->measure_ns);
 	*rate_now(c) = *rate_now(c) < 0 ? rate : (*rate_now(c) + rate) / 2;
-	c->foreign = (double)(live_bpf_runs(&l->bpf, RUN_FOREIGN) - c->foreign_cnt) * FOREIGN_NS /
+	c->rate_ns[c->shed != 0] = now;
+	c->at_level[c->shed != 0] = c->level;
+	c->foreign = (double)(foreign_runs(l) - c->foreign_cnt) * FOREIGN_NS /
 		     (double)(now - c->measure_ns);
 	cost_sum(c, now);
 }

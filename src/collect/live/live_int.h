@@ -111,7 +111,7 @@ struct live {
 	struct hmap ns_tids;	/* process and id in its pid namespace, to ours */
 	struct hmap kstacks;	/* ids already sent */
 	struct hmap sums_told;	/* of culprits, disk users: the count last reported */
-	struct hmap culprit_comms; /* tgid to the second it was read << 32 | string */
+	struct hmap culprit_comms; /* tgid to the ms it was read << 32 | string */
 	uint64_t map_bytes, map_bytes_ns; /* of the BPF maps, and when they were summed */
 	VEC(struct live_proc) procs;
 	VEC(uint32_t) procs_free; /* indexes + 1 of empty entries */
@@ -162,7 +162,7 @@ int live_bpf_rewatch(struct live_bpf *b, uint32_t tgid, uint32_t flags);
 struct bpf_cost { uint64_t missed_cnt, run_cnt, run_ns; };
 void live_bpf_cost(const struct live_bpf *b, struct bpf_cost *ret);
 /* Runs so far of one kind, all CPUs together. */
-uint64_t live_bpf_runs(const struct live_bpf *b, enum bpf_run what);
+void live_bpf_runs(const struct live_bpf *b, struct run_cnts *ret);
 int live_bpf_recv(struct live_bpf *b, bool on); /* hu_recv away or back; 0 or -errno */
 /* Kernel memory of all maps, as the kernel counts it, and of the threads' storage. */
 uint64_t live_bpf_map_bytes(const struct live_bpf *b);

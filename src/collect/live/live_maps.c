@@ -22,7 +22,7 @@
 #include "heldup.skel.h"
 
 #define BATCH_CNT 256
-#define COMM_SECONDS 10 /* a name that is so old is read again: it may have changed by exec */
+#define COMM_MS 10000 /* a name that is so old is read again: it may have changed by exec */
 #define MAP_BYTES_NS (10 * NS_PER_SEC) /* all are made at the start: they grow by entries alone */
 
 /* Calls fn for each entry; in batches where the kernel can. */
@@ -84,16 +84,18 @@ const char *live_comm(struct live *l, uint32_t tgid)
 }
 
 /*
- * The name of who is blamed, for each sum of it that moved.  A watch that does not end
- * reads it now and then: a busy host has hundreds of such sums a second, of few processes.
+ * The name of who is blamed, for each sum of it that moved: one process has as many as
+ * there are who waited for it.  A watch that ends reads it once a tick, one that does not
+ * now and then: a busy host has hundreds of such sums a second, of few processes.
  */
 static uint32_t culprit_comm(struct live *l, uint32_t tgid, uint64_t now)
 {
-	uint64_t second = now / NS_PER_SEC, *known = hmap_slot(&l->culprit_comms, tgid);
+	uint64_t *known = hmap_slot(&l->culprit_comms, tgid);
+	uint32_t ms = (uint32_t)(now / NS_PER_MS), age = ms - (uint32_t)(*known >> 32);
 
-	if (l->opts.goes_on && *known && second < (*known >> 32) + COMM_SECONDS)
+	if (*known && age < (l->opts.goes_on ? COMM_MS : 1))
 		return (uint32_t)*known;
-	*known = second << 32 | emit_str(&l->emit, live_comm(l, tgid));
+	*known = (uint64_t)ms << 32 | emit_str(&l->emit, live_comm(l, tgid));
 	return (uint32_t)*known;
 }
 
@@ -236,6 +238,7 @@ static void put_loss(struct live *l, uint64_t now)
 static void put_self(struct live *l, uint64_t now)
 {
 	struct ev_self ev = {0};
+	struct run_cnts runs;
 
 	host_self(&ev);
 	ev.events = l->emit.event_cnt;
@@ -245,8 +248,9 @@ static void put_self(struct live *l, uint64_t now)
 		l->map_bytes_ns = now;
 	}
 	ev.map_bytes = l->map_bytes + live_stacks_bytes(l);
+	live_bpf_runs(&l->bpf, &runs);
 	for (int i = 0; i < RUN_ANSWER; i++)
-		ev.bpf_runs += live_bpf_runs(&l->bpf, i);
+		ev.bpf_runs += runs.cnt[i];
 	ev.bpf_ns = live_cost_bpf_ns(l);
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);
 }
