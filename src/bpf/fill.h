@@ -39,19 +39,22 @@ __noinline int thread_sums(struct wire_thread *w, const struct thr *t, u64 now)
 	const struct tio *io;
 	u64 part, slept = 0;
 	u32 i, cls;
+	bool born;
 
 	if (!w || !t)
 		return 0;
+	born = t->state == THR_NEW && t->flags & WAITF_PREEMPTED; /* by fork, not queued yet */
 	part = since(t->state_ns, now);
 	io = tio_of(t->tid);
 	cls = t->cls;
+	barrier_var(cls); /* or the verifier does not see that it is what is compared below */
 	if (t->state == THR_WAIT)
 		slept = part;
 	else if (t->state == THR_RUNQ && !(t->flags & WAITF_PREEMPTED))
 		slept = since(t->off_ns, t->state_ns);
 
-	w->run_ns = t->run_ns + (t->state <= THR_RUN ? part : 0);
-	w->runq_ns = t->runq_ns + (t->state == THR_RUNQ ? part : 0);
+	w->run_ns = t->run_ns + (t->state <= THR_RUN && !born ? part : 0);
+	w->runq_ns = t->runq_ns + (t->state == THR_RUNQ || born ? part : 0);
 	for (i = 0; i < WAIT_CLASS_CNT; i++)
 		w->wait_ns[i] = t->wait_ns[i];
 	if (cls < WAIT_CLASS_CNT)

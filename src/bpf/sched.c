@@ -511,11 +511,17 @@ SEC("tp_btf/sched_wakeup_new")
 int hu_wakeup_new(u64 *ctx)
 {
 	struct thr *t = thr_of((struct task_struct *)ctx[0]);
+	u64 now;
 
-	if (t && t->state == THR_NEW) {
-		t->state_ns = t->off_ns = t->wake_ns = bpf_ktime_get_ns();
-		t->state = THR_RUNQ;
-	}
+	if (!t || t->state != THR_NEW)
+		return 0;
+	now = bpf_ktime_get_ns();
+	t->ver++;
+	/* its record begins here: until now nobody had the CPU that it waited for */
+	t->runq_ns += since(t->state_ns, now);
+	t->state_ns = t->off_ns = t->wake_ns = now;
+	t->state = THR_RUNQ;
+	t->ver++;
 	return 0;
 }
 
