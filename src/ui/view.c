@@ -98,33 +98,6 @@ uint32_t view_res_by_id(const struct view *v, uint64_t id)
 	return NO_IDX;
 }
 
-/* Tables are small (a few thousand rows) and strings repeat little: plain copies. */
-const char *view_str(struct view *v, const char *s)
-{
-	return s && *s ? arena_strdup(&v->arena, s) : "";
-}
-
-uint32_t view_res_row(struct view_ctx *c, uint32_t res, uint8_t cls)
-{
-	const struct res *r;
-	struct view_res *row;
-
-	if (res == NO_IDX || res >= c->m->res_cnt)
-		return NO_IDX;
-	if (c->res_row[res] != NO_IDX)
-		return c->res_row[res];
-	r = &c->m->res[res];
-	c->res_row[res] = (uint32_t)c->v->res.cnt;
-	row = vec_add(&c->v->res);
-	row->id = r->id;
-	row->kind = r->kind;
-	row->cls = cls;
-	row->name = view_str(c->v, r->name);
-	row->peer = view_str(c->v, r->peer_comm);
-	row->waker.comm = "";
-	return c->res_row[res];
-}
-
 /* The slices of a thread that begin in the tick; they are sorted, the newest is wanted most. */
 static void add_slices(const struct view_ctx *c, const struct thread *t, struct view_thread *row)
 {

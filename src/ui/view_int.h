@@ -2,7 +2,7 @@
 #ifndef VIEW_INT_H
 #define VIEW_INT_H
 /*
- * Shared by view.c and view_pairs.c only: a view in the making.
+ * Shared by view*.c only: a view in the making.
  */
 #include "base/hash.h"
 #include "ui/view.h"

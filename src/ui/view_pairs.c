@@ -12,17 +12,6 @@
 #include "base/cmp.h"
 #include "ui/view_int.h"
 
-const char *view_task_comm(struct view_ctx *c, uint32_t tid)
-{
-	uint32_t at = model_thread_by_tid(c->m, tid);
-
-	if (at == NO_IDX)
-		return arena_printf(&c->v->arena, "tid %u", tid);
-	if (c->thread_row[at] != NO_IDX)
-		return c->v->threads.items[c->thread_row[at]].comm;
-	return view_str(c->v, c->m->threads[at].comm);
-}
-
 static bool by_task(const struct wait *w)
 {
 	return w->waker_ctx == WAKER_TASK ||
