@@ -320,23 +320,16 @@ void space_put_sample(struct space *s, uint64_t type, const struct trace *sample
 	sample_keep(&t->samples.items[worst], rank, sample);
 }
 
-int space_add(struct space *s, const struct trace *t)
+void space_lesson_begin(struct space *s, const struct trace *t, struct space_lesson *ret)
 {
-	struct graph_stats stats = {0};
-	struct space_lesson lesson = {.space = s, .trace = t, .points = s->points,
-				      .strings = s->strings, .arena = &s->scratch};
-	int err;
-
 	arena_clear(&s->scratch);
-	err = graph_build(t, s->points, s->strings, &s->scratch, &lesson.graph, &stats);
-	if (!err)
-		err = critical_path(&lesson.graph, s->points, &s->scratch, &lesson.path);
-	if (err) {
-		s->bad_trace_cnt++;
-		return err;
-	}
-	space_learn(&lesson);
-	return 0;
+	*ret = (struct space_lesson){.space = s, .trace = t, .points = s->points,
+				     .strings = s->strings, .arena = &s->scratch};
+}
+
+void space_bad_trace(struct space *s)
+{
+	s->bad_trace_cnt++;
 }
 
 void space_put_counts(struct space *s, const struct space_view *counts)

@@ -3,7 +3,7 @@
 #define SPACE_INT_H
 /*
  * From one full trace, as graph and critical path, to what the search space
- * keeps of it.  Private to space.c.
+ * keeps of it.  Private to space.c and space_learn.c.
  */
 #include "requests/graph/critical.h"
 #include "requests/graph/graph.h"
@@ -16,15 +16,18 @@ enum {
 struct space_lesson {
 	struct space *space;
 	const struct trace *trace;
-	const struct points *points;
+	struct points *points;
 	const struct strtab *strings;
 	struct arena *arena;
 	struct graph graph;
 	struct cpath path;
 };
 
-/* Puts type, points, contexts, paths, keys and the sample. */
-void space_learn(const struct space_lesson *l);
+/* All but the graph and the path; forgets the lesson before. */
+void space_lesson_begin(struct space *s, const struct trace *t, struct space_lesson *ret);
+
+/* Counts a trace that no graph could be made of. */
+void space_bad_trace(struct space *s);
 
 /* Adds to the context under c->parent; its number, UINT32_MAX when there are too many. */
 uint32_t space_context(struct space *s, uint64_t type, const struct space_context *c);

@@ -311,7 +311,8 @@ static void spans_put(const struct space_lesson *l)
 	}
 }
 
-void space_learn(const struct space_lesson *l)
+/* Puts type, points, contexts, paths, keys and the sample. */
+static void learn(const struct space_lesson *l)
 {
 	struct space_type type = {.hash = l->graph.type_hash, .point = l->graph.type,
 				  .trace_cnt = 1, .sum_ns = l->graph.total_ns,
@@ -325,4 +326,22 @@ void space_learn(const struct space_lesson *l)
 	critical_put(l);
 	branches_put(l, &w);
 	space_put_sample(l->space, l->graph.type_hash, l->trace);
+}
+
+int space_add(struct space *s, const struct trace *t)
+{
+	struct graph_stats stats = {0};
+	struct space_lesson l;
+	int err;
+
+	space_lesson_begin(s, t, &l);
+	err = graph_build(t, l.points, l.strings, l.arena, &l.graph, &stats);
+	if (!err)
+		err = critical_path(&l.graph, l.points, l.arena, &l.path);
+	if (err) {
+		space_bad_trace(s);
+		return err;
+	}
+	learn(&l);
+	return 0;
 }
