@@ -13,6 +13,12 @@
 struct answer;
 struct arena;
 
+/* A text that may be missing. */
+static inline const char *given(const char *str)
+{
+	return str ? str : "";
+}
+
 /*
  * Indexes of the model's tracked threads, the least idle first; the array
  * lives in arena and *ret_cnt says how many there are.

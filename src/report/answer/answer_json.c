@@ -17,134 +17,6 @@
 #include "verdict/verdict.h"
 #include "waits/waits.h"
 
-/* An id of which 0 means none. */
-static void json_kid(struct json *j, const char *key, uint32_t id)
-{
-	if (id)
-		json_ku64(j, key, id);
-	else
-		json_knull(j, key);
-}
-
-static const char *plain(const char *str)
-{
-	return str ? str : "";
-}
-
-static void json_party(struct json *j, const struct party *who)
-{
-	json_kid(j, "pid", who->pid);
-	json_kid(j, "tid", who->tid);
-	json_kstr(j, "comm", plain(who->comm));
-}
-
-static void json_strings(struct json *j, const char *key, const char **list, size_t cnt)
-{
-	json_karr(j, key);
-	for (size_t i = 0; i < cnt; i++)
-		json_str(j, list[i]);
-	json_arr_end(j);
-}
-
-static void json_step_fns(struct json *j, const struct step *s)
-{
-	static const char *const what[] = { "", "runs", "waits", "ended" };
-
-	json_karr(j, "functions");
-	for (size_t i = 0; i < s->fn_cnt; i++) {
-		const struct step_fns *f = &s->fns[i];
-
-		json_obj(j);
-		json_kstr(j, "what", what[f->what]);
-		json_party(j, &f->who);
-		json_kf64_dec(j, "share", f->share, 4);
-		json_ku64(j, "count", f->cnt);
-		json_karr(j, "frames");
-		for (uint32_t k = 0; k < f->name_cnt; k++) {
-			json_obj(j);
-			json_kstr(j, "name", f->names[k]);
-			json_kstr(j, "module", f->modules[k]);
-			json_obj_end(j);
-		}
-		json_arr_end(j);
-		json_obj_end(j);
-	}
-	json_arr_end(j);
-}
-
-static void json_chain(struct json *j, const struct finding *f)
-{
-	json_karr(j, "chain");
-	for (size_t i = 0; i < f->chain_len; i++) {
-		const struct step *s = &f->chain[i];
-
-		json_obj(j);
-		json_party(j, &s->who);
-		json_kstr(j, "role", plain(s->role));
-		json_kstr(j, "step", plain(s->doing));
-		json_kstr(j, "resource", plain(s->resource));
-		json_kstr(j, "kind", plain(s->res_kind));
-		json_kf64_dec(j, "share", s->share, 4);
-		json_ku64(j, "alike", s->like_cnt);
-		if (s->per_request_ns)
-			json_ku64(j, "per_request_ns", s->per_request_ns);
-		else
-			json_knull(j, "per_request_ns");
-		json_ku64(j, "count", s->cnt);
-		json_step_fns(j, s);
-		json_obj_end(j);
-	}
-	json_arr_end(j);
-}
-
-/* Writes the common head of verdict, findings[] and candidates[]. */
-static void json_finding_head(struct json *j, const struct finding *f)
-{
-	json_kstr(j, "class", finding_name(f->cls));
-	json_kstr(j, "title", finding_title(f->cls));
-	json_kstr(j, "confidence", confidence_name(f->conf));
-	json_strings(j, "confidence_reasons", f->doubts, f->doubt_cnt);
-	json_kstr(j, "summary", plain(f->summary));
-	json_kstr(j, "next_step", plain(f->next_step));
-	json_kobj(j, "resource");
-	json_kstr(j, "kind", plain(f->res_kind));
-	json_kstr(j, "name", plain(f->resource));
-	json_obj_end(j);
-	json_kobj(j, "culprit");
-	json_party(j, &f->culprit);
-	json_obj_end(j);
-}
-
-static void json_finding(struct json *j, const struct finding *f)
-{
-	json_finding_head(j, f);
-	json_kf64_dec(j, "share", f->share, 4);
-}
-
-void json_finding_parts(struct json *j, const struct finding *f)
-{
-	json_finding_head(j, f);
-	json_strings(j, "evidence", f->evidence, f->evidence_cnt);
-	json_strings(j, "refute", f->refute, f->refute_cnt);
-	json_chain(j, f);
-}
-
-static void json_findings(struct json *j, const char *key, const struct finding *list, size_t cnt)
-{
-	json_karr(j, key);
-	for (size_t i = 0; i < cnt; i++) {
-		const struct finding *f = &list[i];
-
-		json_obj(j);
-		json_finding(j, f);
-		json_strings(j, "evidence", f->evidence, f->evidence_cnt);
-		json_strings(j, "refute", f->refute, f->refute_cnt);
-		json_chain(j, f);
-		json_obj_end(j);
-	}
-	json_arr_end(j);
-}
-
 static void json_verdict(struct json *j, const struct verdict *v)
 {
 	const struct finding *f = &v->findings[0];
@@ -181,10 +53,10 @@ static void json_window(struct json *j, const struct answer *a)
 	json_kstr(j, "begin", date);
 	json_ku64(j, "tick_ns", m->meta.tick_ns);
 	json_ku64(j, "cpus", m->meta.cpu_cnt);
-	json_kstr(j, "kernel", plain(m->kernel));
-	json_kstr(j, "host", plain(m->hostname));
-	json_kstr(j, "selection", plain(m->selection));
-	json_kstr(j, "command", plain(m->cmdline));
+	json_kstr(j, "kernel", given(m->kernel));
+	json_kstr(j, "host", given(m->hostname));
+	json_kstr(j, "selection", given(m->selection));
+	json_kstr(j, "command", given(m->cmdline));
 	json_kstr(j, "demand", facts_demand_noun(a));
 	json_ku64(j, "demand_ns", a->waits->demand_ns);
 	json_ku64(j, "length_ns", facts_window_ns(a));
@@ -256,7 +128,7 @@ static void json_explored(struct json *j, const struct answer *a)
 void json_answer_parts(struct json *j, const struct answer *a, const struct row_limits *limits)
 {
 	json_kstr(j, "schema", "heldup/why/1");
-	json_kstr(j, "subject", plain(a->verdict->subject));
+	json_kstr(j, "subject", given(a->verdict->subject));
 	json_verdict(j, a->verdict);
 	answer_tail_json(j, a);
 	if (a->functions)

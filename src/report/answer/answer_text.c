@@ -31,11 +31,6 @@ enum { CHAIN_WORDS = 45 }; /* columns from which on the head of the chain has ro
 enum { LINES_MAX = 40, HEAD_LINES = 8, STEPS_MAX = 4 };
 enum { LABEL_COL = 2, TEXT_COL = 4, PAGE_COLUMNS_MAX = 110 };
 
-static const char *given(const char *str)
-{
-	return str ? str : "";
-}
-
 static const char *glyph(const struct pen *p, const char *utf8, const char *ascii)
 {
 	return p->ascii ? ascii : utf8;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/answer/change.h"
+#include "report/facts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +9,6 @@
 #include "base/fmt.h"
 #include "base/json.h"
 #include "verdict/verdict.h"
-
-static const char *given(const char *str)
-{
-	return str ? str : "";
-}
 
 /* A change's value in its unit; times are given in ns. */
 static const char *change_value(char *out, const char *unit, double value)

@@ -23,11 +23,6 @@ static size_t rows_of(size_t cnt, size_t max)
 	return cnt < max ? cnt : max;
 }
 
-static const char *given(const char *str)
-{
-	return str ? str : "";
-}
-
 static const char *proc_comm(const struct model *m, uint32_t proc)
 {
 	return proc < m->proc_cnt ? m->procs[proc].comm : "";
