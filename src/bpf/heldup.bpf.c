@@ -18,6 +18,8 @@
 
 #include "bpf/unwind/unwind_user.c"
 
+#include "bpf/unwind/runtime_frames.c"
+
 #include "bpf/unwind/stack_take.c"
 
 #include "bpf/classify.c"

@@ -179,6 +179,12 @@ struct mm_struct {
 	struct file *exe_file;
 };
 
+struct thread_struct {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long fsbase;
+#endif
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -205,6 +211,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct task_io_accounting ioac;
+	struct thread_struct thread;
 };
 
 struct seq_file;

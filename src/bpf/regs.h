@@ -64,6 +64,12 @@ static __always_inline void userregs_all(const struct pt_regs *regs, u64 *ret)
 	ret[15] = regs->r15;
 }
 
+/* The address that pthread_self() returns. */
+static __always_inline u64 pthread_of(const struct task_struct *p)
+{
+	return p->thread.fsbase;
+}
+
 #elif defined(__TARGET_ARCH_arm64)
 
 struct pt_regs {
@@ -89,6 +95,11 @@ static __always_inline bool userregs_read(const struct pt_regs *regs, u64 *pc, u
 
 static __always_inline void userregs_all(const struct pt_regs *regs, u64 *ret)
 {
+}
+
+static __always_inline u64 pthread_of(const struct task_struct *p)
+{
+	return 0;
 }
 
 #else

@@ -11,7 +11,7 @@
  * index, then the rows, then the extended rules.  The rows of one page of
  * text never straddle two chunks.
  */
-#include "wire/unwind.h"
+#include "wire/runtimes.h"
 
 #define UNW_CHUNK_PAGES 1024u
 #define UNW_CHUNK_ROWS 512u
@@ -122,7 +122,10 @@ struct unw_proc {
 	u64 seen_vm;	/* and when it was asked for again */
 };
 
-/* First sight of a stack: frames[user_cnt], innermost first, then frames[kernel_cnt]. */
+/*
+ * First sight of a stack: frames[user_cnt], innermost first, then frames[kernel_cnt], then
+ * rt_cnt words of an interpreter's frames.
+ */
 struct wire_stack {
 	struct wire_hdr hdr;
 	u64 hash;
@@ -131,11 +134,13 @@ struct wire_stack {
 	u16 user_cnt;
 	u16 kernel_cnt;
 	u8 end;		/* enum unw_end */
-	u8 pad[3];
-	u64 frames[UNW_FRAME_MAX];
+	u8 rt_end;	/* enum rt_end */
+	u16 rt_cnt;
+	u64 frames[UNW_FRAME_MAX + RT_WORDS_MAX];
 };
 #define WIRE_STACK_BYTES (sizeof(struct wire_hdr) + 24)
-_Static_assert(sizeof(struct wire_stack) == WIRE_STACK_BYTES + UNW_FRAME_MAX * 8, "wire_stack");
+_Static_assert(sizeof(struct wire_stack) == WIRE_STACK_BYTES + (UNW_FRAME_MAX + RT_WORDS_MAX) * 8,
+	       "wire_stack");
 
 /* A thread found running by the clock. */
 struct wire_sample {
@@ -170,7 +175,9 @@ enum unw_count {
 	UNWC_NESTED = 6,   /* not taken: one was being taken on this CPU */
 	UNWC_CALL_BUDGET = 7, /* of a system call, not taken: over the budget of those */
 	UNWC_END = 8,	   /* + enum unw_end: how they ended */
-	UNWC_CNT = 16
+	UNWC_RT = 16,	   /* + enum rt_end: how frames of interpreters ended */
+	UNWC_RT_FRAMES = 20, /* ... words of them */
+	UNWC_CNT = 32
 };
 
 #define UNW_SCRATCH_CNT 3 /* a walk may be interrupted by another */

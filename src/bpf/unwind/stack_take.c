@@ -237,7 +237,7 @@ static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *
 	u64 hash = st->hash, seen = in_epoch(hash), size;
 	u32 id = __sync_fetch_and_add(&stack_ids, 1) + 1;
 
-	size = WIRE_STACK_BYTES + (r->user_cnt + r->kernel_cnt) * 8;
+	size = WIRE_STACK_BYTES + (r->user_cnt + r->kernel_cnt + r->rt_cnt) * 8;
 	if (size > sizeof(*r))
 		return 0;
 	hdr_fill(&r->hdr, WIRE_STACK, size, cur->pid, now);
@@ -253,16 +253,13 @@ static __always_inline u32 stack_send(struct unw_state *st, struct task_struct *
 	return id;
 }
 
-/* bytes of the kernel's frames lie behind the user's; both are hashed.  Its id, 0 none. */
+/* All frames are in st.  Its id, 0 none. */
 static __always_inline u32 stack_id(struct unw_state *st, struct task_struct *cur,
-				    struct unw_cpu *c, s64 bytes, u64 now)
+				    struct unw_cpu *c, u64 now)
 {
 	u32 *id;
 	u64 seen;
 
-	if (st->own)
-		st->hash = mix64(st->hash + cur->tgid);
-	unw_add_kernel(st, bytes);
 	count_walk(c, UNWC_STACKS);
 	c->cnt[UNWC_FRAMES] += st->cnt;
 	count_walk(c, UNWC_END + st->end);
@@ -321,6 +318,8 @@ __noinline int stack_begin(u64 now)
 		return UNW_SCRATCH_CNT;
 	__builtin_memset(st, 0, offsetof(struct unw_state, sig));
 	st->end = UNW_END_OUTERMOST;
+	st->rec.rt_cnt = 0;
+	st->rec.rt_end = RT_NONE;
 	if (has_user(cur))
 		walk_user(st, cur, now);
 	return i;
@@ -347,9 +346,14 @@ static __always_inline void stack_learn(struct thr_stack *k, const struct unw_st
 	k->id = id;
 }
 
-#define END_SAME 0x100 /* how of stack_end: this bit and the index of the scratch */
+/* how of stack_end: these bits and the index of the scratch */
+#define END_SAME 0x100
+#define END_RUNTIME 0x200 /* with the frames of an interpreter */
 
-/* k may be NULL.  Lets go of the scratch; returns the id, 0 none. */
+/*
+ * bytes of the kernel's frames lie behind the user's.  k may be NULL.  Lets go of
+ * the scratch; returns the id, 0 none.
+ */
 __noinline int stack_end(struct unw_state *st, struct thr_stack *k, s64 bytes, u32 how, u64 now)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
@@ -359,7 +363,14 @@ __noinline int stack_end(struct unw_state *st, struct thr_stack *k, s64 bytes, u
 	if (!c || !st)
 		return 0;
 	user = st->hash;
-	id = stack_id(st, cur, c, bytes, now);
+	if (st->own)
+		st->hash = mix64(st->hash + cur->tgid);
+	unw_add_kernel(st, bytes);
+	if (how & END_RUNTIME && rt_frames(st)) {
+		count_walk(c, UNWC_RT + (st->rec.rt_end & 3));
+		c->cnt[UNWC_RT_FRAMES] += st->rec.rt_cnt;
+	}
+	id = stack_id(st, cur, c, now);
 	if (k)
 		stack_learn(k, st, user, id, how & END_SAME, c, now);
 	if (idx < UNW_SCRATCH_CNT)
@@ -369,7 +380,8 @@ __noinline int stack_end(struct unw_state *st, struct thr_stack *k, s64 bytes, u
 
 /*
  * Walks the current task.  k is filled in where it is not NULL; same: it was
- * that of the present fingerprint before.  No ctx, no frames of the kernel.
+ * that of the present fingerprint before.  No ctx, no frames of the kernel.  An
+ * interpreter's go along where k is NULL: fingerprints do not know them.
  * Returns the id, 0 none.
  */
 static __noinline u32 stack_walk(void *ctx, struct task_struct *cur __attribute__((unused)),
@@ -384,7 +396,7 @@ static __noinline u32 stack_walk(void *ctx, struct task_struct *cur __attribute_
 	at = st->cnt;
 	if (ctx && at <= UNW_USER_MAX)
 		bytes = bpf_get_stack(ctx, &st->rec.frames[at], UNW_KERNEL_MAX * sizeof(u64), 0);
-	return stack_end(st, k, bytes, idx | (same ? END_SAME : 0), now);
+	return stack_end(st, k, bytes, idx | (same ? END_SAME : 0) | (k ? 0 : END_RUNTIME), now);
 }
 
 /* The same; its time is taken from a budget. */

@@ -30,6 +30,13 @@ struct sigframe {
 	u64 rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
 };
 
+struct rt_walk {
+	struct rt_shape shape;
+	u32 at;	  /* where the next word goes */
+	u64 frame; /* the next one's address */
+	u64 elem[RT_ELEM_WORDS];
+};
+
 struct unw_state {
 	u64 pc, sp, bp;
 	u64 hash;
@@ -49,6 +56,7 @@ struct unw_state {
 	u64 slot[2];	/* where two of the return addresses lie, 0 none */
 	u64 slot_pc[2];
 	struct sigframe sig; /* here, for a program's own stack is small */
+	struct rt_walk rt;
 	struct wire_stack rec;
 };
 

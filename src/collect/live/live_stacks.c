@@ -53,6 +53,7 @@ struct live_stacks {
 	uint64_t sample_ns;
 	uint64_t lost_cnt;  /* stacks whose frames never came */
 	struct runtime_watch *runtimes; /* NULL: memory of processes is left alone */
+	struct hmap is_mixed; /* ids of events: no native stacks */
 	struct hmap mixed;   /* of a native stack and one of a runtime, to an id of events */
 	struct hmap locks;   /* of runtimes, by their keys: those that were announced */
 	struct hmap natives; /* ids of events to places in kept, plus one */
@@ -97,6 +98,17 @@ static uint64_t place_of(void *ctx, uint32_t tgid, uint64_t addr)
 	return code_frame(ctx, tgid, addr);
 }
 
+static void runtimes_open(struct live_stacks *s, const struct heldup_bpf *skel, bool always)
+{
+	const struct runtime_maps maps = {
+		.shapes = bpf_map__fd(skel->maps.hu_rt_shapes),
+		.threads = bpf_map__fd(skel->maps.hu_rt_threads),
+	};
+
+	s->runtimes = runtime_watch_new(place_of, s->code, always);
+	runtime_watch_running(s->runtimes, &maps);
+}
+
 void live_stacks_open(struct live *l)
 {
 	const struct heldup_bpf *skel = l->bpf.skel;
@@ -119,7 +131,7 @@ void live_stacks_open(struct live *l)
 	s->names = frame_names_new(s->syms, l->ksyms);
 	s->code = code_new(&fds, s->syms);
 	if (!l->opts.no_runtime_names)
-		s->runtimes = runtime_watch_new(place_of, s->code, l->opts.goes_on);
+		runtimes_open(s, skel, l->opts.goes_on);
 	l->stacks = s;
 }
 
@@ -140,6 +152,7 @@ void live_stacks_release(struct live *l)
 	hmap_release(&s->hashes);
 	hmap_release(&s->asleep);
 	hmap_release(&s->mixed);
+	hmap_release(&s->is_mixed);
 	hmap_release(&s->natives);
 	hmap_release(&s->locks);
 	vec_release(&s->kept);
@@ -292,22 +305,26 @@ static uint32_t put_stack(struct live *l, const struct wire_stack *w)
 	return s->last_id;
 }
 
-/* EV_STACK of a native stack (0: none) and what the interpreter ran in it. */
-static uint32_t put_mixed(struct live *l, uint32_t tgid, uint32_t native, uint32_t stack,
-			  uint64_t now)
+/* A native stack (0: none) and what the interpreter ran in it. */
+struct mix {
+	uint32_t tgid, native, stack;
+	bool is_deep; /* not all that it ran */
+};
+
+static uint32_t put_mixed(struct live *l, const struct mix *m, uint64_t now)
 {
 	struct {
 		struct ev_stack ev;
 		uint64_t frames[EVENT_FRAMES_MAX];
-	} rec = {.ev = {.tgid = tgid, .end = STACK_WHOLE}};
+	} rec = {.ev = {.tgid = m->tgid, .end = STACK_WHOLE}};
 	struct live_stacks *s = l->stacks;
 	struct mixed_parts parts = {0};
 	uint64_t at = 0;
 	bool cut;
 
 	if (s->last_id >= EVENT_STACK_MAX)
-		return native;
-	if (hmap_get(&s->natives, native, &at)) {
+		return m->native;
+	if (hmap_get(&s->natives, m->native, &at)) {
 		const uint64_t *kept = s->kept.items + at - 1;
 
 		rec.ev.kernel_cnt = (uint16_t)kept[0];
@@ -316,11 +333,11 @@ static uint32_t put_mixed(struct live *l, uint32_t tgid, uint32_t native, uint32
 		memcpy(rec.frames, kept + 3, kept[0] * sizeof(rec.frames[0]));
 		parts.native = kept + 3 + kept[0];
 	}
-	runtime_watch_parts(s->runtimes, tgid, stack, &parts);
+	runtime_watch_parts(s->runtimes, m->tgid, m->stack, &parts);
 	rec.ev.id = ++s->last_id;
 	rec.ev.user_cnt = (uint16_t)mixed_stack(&parts, rec.frames + rec.ev.kernel_cnt,
 						EVENT_FRAMES_MAX - rec.ev.kernel_cnt, &cut);
-	if (cut)
+	if (cut || m->is_deep)
 		rec.ev.end = STACK_DEEP;
 	rec.ev.h = (struct event_hdr){
 		.size = (uint16_t)(sizeof(rec.ev) + (rec.ev.kernel_cnt + rec.ev.user_cnt) * 8u),
@@ -328,7 +345,19 @@ static uint32_t put_mixed(struct live *l, uint32_t tgid, uint32_t native, uint32
 		.ts_ns = now,
 	};
 	emit_put(&l->emit, &rec.ev.h);
+	hmap_put(&s->is_mixed, rec.ev.id, 1);
 	return rec.ev.id;
+}
+
+/* Its id, made at its first sight. */
+static uint32_t mixed_id(struct live *l, const struct mix *m, uint64_t now)
+{
+	struct live_stacks *s = l->stacks;
+	uint64_t *slot = hmap_slot(&s->mixed, hash_pair(hash_pair(m->native, m->stack), m->tgid));
+
+	if (!*slot)
+		*slot = put_mixed(l, m, now);
+	return (uint32_t)*slot;
 }
 
 /* The native stack of a wait becomes one with the program's functions, where these are known. */
@@ -336,31 +365,40 @@ static uint32_t stack_mix(struct live *l, const struct wire_wait *w, uint32_t na
 {
 	const struct runtime_wait wait = {w->hdr.tid, w->off_ns, w->hdr.ts_ns};
 	struct live_stacks *s = l->stacks;
-	uint64_t *slot;
-	uint32_t stack;
+	struct mix m = {.tgid = w->tgid, .native = native};
 
-	if (!s->runtimes || w->flags & WAITF_PREEMPTED)
+	if (!s->runtimes || w->flags & WAITF_PREEMPTED || hmap_get(&s->is_mixed, native, NULL))
 		return native;
-	stack = runtime_watch_find(s->runtimes, &wait);
-	if (!stack)
-		return native;
-	slot = hmap_slot(&s->mixed, hash_pair(hash_pair(native, stack), w->tgid));
-	if (!*slot)
-		*slot = put_mixed(l, w->tgid, native, stack, w->hdr.ts_ns);
-	return (uint32_t)*slot;
+	m.stack = runtime_watch_find(s->runtimes, &wait);
+	return m.stack ? mixed_id(l, &m, w->hdr.ts_ns) : native;
 }
 
 /* The id of a stack by its hash; its event goes out at the first sight. */
-static uint32_t stack_event(struct live *l, const struct wire_stack *w)
+static uint32_t stack_event(struct live *l, const struct wire_stack *w, uint64_t hash)
 {
-	uint64_t *slot = hmap_find(&l->stacks->hashes, w->hash);
+	uint64_t *slot = hmap_find(&l->stacks->hashes, hash);
 
 	if (!slot && l->stacks->last_id >= EVENT_STACK_MAX)
 		return 0;
-	slot = hmap_slot(&l->stacks->hashes, w->hash);
+	slot = hmap_slot(&l->stacks->hashes, hash);
 	if (!*slot)
 		*slot = put_stack(l, w);
 	return (uint32_t)*slot;
+}
+
+/* The same of one that was taken with frames of an interpreter. */
+static uint32_t running_event(struct live *l, const struct wire_stack *w)
+{
+	size_t cnt = (size_t)w->user_cnt + w->kernel_cnt;
+	uint64_t hash = hash_bytes(w->frames, cnt * sizeof(w->frames[0]));
+	struct mix m = {.tgid = w->tgid, .is_deep = w->rt_end == RT_DEEP};
+
+	hash = hash_pair(hash, (uint64_t)w->tgid << 32 | (uint64_t)w->user_cnt << 8 | w->end);
+	m.native = stack_event(l, w, hash);
+	if (l->stacks->runtimes)
+		m.stack = runtime_watch_words(l->stacks->runtimes, w->tgid, w->frames + cnt,
+					      w->rt_cnt, w->hdr.ts_ns);
+	return m.stack ? mixed_id(l, &m, w->hdr.ts_ns) : m.native;
 }
 
 /*
@@ -382,7 +420,8 @@ void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 	struct live_stacks *s = l->stacks;
 
 	if (!s || w->user_cnt > UNW_USER_MAX || w->kernel_cnt > UNW_KERNEL_MAX ||
-	    size < WIRE_STACK_BYTES + (w->user_cnt + w->kernel_cnt) * sizeof(w->frames[0])) {
+	    w->rt_cnt > RT_WORDS_MAX || size < WIRE_STACK_BYTES + (w->user_cnt + w->kernel_cnt +
+						w->rt_cnt) * sizeof(w->frames[0])) {
 		l->bpf.bad_cnt++;
 		return;
 	}
@@ -390,7 +429,7 @@ void live_stack(struct live *l, const struct wire_stack *w, size_t size)
 		return;
 	if (s->ids.cnt >= s->ids_max)
 		ids_turn(l);
-	hmap_put(&s->ids, w->id, stack_event(l, w));
+	hmap_put(&s->ids, w->id, w->rt_cnt ? running_event(l, w) : stack_event(l, w, w->hash));
 }
 
 /* Did it sleep on, while its stack was read? */
@@ -411,7 +450,7 @@ static void walk_sleeper(struct live *l, const struct wire_task *w)
 	rec.user_cnt = (uint16_t)cnt;
 	rec.hash = hash_bytes(rec.frames, cnt * sizeof(rec.frames[0])) ^ rec.end;
 	if (cnt && still_there(w))
-		hmap_put(&l->stacks->asleep, w->hdr.tid, stack_event(l, &rec));
+		hmap_put(&l->stacks->asleep, w->hdr.tid, stack_event(l, &rec, rec.hash));
 }
 
 void live_stacks_sleeper(struct live *l, const struct wire_task *w)
@@ -433,6 +472,8 @@ void live_stacks_begin(struct live *l)
 	s->late = false;
 	s->begun = true;
 	code_read(l, s->put_off.items, s->put_off.cnt);
+	if (s->runtimes) /* so that the first samples have their functions */
+		runtime_watch_step(s->runtimes, &l->emit, clock_mono_ns());
 	VEC_FOREACH(&s->sleepers, w)
 		walk_sleeper(l, w);
 	vec_release(&s->sleepers);
@@ -502,15 +543,40 @@ static void names_announce(struct live *l, uint64_t now)
 			  "others took all the time there is", (unsigned long long)s.late_cnt);
 }
 
+static void counts_read(struct live *l, uint64_t *ret)
+{
+	int cpus = libbpf_num_possible_cpus();
+	const struct bpf_map *map = l->bpf.skel->maps.hu_stk_cpu;
+	CLEANUP_FREE char *values = xcalloc(cpus > 0 ? cpus : 1, bpf_map__value_size(map));
+	uint32_t zero = 0;
+
+	if (cpus <= 0 || bpf_map_lookup_elem(bpf_map__fd(map), &zero, values) < 0)
+		return;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		const struct unw_cpu *c = (const void *)(values + cpu * bpf_map__value_size(map));
+
+		for (int i = 0; i < UNWC_CNT; i++)
+			ret[i] += c->cnt[i];
+	}
+}
+
 /* Interpreted programs that could not be read, and why. */
 static void runtimes_announce(struct live *l, uint64_t now)
 {
+	uint64_t kernel[UNWC_CNT] = {0};
 	struct runtime_counts n;
 	struct runtime_seen seen;
 
 	if (!l->stacks->runtimes)
 		return;
 	runtime_watch_counts(l->stacks->runtimes, &n);
+	counts_read(l, kernel);
+	if (kernel[UNWC_RT + RT_BAD] || kernel[UNWC_RT + RT_DEEP])
+		emit_note(&l->emit, NOTE_LIMIT, now, "%llu samples of interpreted programs show "
+			  "the interpreter, for its memory was not there, and %llu only the "
+			  "innermost functions",
+			  (unsigned long long)kernel[UNWC_RT + RT_BAD],
+			  (unsigned long long)kernel[UNWC_RT + RT_DEEP]);
 	log_debug("runtimes: %llu rounds, %llu looks, %llu ran, %llu bad, %llu over, %llu us",
 		  (unsigned long long)n.round_cnt, (unsigned long long)n.look_cnt,
 		  (unsigned long long)n.ran_cnt, (unsigned long long)n.bad_cnt,
@@ -531,6 +597,8 @@ void live_stacks_tick(struct live *l, uint64_t now, bool last)
 	if (!l->stacks)
 		return;
 	code_rest(l->stacks->code);
+	if (l->stacks->runtimes)
+		runtime_watch_emit(l->stacks->runtimes, &l->emit, now);
 	frame_names_emit(l->stacks->names, &l->emit, now, last ? NAMES_LAST_NS : NAMES_NS);
 	if (last) {
 		code_announce_unread(l->stacks->code, &l->emit, now);
@@ -564,23 +632,6 @@ void live_sample(struct live *l, const struct wire_sample *w)
 	EMIT(&l->emit, &ev, EV_SAMPLE, w->hdr.tid, w->hdr.ts_ns);
 }
 
-static void counts_read(struct live *l, uint64_t *ret)
-{
-	int cpus = libbpf_num_possible_cpus();
-	const struct bpf_map *map = l->bpf.skel->maps.hu_stk_cpu;
-	CLEANUP_FREE char *values = xcalloc(cpus > 0 ? cpus : 1, bpf_map__value_size(map));
-	uint32_t zero = 0;
-
-	if (cpus <= 0 || bpf_map_lookup_elem(bpf_map__fd(map), &zero, values) < 0)
-		return;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		const struct unw_cpu *c = (const void *)(values + cpu * bpf_map__value_size(map));
-
-		for (int i = 0; i < UNWC_CNT; i++)
-			ret[i] += c->cnt[i];
-	}
-}
-
 void live_stacks_loss(struct live *l, uint64_t *loss)
 {
 	uint64_t n[UNWC_CNT] = {0};
@@ -604,6 +655,9 @@ void live_stacks_loss(struct live *l, uint64_t *loss)
 		  (unsigned long long)n[UNWC_END + 2], (unsigned long long)n[UNWC_END + 3],
 		  (unsigned long long)n[UNWC_END + 4], (unsigned long long)n[UNWC_END + 5],
 		  (unsigned long long)n[UNWC_END + 6]);
+	log_debug("stacks: %llu with functions of a runtime, in %llu words",
+		  (unsigned long long)(n[UNWC_RT + RT_WHOLE] + n[UNWC_RT + RT_DEEP]),
+		  (unsigned long long)n[UNWC_RT_FRAMES]);
 	log_debug("stacks: %u modules, %u tables, %llu rows, %llu KiB, built in %llu us",
 		  code.module_cnt, code.table_cnt, (unsigned long long)code.row_cnt,
 		  (unsigned long long)code.kernel_bytes / 1024,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collect/runtimes/runtime_watch.h"
 
+#include <bpf/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,17 @@
 #include "collect/proc/procfs.h"
 #include "collect/runtimes/runtime_find.h"
 #include "collect/runtimes/runtime_stacks.h"
+#include "wire/runtimes.h"
 
 #define LOOK_COST_PART 100	     /* a hundredth of one CPU at most, */
 #define ALWAYS_COST_PART 400	     /* by a watch that does not end a quarter of that, */
 #define LOOK_BURST_NS (50 * (int64_t)NS_PER_MS) /* and at first so much: names are all new */
+/*
+ * Threads that run: names of new functions may take a twentieth of the time, most of
+ * which is waiting for the reader; at first so much, for all are new.
+ */
+#define WORDS_COST_PART 20
+#define WORDS_BURST_NS (500 * (int64_t)NS_PER_MS)
 #define RANGES_GAP_NS NS_PER_SEC     /* between two readings of a process' mappings */
 #define FIND_GAP_NS (5 * NS_PER_SEC) /* between two tries of one that could not be read */
 
@@ -34,6 +42,7 @@ struct lock {
 
 struct thread {
 	uint32_t tid;
+	uint64_t anchor;   /* as the kernel side knows it */
 	uint64_t switches; /* at the last look */
 	uint32_t last;	   /* looks so far */
 	struct look looks[RUNTIME_LOOKS];
@@ -59,9 +68,11 @@ struct runtime_watch {
 	VEC(struct lock) locks;
 	struct hmap by_lock; /* key to index + 1 */
 	struct runtime_stacks *stacks;
+	struct runtime_maps maps; /* .shapes below 0: there are none */
 	uint64_t last_ns;
 	uint64_t cost_part;	/* one in so many of the time is for looks */
 	int64_t left_ns; /* that looks may take; below 0: the last took more than there was */
+	int64_t words_left_ns; /* ... and names of what runs */
 	struct runtime_counts counts;
 };
 
@@ -71,7 +82,9 @@ struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx, bool
 
 	w->place = place;
 	w->ctx = ctx;
+	w->maps = (struct runtime_maps){-1, -1};
 	w->stacks = runtime_stacks_new();
+	w->words_left_ns = WORDS_BURST_NS;
 	w->cost_part = always ? ALWAYS_COST_PART : LOOK_COST_PART;
 	return w;
 }
@@ -139,6 +152,8 @@ void runtime_watch_forget(struct runtime_watch *w, uint32_t tgid)
 
 	if (!p)
 		return;
+	if (w->maps.shapes >= 0)
+		bpf_map_delete_elem(w->maps.shapes, &tgid);
 	found_free(p);
 	*p = (struct proc){0};
 	hmap_del(&w->by_tgid, tgid);
@@ -165,6 +180,43 @@ static void loops_place(struct runtime_watch *w, struct proc *p)
 	}
 }
 
+static struct thread *thread_of(struct runtime_watch *w, uint32_t tid)
+{
+	uint64_t *slot;
+
+	if (w->threads.cnt >= RUNTIME_KNOWN_MAX) { /* the next look finds those that live */
+		w->threads.cnt = 0;
+		hmap_clear(&w->by_tid);
+	}
+	slot = hmap_slot(&w->by_tid, tid);
+	if (!*slot) {
+		*vec_add(&w->threads) = (struct thread){.tid = tid};
+		*slot = w->threads.cnt;
+	}
+	return &w->threads.items[*slot - 1];
+}
+
+static void shape_put(struct runtime_watch *w, const struct proc *p)
+{
+	struct rt_shape shape;
+
+	if (w->maps.shapes >= 0 && runtime_kernel_shape(p->found->proc, &shape) &&
+	    bpf_map_update_elem(w->maps.shapes, &p->tgid, &shape, BPF_ANY) < 0)
+		w->counts.over_cnt++;
+}
+
+static void anchor_put(struct runtime_watch *w, uint32_t tid, uint64_t anchor)
+{
+	struct thread *t;
+
+	if (w->maps.threads < 0)
+		return;
+	t = thread_of(w, tid);
+	if (t->anchor != anchor &&
+	    bpf_map_update_elem(w->maps.threads, &tid, &anchor, BPF_ANY) == 0)
+		t->anchor = anchor;
+}
+
 static void find(struct runtime_watch *w, struct proc *p, uint64_t now)
 {
 	if (p->found && (p->found->proc || !p->found->lang || now < p->find_ns))
@@ -177,6 +229,7 @@ static void find(struct runtime_watch *w, struct proc *p, uint64_t now)
 		return;
 	p->in_ns = procfs_ns_tid(p->tgid) != 0;
 	loops_place(w, p);
+	shape_put(w, p);
 }
 
 static void ranges_again(struct proc *p, uint64_t now)
@@ -201,22 +254,6 @@ static uint32_t tid_of(struct proc *p, uint32_t ns_tid)
 	tid = procfs_tid_from_ns(p->tgid, ns_tid);
 	hmap_put(&p->tids, ns_tid, tid);
 	return (uint32_t)tid;
-}
-
-static struct thread *thread_of(struct runtime_watch *w, uint32_t tid)
-{
-	uint64_t *slot;
-
-	if (w->threads.cnt >= RUNTIME_KNOWN_MAX) { /* the next look finds those that live */
-		w->threads.cnt = 0;
-		hmap_clear(&w->by_tid);
-	}
-	slot = hmap_slot(&w->by_tid, tid);
-	if (!*slot) {
-		*vec_add(&w->threads) = (struct thread){.tid = tid};
-		*slot = w->threads.cnt;
-	}
-	return &w->threads.items[*slot - 1];
 }
 
 /* Notes what the thread waits for, if that is a lock of the runtime's own. */
@@ -324,6 +361,8 @@ static void proc_look(struct runtime_watch *w, struct proc *p)
 		if (!threads[i].ns_tid && cnt == 1)
 			tid = p->tgid;
 		if (tid)
+			anchor_put(w, tid, threads[i].anchor);
+		if (tid)
 			items[n++] = (struct chain_item){
 				.anchor = threads[i].anchor, .until = threads[i].until, .tid = tid,
 				.switches = thread_of(w, tid)->switches};
@@ -335,12 +374,21 @@ static void proc_look(struct runtime_watch *w, struct proc *p)
 	}
 }
 
+void runtime_watch_emit(struct runtime_watch *w, struct emit *e, uint64_t now)
+{
+	runtime_stacks_emit(w->stacks, e, now);
+}
+
 void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now)
 {
 	uint64_t begin_ns, cost_ns;
 
 	w->left_ns += w->last_ns ? (int64_t)((now - w->last_ns) / w->cost_part) : LOOK_BURST_NS;
 	w->left_ns = w->left_ns < LOOK_BURST_NS ? w->left_ns : LOOK_BURST_NS;
+	if (w->last_ns)
+		w->words_left_ns += (int64_t)((now - w->last_ns) / WORDS_COST_PART);
+	if (w->words_left_ns > WORDS_BURST_NS)
+		w->words_left_ns = WORDS_BURST_NS;
 	w->last_ns = now;
 	for (size_t i = 0; i < w->procs.cnt; i++)
 		if (w->procs.items[i].tgid)
@@ -351,11 +399,47 @@ void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now)
 	for (size_t i = 0; i < w->procs.cnt; i++)
 		if (w->procs.items[i].found && w->procs.items[i].found->proc)
 			proc_look(w, &w->procs.items[i]);
-	runtime_stacks_emit(w->stacks, e, now);
+	runtime_watch_emit(w, e, now);
 	cost_ns = clock_mono_ns() - begin_ns;
 	w->counts.cost_ns += cost_ns;
 	w->counts.round_cnt++;
 	w->left_ns -= (int64_t)cost_ns;
+}
+
+/* ---- threads that run */
+
+void runtime_watch_running(struct runtime_watch *w, const struct runtime_maps *maps)
+{
+	w->maps = *maps;
+}
+
+/* Names are asked for at once: the code may be gone soon. */
+uint32_t runtime_watch_words(struct runtime_watch *w, uint32_t tgid, const uint64_t *words,
+			     size_t cnt, uint64_t now)
+{
+	struct proc *p = proc_of(w, tgid);
+	CLEANUP(buf_release) struct buf elems = {0};
+	struct runtime_list list = {.key = tgid};
+	uint64_t begin_ns = clock_mono_ns();
+	uint32_t stack;
+	long got;
+
+	if (!p || !p->found || !p->found->proc)
+		return 0;
+	if (w->words_left_ns <= 0) {
+		w->counts.over_cnt++;
+		return 0;
+	}
+	list.proc = p->found->proc;
+	list.lang = p->found->lang;
+	got = runtime_kept(list.proc, words, cnt, &elems);
+	if (got <= 0)
+		return 0;
+	list.elems = (const uint8_t *)elems.data;
+	list.cnt = (size_t)got;
+	stack = runtime_stacks_add(w->stacks, &list, now);
+	w->words_left_ns -= (int64_t)(clock_mono_ns() - begin_ns);
+	return stack;
 }
 
 /* ---- what was found */

@@ -41,6 +41,18 @@ typedef uint64_t runtime_place_fn(void *ctx, uint32_t tgid, uint64_t addr);
 struct runtime_watch *runtime_watch_new(runtime_place_fn *place, void *ctx, bool always);
 void runtime_watch_free(struct runtime_watch *w);
 
+/*
+ * Maps of the kernel side (wire/runtimes.h): it reads the frames of threads that run.
+ * They are what it found with each stack, cnt words; the stack (from 1), 0: none that
+ * has names.
+ */
+struct runtime_maps {
+	int shapes, threads;
+};
+void runtime_watch_running(struct runtime_watch *w, const struct runtime_maps *maps);
+uint32_t runtime_watch_words(struct runtime_watch *w, uint32_t tgid, const uint64_t *words,
+			     size_t cnt, uint64_t now);
+
 /* A process that may have a runtime; again after it mapped more code. */
 void runtime_watch_add(struct runtime_watch *w, uint32_t tgid);
 /* It ended, or became another program. */
@@ -50,6 +62,9 @@ bool runtime_watch_may(const struct runtime_watch *w, uint32_t tgid);
 
 /* Looks, when it is time; names found go to e. */
 void runtime_watch_step(struct runtime_watch *w, struct emit *e, uint64_t now);
+
+/* Names found since go to e: also those of what ran, for which it is not always time to look. */
+void runtime_watch_emit(struct runtime_watch *w, struct emit *e, uint64_t now);
 
 /* The stack (from 1) of a thread in a wait; 0: not looked at in it. */
 struct runtime_wait {

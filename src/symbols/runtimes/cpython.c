@@ -152,6 +152,11 @@ static void shape_make(struct runtime_proc *r, const struct cpython_layout *at)
 	};
 	for (uint32_t i = 0; i < at->step_cnt; i++)
 		r->shape.steps[i] = at->steps[i];
+	r->running = (struct runtime_running){
+		.kept_cnt = at->minor < 11 ? 2 : 3,
+		.kept = {at->frame_code, at->frame_at / 8 * 8u, at->frame_owner / 8 * 8u},
+		.check_off = at->thread_pthread,
+	};
 }
 
 static int open_it(struct runtime_proc *r, const struct runtime_file *f, struct image *im,

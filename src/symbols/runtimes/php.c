@@ -130,6 +130,8 @@ static int open_it(struct runtime_proc *r, const struct runtime_file *f, struct 
 					.elem_len = CALL_LEN + CALL_REF_LEN,
 					.next_off = CALL_PREV, .ref_off = CALL_FUNC,
 					.ref_len = CALL_REF_LEN};
+	r->running = (struct runtime_running){
+		.kept_cnt = 5, .kept = {0, CALL_FUNC, CALL_INFO, CALL_TYPE, CALL_NAME}};
 	return check(r, p, err);
 }
 

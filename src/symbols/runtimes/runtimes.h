@@ -28,6 +28,7 @@
 
 struct chain_shape;
 struct err;
+struct rt_shape;
 struct runtime_lang;
 struct runtime_proc;
 
@@ -119,6 +120,14 @@ bool runtime_loops_merge(const struct runtime_proc *r);
  */
 long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
 		    struct runtime_frame ret[RUNTIME_DEPTH_MAX]);
+
+/*
+ * The same while the thread runs, read by the kernel side (wire/runtimes.h): what it is to
+ * read, false where it cannot; and the words that it kept as elements of such a list,
+ * appended, with zeros between them.  Their count, or -EBADMSG.
+ */
+bool runtime_kernel_shape(const struct runtime_proc *r, struct rt_shape *ret);
+long runtime_kept(const struct runtime_proc *r, const uint64_t *words, size_t cnt, struct buf *out);
 
 /*
  * The lock that a thread waits for, by the same list; false: none that is known.

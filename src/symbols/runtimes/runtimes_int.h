@@ -6,8 +6,18 @@
  */
 #include "reads/chains.h"
 #include "symbols/runtimes/runtimes.h"
+#include "wire/runtimes.h"
 
 struct image;
+
+/*
+ * For the kernel side: the words of an element that frame() looks at, by their places.
+ * Each is a multiple of eight; none: it cannot read these frames.
+ */
+struct runtime_running {
+	uint32_t kept_cnt, kept[RT_KEPT];
+	uint32_t check_off; /* as in rt_shape */
+};
 
 struct runtime_proc {
 	const struct runtime_lang *lang;
@@ -15,6 +25,7 @@ struct runtime_proc {
 	uint64_t bias;
 	char version[32];
 	struct chain_shape shape;
+	struct runtime_running running;
 	struct runtime_range loops[RUNTIME_LOOP_MAX];
 	size_t loop_cnt;
 	void *own; /* of the language's file, freed with it */
