@@ -39,7 +39,7 @@ struct tcp_sock {
 	u32 rcv_nxt;
 	u32 write_seq;
 	u32 lsndtime;
-	u64 bytes_received;
+	u64 bytes_received, bytes_acked;
 	u32 rcv_tstamp;
 	u32 snd_una;
 };

@@ -26,6 +26,13 @@ enum path_event_kind {
 #define PATH_OWN_NAME 1		/* the socket has a name: it serves */
 #define PATH_PEER_NAME 2	/* its peer has one: it asks */
 
+enum path_sock_flag {		/* of PATH_SEND and PATH_RECV, TCP only; in path_event.call */
+	PATH_SOCK_FIRST = 1 << 0,	/* its first bytes in this direction */
+	PATH_SOCK_UNREAD = 1 << 1,	/* more bytes of the peer have arrived than were read */
+	/* The peer had not received all bytes sent before when it sent its last ones. */
+	PATH_SOCK_UNACKED = 1 << 2,
+};
+
 struct path_wait {
 	__u64 off_ns;		/* it left the CPU */
 	__u64 wake_ns;		/* it was woken; 0: not seen */
@@ -47,7 +54,10 @@ struct path_sock {
 	};
 	__u16 family;
 	__u16 cpu;
-	__u32 bound;		/* unix sockets: PATH_OWN_NAME | PATH_PEER_NAME */
+	union {
+		__u32 bound;	/* unix sockets: PATH_OWN_NAME | PATH_PEER_NAME */
+		__u32 seq;	/* TCP: sequence number of the first of these bytes */
+	};
 };
 
 struct path_clone {
@@ -69,7 +79,7 @@ struct path_event {
 	__u64 ns;
 	__u32 tid, tgid;
 	__u16 kind;		/* enum path_event_kind */
-	__u16 call;		/* PATH_WAIT: the system call's number, or PATH_NO_CALL */
+	__u16 call;		/* PATH_WAIT: its number, or PATH_NO_CALL; else flags */
 	__u32 other;		/* PATH_WAIT: the waker's tid, 0 none; PATH_CLONE: the child's */
 	union {
 		struct path_wait wait;

@@ -265,6 +265,32 @@ static __always_inline void sock_fill(struct path_event *e, struct sock *sk)
 		*(u32 *)s->raddr = sk->__sk_common.skc_daddr;
 }
 
+/*
+ * By sequence numbers: bytes of the peer carry the acknowledgement of all that it had
+ * received when it sent them.  Who waits for a whole reply leaves nothing unacknowledged.
+ */
+static __always_inline void tcp_fill(struct path_event *e, struct sock *sk)
+{
+	struct tcp_sock *t = AS(tcp_sock, sk);
+	u32 wrote = GET(t, write_seq), acked = GET(t, snd_una);
+	u32 read = GET(t, copied_seq), got = GET(t, rcv_nxt);
+	u32 first;
+
+	if (e->kind == PATH_RECV) {
+		e->sock.seq = read - e->sock.bytes;
+		first = got - (u32)GET(t, bytes_received);
+		e->call |= wrote != acked ? PATH_SOCK_UNACKED : 0;
+	} else {
+		e->sock.seq = wrote - e->sock.bytes;
+		first = acked - (u32)GET(t, bytes_acked);
+	}
+	/* The handshake's own number may be counted among those acknowledged. */
+	if (e->sock.seq - first <= 1)
+		e->call |= PATH_SOCK_FIRST;
+	if ((s32)(got - read) > 0)
+		e->call |= PATH_SOCK_UNREAD;
+}
+
 static __always_inline bool is_stream(struct sock *sk)
 {
 	u16 family = sk->__sk_common.skc_family;
@@ -282,6 +308,8 @@ static __always_inline void bytes_passed(struct sock *sk, int bytes, u16 kind)
 	e.kind = kind;
 	e.sock.bytes = bytes;
 	sock_fill(&e, sk);
+	if (sk->sk_protocol == KIPPROTO_TCP)
+		tcp_fill(&e, sk);
 	put(&e);
 }
 
