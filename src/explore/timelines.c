@@ -253,7 +253,7 @@ void timelines_make(struct timelines *t, const struct paths_result *r)
 	for (uint32_t i = 0; i < r->request_cnt; i++) {
 		const struct paths_request *q = &r->requests[i];
 
-		if (q->arrival_ns && q->reply_ns > q->arrival_ns)
+		if (!q->setup && q->arrival_ns && q->reply_ns > q->arrival_ns)
 			request_cut(&c, i);
 	}
 	vec_release(&c.asks);

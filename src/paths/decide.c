@@ -29,6 +29,8 @@ static void give(struct paths *p, uint32_t call, enum call_rule rule, uint32_t r
 
 	if (c->request != PATHS_NONE || request == PATHS_NONE || !c->answer_ns)
 		return;
+	if (p->requests.items[request].shared || p->conns.items[c->conn].shared)
+		return;
 	if (!paths_fits(&p->requests.items[request], c)) {
 		p->result.refused_cnt[rule]++;
 		return;
@@ -297,7 +299,8 @@ static void idle_find(const struct paths *p, struct idle_requests *idle)
 			cnts.items[c->request]++;
 	}
 	for (uint32_t i = 0; i < p->requests.cnt; i++) {
-		if (cnts.items[i] || !p->requests.items[i].arrival_ns)
+		if (cnts.items[i] || !p->requests.items[i].arrival_ns ||
+		    p->requests.items[i].shared)
 			continue;
 		cnt += p->requests.items[i].reply_ns != 0;
 		vec_push(&idle->items, i);
@@ -353,7 +356,10 @@ static uint64_t ends_key(const struct path_sock *s, bool asks)
 	return asks ? (uint64_t)s->lport << 16 | s->rport : (uint64_t)s->rport << 16 | s->lport;
 }
 
-/* A request that a call of another followed process is: by the two ends, and by time. */
+/*
+ * A request that a call of another followed process is: by the two ends, and by time.
+ * Not where several share the connection.
+ */
 static void parents(struct paths *p)
 {
 	struct hmap last = {0};	/* call and 1, by the two ports */
@@ -370,7 +376,7 @@ static void parents(struct paths *p)
 			if (key)
 				hmap_put(&last, key, next);
 		}
-		if (hmap_get(&last, ends_key(&r->at, false), &call) &&
+		if (!r->shared && hmap_get(&last, ends_key(&r->at, false), &call) &&
 		    p->calls.items[call].tgid != r->tgid &&
 		    (!p->calls.items[call].end_ns || p->calls.items[call].end_ns >= r->arrival_ns))
 			r->parent = (uint32_t)call;

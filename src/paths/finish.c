@@ -26,7 +26,7 @@ static void in_flight(struct paths *p)
 	for (uint32_t i = 0; i < p->requests.cnt; i++) {
 		const struct paths_request *r = &p->requests.items[i];
 
-		if (!r->reply_ns)
+		if (!r->reply_ns || r->setup)
 			continue;
 		vec_push(&edges, ((struct edge){r->arrival_ns, i, true}));
 		vec_push(&edges, ((struct edge){r->reply_ns, i, false}));
@@ -48,13 +48,21 @@ static void count(struct paths *p)
 	struct paths_result *r = &p->result;
 
 	VEC_FOREACH(&p->calls, c) {
-		if (c->answer_ns)
-			r->known_cnt[c->rule]++;
+		if (!c->answer_ns)
+			continue;
+		r->known_cnt[c->rule]++;
+		r->shared_call_cnt += p->conns.items[c->conn].shared;
 	}
 	VEC_FOREACH(&p->requests, q) {
-		q->shared = p->conns.items[q->conn].shared;
 		r->shared_cnt += q->shared;
+		r->setup_cnt += q->setup;
 	}
+	VEC_FOREACH(&p->conns, c) {
+		if (c->shared)
+			vec_push(&p->shared_conns, c->cookie);
+	}
+	r->shared_conns = p->shared_conns.items;
+	r->shared_conn_cnt = p->shared_conns.cnt;
 	r->requests = p->requests.items;
 	r->request_cnt = p->requests.cnt;
 	r->calls = p->calls.items;
@@ -67,7 +75,9 @@ void paths_finish(struct paths *p)
 {
 	paths_words(p);
 	paths_take(p);
+	paths_conn_shapes(p);
 	paths_thread_rules(p);
+	paths_conns_share(p);
 	paths_decide(p);
 	paths_waits(p);
 	in_flight(p);

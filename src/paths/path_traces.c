@@ -33,7 +33,7 @@ static const char *const key_names[KEY_CNT] = {
 	"held by a request of", "known by",
 };
 
-enum addr_kind { ADDR_PEER, ADDR_CALL, ADDR_REQUEST };
+enum addr_kind { ADDR_PEER, ADDR_CALL, ADDR_REQUEST, ADDR_SHARED };
 
 struct maker {
 	const struct paths_result *r;
@@ -72,13 +72,16 @@ static uint32_t addr_make(struct maker *m, const struct path_sock *at, enum addr
 	char addr[PATHS_ADDR_MAX], text[PATHS_ADDR_MAX + 8];
 	char *port;
 
-	if (kind == ADDR_REQUEST && at->family == AF_UNIX)
-		return word(m, "unix socket");
-	if (kind == ADDR_REQUEST)
-		snprintf(text, sizeof(text), ":%u", at->lport);
-	else
-		snprintf(text, sizeof(text), "%s%s", kind == ADDR_CALL ? "ask " : "",
-			 paths_addr(addr, at));
+	if (kind >= ADDR_REQUEST) {
+		const char *end = kind == ADDR_SHARED ? " several at once" : "";
+
+		if (at->family == AF_UNIX)
+			snprintf(text, sizeof(text), "unix socket%s", end);
+		else
+			snprintf(text, sizeof(text), ":%u%s", at->lport, end);
+		return word(m, text);
+	}
+	snprintf(text, sizeof(text), "%s%s", kind == ADDR_CALL ? "ask " : "", paths_addr(addr, at));
 	port = kind == ADDR_PEER ? strrchr(text, ':') : NULL;
 	if (port)
 		*port = '\0';
@@ -90,7 +93,7 @@ static uint32_t addr_word(struct maker *m, const struct path_sock *at, enum addr
 	uint16_t port = kind == ADDR_PEER ? 0 : kind == ADDR_CALL ? at->rport : at->lport;
 	uint64_t half[2] = {0, 0}, *slot;
 
-	if (kind != ADDR_REQUEST && at->family != AF_UNIX)
+	if (kind < ADDR_REQUEST && at->family != AF_UNIX)
 		memcpy(half, at->raddr, at->family == AF_INET ? 4 : sizeof(half));
 	slot = hmap_slot(&m->addrs, hash_pair(hash_pair(half[0], half[1]),
 					      (uint64_t)at->family << 32 | port << 8 | kind));
@@ -210,7 +213,7 @@ static void request_add(struct maker *m, uint32_t idx, uint64_t parent, int dept
 	uint32_t service = word(m, m->opts->comm(m->opts->ctx, r->tgid));
 
 	s->service = service;
-	s->name = addr_word(m, &r->at, ADDR_REQUEST);
+	s->name = addr_word(m, &r->at, r->shared ? ADDR_SHARED : ADDR_REQUEST);
 	s->kind = SPAN_SERVER;
 	request_attrs(m, s, r);
 	if (r->worker_ns > r->arrival_ns + QUEUE_MIN_NS && r->worker_ns < r->reply_ns) {
@@ -281,6 +284,8 @@ int path_traces(const struct paths *p, const struct path_traces_opts *opts,
 		const struct paths_request *q = &r->requests[i];
 		struct trace t = {.id = id_of(q)};
 
+		if (q->setup)
+			continue;
 		if (!q->arrival_ns || !q->reply_ns) {
 			cnt->cut_cnt++;
 			continue;
@@ -298,6 +303,7 @@ int path_traces(const struct paths *p, const struct path_traces_opts *opts,
 		t.attr_cnt = (uint32_t)m.made.attrs.cnt;
 		t.ref_cnt = (uint32_t)m.made.refs.cnt;
 		cnt->trace_cnt++;
+		cnt->shared_cnt += q->shared;
 		cnt->span_cnt += t.span_cnt;
 		code = opts->trace(opts->ctx, &t);
 	}

@@ -6,8 +6,9 @@
  * request, and inside one for its time in a queue, each known call, what the called
  * process did where that is followed too, and each wait of its threads.
  *
- * Tracepoints: the process' name, and ":80" (a request on this port), "ask ADDRESS",
- * "queue for a worker", "lock", "fsync" and other names of system calls.  Requests
+ * Tracepoints: the process' name, and ":80" (a request on this port), ":80 several at
+ * once" (those that shared a connection), "ask ADDRESS", "queue for a worker", "lock",
+ * "fsync" and other names of system calls.  Requests
  * that began before the recording, or were not answered within it, are left out.
  */
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct path_traces_opts {
 
 struct path_traces_cnt {
 	uint64_t trace_cnt, span_cnt;
+	uint64_t shared_cnt;	/* of these traces: several requests at once */
 	uint64_t cut_cnt;	/* requests left out, see above */
 };
 

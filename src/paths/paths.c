@@ -38,6 +38,8 @@ void paths_free(struct paths *p)
 	hmap_release(&p->proc_of);
 	hmap_release(&p->word_of);
 	hmap_release(&p->ports);
+	hmap_release(&p->sharing);
+	vec_release(&p->shared_conns);
 	free(p);
 }
 
@@ -49,6 +51,11 @@ void paths_serves(struct paths *p, uint16_t port)
 void paths_switches(struct paths *p, uint32_t tgid)
 {
 	paths_proc(p, tgid)->switches = true;
+}
+
+void paths_shares(struct paths *p, uint64_t cookie)
+{
+	hmap_put(&p->sharing, cookie, 1);
 }
 
 void paths_add(struct paths *p, const struct path_event *e)
@@ -90,7 +97,7 @@ struct path_proc *paths_proc(struct paths *p, uint32_t tgid)
 
 bool paths_fits(const struct paths_request *r, const struct paths_call *c)
 {
-	return r->tgid == c->tgid && r->arrival_ns && r->arrival_ns <= c->start_ns &&
+	return r->tgid == c->tgid && !r->setup && r->arrival_ns && r->arrival_ns <= c->start_ns &&
 	       c->answer_ns <= r->reply_ns;
 }
 

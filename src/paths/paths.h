@@ -15,6 +15,9 @@
  * read before the next send.  Rules and gates are in rules.h; what they do not
  * decide has no request.
  *
+ * Where a connection carries several requests at once they are not separable: what
+ * was under way together is one request, `shared`, and no call is given to it.
+ *
  * All indexes are into the arrays of the result; PATHS_NONE is none.
  */
 #include <stdbool.h>
@@ -40,6 +43,8 @@ struct paths_request {
 	uint64_t bytes_in, bytes_out;
 	bool asks;			/* its reader began a call right after a read of it */
 	bool shared;			/* on its connection several are under way at once */
+	bool setup;			/* part of a TLS handshake: no request */
+	bool overlaps;			/* its peer sent more before it had the whole reply */
 	uint64_t worker_ns;		/* another thread was free for it; 0: the reader did it */
 	struct path_sock at;		/* as the first event had it */
 };
@@ -72,8 +77,11 @@ struct paths_result {
 	size_t request_cnt, call_cnt, wait_cnt;
 	uint64_t known_cnt[PATH_RULE_CNT];	/* answered calls by rule; [0]: unknown */
 	uint64_t refused_cnt[PATH_RULE_CNT];	/* would have left [arrival, last reply] */
-	uint64_t shared_cnt;			/* requests, see above */
+	uint64_t shared_cnt, setup_cnt;		/* requests, see above */
+	uint64_t shared_call_cnt;		/* answered calls on connections like that: unknown */
 	uint64_t bad_cnt;			/* records not understood */
+	const uint64_t *shared_conns;		/* cookies of connections like that */
+	size_t shared_conn_cnt;
 };
 
 struct paths *paths_new(void);
@@ -88,6 +96,9 @@ void paths_serves(struct paths *p, uint16_t port);
  * say nothing.
  */
 void paths_switches(struct paths *p, uint32_t tgid);
+
+/* A connection that is known to carry several requests at once. */
+void paths_shares(struct paths *p, uint64_t cookie);
 
 /* e is copied; in any order.  Of an unknown kind: counted. */
 void paths_add(struct paths *p, const struct path_event *e);

@@ -18,6 +18,12 @@ struct path_conn {
 	uint32_t tgid;
 	uint32_t request, call;	/* the present ones, or PATHS_NONE */
 	uint32_t nth;
+	uint32_t overlap_cnt;	/* exchanges whose end the peer did not wait for */
+	uint32_t overlap_call;	/* the last one that was counted, or PATHS_NONE */
+	/* Calls that led from a read of it to a send on it, and to that of a later exchange. */
+	uint32_t led_cnt, crossed_cnt;
+	uint64_t end_ns;	/* the last event on it */
+	bool from_begin;	/* its first bytes were seen */
 	bool shared;		/* by several requests at once */
 };
 
@@ -72,6 +78,8 @@ struct paths {
 	VEC(struct path_proc) procs;
 	VEC(struct path_word) words;
 	struct hmap conn_of, thread_of, proc_of, word_of, ports;
+	struct hmap sharing;	/* cookies: paths_shares */
+	VEC(uint64_t) shared_conns;
 	struct paths_result result;
 };
 
@@ -83,6 +91,15 @@ bool paths_is_lock(const struct paths *p, uint32_t tgid, uint64_t word);
 void paths_words(struct paths *p);
 
 void paths_take(struct paths *p);
+
+/* After take: TLS handshakes, and connections that several requests share at once. */
+void paths_conn_shapes(struct paths *p);
+
+/* The second again, after what paths_thread_rules has counted. */
+void paths_conns_share(struct paths *p);
+
+/* A call that began at start_ns ended with a reply of this request's connection. */
+void paths_call_led(struct paths *p, uint32_t request, uint64_t start_ns);
 
 /* Until when the request may be open: where no reply was seen, for ever in a loop. */
 uint64_t paths_open_until(const struct paths *p, const struct paths_request *r);

@@ -56,6 +56,21 @@ extern const struct call_rule_def call_rules[PATH_RULE_CNT];
 #define PATH_BUSY_SHARE 0.02
 /* Requests without a known call: if more, requests here need not make any. */
 #define PATH_IDLE_SHARE 0.05
+/*
+ * A peer that waits for each reply acknowledges all of it with its next bytes, and has
+ * sent nothing that lies unread when the reply begins.  In so many exchanges of a
+ * connection it did not wait: one is an upload that was answered early.  The first ones
+ * of a connection do not count, since handshakes overlap what follows.
+ */
+#define PATH_OVERLAP_CNT 2
+#define PATH_SETUP_CNT 2
+/*
+ * So many calls, and such a share of those that led to a reply, began before what was
+ * read last on the reply's connection: they are an earlier request's, which is answered
+ * after the next one came.  Fewer are work between two requests, such as a ping.
+ */
+#define PATH_CROSS_CNT 2
+#define PATH_CROSS_SHARE 0.1
 /* Calls that no open request contains, as those of a timer, of all calls of the process. */
 #define PATH_ALONE_SHARE 0.05
 

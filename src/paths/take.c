@@ -58,7 +58,10 @@ static struct path_conn *conn_of(struct paths *p, const struct path_event *e)
 	c = vec_add(&p->conns);
 	*at = p->conns.cnt;
 	*c = (struct path_conn){.cookie = e->sock.cookie, .role = role_of(p, e), .tgid = e->tgid,
-				.request = PATHS_NONE, .call = PATHS_NONE};
+				.request = PATHS_NONE, .call = PATHS_NONE,
+				.overlap_call = PATHS_NONE};
+	c->shared = hmap_get(&p->sharing, e->sock.cookie, NULL);
+	c->from_begin = e->kind == PATH_CONNECT || e->call & PATH_SOCK_FIRST;
 	return c;
 }
 
@@ -103,6 +106,25 @@ static uint32_t call_begin(struct paths *p, struct path_conn *c, const struct pa
 	return c->call;
 }
 
+/* ---- exchanges whose end the peer does not wait for */
+
+static void request_overlaps(struct paths *p, struct path_conn *c, uint32_t request)
+{
+	struct paths_request *r = &p->requests.items[request];
+
+	if (r->overlaps)
+		return;
+	r->overlaps = true;
+	c->overlap_cnt += !c->from_begin || r->nth >= PATH_SETUP_CNT;
+}
+
+static void call_overlaps(struct path_conn *c, uint32_t call)
+{
+	if (call != PATHS_NONE && c->overlap_call != call)
+		c->overlap_cnt++;
+	c->overlap_call = call;
+}
+
 /* ---- reads and sends */
 
 static void piece_begin(struct path_thread *t, uint32_t request, uint32_t answer)
@@ -121,6 +143,8 @@ static void request_read(struct paths *p, struct path_conn *c, const struct path
 	uint32_t i = c->request;
 	struct path_thread *t;
 
+	if (i != PATHS_NONE && p->requests.items[i].reply_ns && e->call & PATH_SOCK_UNACKED)
+		request_overlaps(p, c, i);
 	if (i == PATHS_NONE || p->requests.items[i].reply_ns)
 		i = request_begin(p, c, e, e->ns);
 	else if (p->requests.items[i].asks)
@@ -145,6 +169,8 @@ static void reply_sent(struct paths *p, struct path_conn *c, const struct path_e
 		r->first_reply_ns = e->ns;
 	r->reply_ns = e->ns;
 	r->replier = e->tid;
+	if (e->call & PATH_SOCK_UNREAD)
+		request_overlaps(p, c, i);
 	t = paths_thread(p, e->tid, e->tgid);
 	if (!t->replies.cnt || *vec_last(&t->replies) != i)
 		vec_push(&t->replies, i);
@@ -162,6 +188,8 @@ static void call_sent(struct paths *p, struct path_conn *c, const struct path_ev
 {
 	uint32_t i = c->call;
 
+	if (e->call & PATH_SOCK_UNREAD)
+		call_overlaps(c, i);
 	if (i == PATHS_NONE || p->calls.items[i].answer_ns)
 		i = call_begin(p, c, e);
 	p->calls.items[i].bytes_out += e->sock.bytes;
@@ -178,6 +206,8 @@ static void answer_read(struct paths *p, struct path_conn *c, const struct path_
 		return;
 	}
 	call = &p->calls.items[c->call];
+	if (e->call & PATH_SOCK_UNACKED)
+		call_overlaps(c, c->call);
 	if (!call->answer_ns) {
 		call->answer_ns = e->ns;
 		call->answered_by = e->tid;
@@ -192,6 +222,7 @@ static void socket_event(struct paths *p, const struct path_event *e)
 {
 	struct path_conn *c = conn_of(p, e);
 
+	c->end_ns = e->ns;
 	if (e->kind == PATH_CONNECT) {
 		c->role = ROLE_ASKS;
 		call_begin(p, c, e);

@@ -11,6 +11,10 @@ uint64_t paths_open_until(const struct paths *p, const struct paths_request *r)
 {
 	uint64_t at;
 
+	if (r->setup)
+		return 0;
+	if (r->shared)	/* where one ends is not seen: the first is all of them */
+		return r->nth ? 0 : p->conns.items[r->conn].end_ns;
 	if (r->reply_ns)
 		return r->reply_ns;
 	/* in a loop it may be open still; elsewhere it is no request, but the end of one */
@@ -136,9 +140,11 @@ static void by_finish(struct paths *p, struct path_thread *t)
 
 			if (c->start_ns > r->reply_ns)
 				break;
-			if (r->reader != t->tid && c->answered_by == t->tid &&
-			    c->start_ns >= before && before)
-				p->evidence.items[idx].by[PATH_RULE_FINISH] = t->replies.items[i];
+			if (r->reader == t->tid || c->answered_by != t->tid || !before ||
+			    c->start_ns < before)
+				continue;
+			p->evidence.items[idx].by[PATH_RULE_FINISH] = t->replies.items[i];
+			paths_call_led(p, t->replies.items[i], c->start_ns);
 		}
 		if (r->reader != t->tid && r->arrival_ns)
 			r->worker_ns = before > r->arrival_ns ? before : r->arrival_ns;

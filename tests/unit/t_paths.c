@@ -249,6 +249,171 @@ TEST(paths_several_at_once_on_a_connection)
 	paths_free(play.p);
 }
 
+/* The same of a TCP connection, with what its sequence numbers say. */
+static void passes(struct play *play, uint16_t kind, uint64_t conn, uint32_t cnt, uint16_t flags)
+{
+	struct path_event e = {.kind = kind, .call = flags,
+			       .sock = {.cookie = conn, .bytes = cnt, .family = 2}};
+	bool asks = conn >= 1000;
+
+	e.sock.lport = asks ? (uint16_t)(40000 + conn) : PORT;
+	e.sock.rport = asks ? UPSTREAM : (uint16_t)(50000 + conn);
+	put(play, &e, 1);
+}
+
+/* Each request asks the upstream; `early`: exchanges read before a reply was all there. */
+static const struct paths_result *overlapping(struct play *play, uint16_t first, uint32_t early)
+{
+	for (uint32_t i = 0; i < 6; i++) {
+		passes(play, PATH_RECV, 1, 10,
+		       (uint16_t)((early >> i & 1 ? PATH_SOCK_UNACKED : 0) | (i ? 0 : first)));
+		sends(play, 1, 1001);
+		gets(play, 1, 1001);
+		passes(play, PATH_SEND, 1, 10, 0);
+	}
+	return done(play);
+}
+
+/* A peer that has not acknowledged the reply did not wait for it before it sent more. */
+TEST(paths_peer_that_does_not_wait)
+{
+	static const struct {
+		uint16_t first;
+		uint32_t early;
+		bool shared;
+	} cases[] = {
+		{0, 0, false},
+		{0, 0x8, false},			/* once: an upload answered early */
+		{0, 0x28, true},
+		{PATH_SOCK_FIRST, 0x6, false},		/* the first two: a handshake */
+		{PATH_SOCK_FIRST, 0x18, true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct play play = play_new();
+		const struct paths_result *r =
+			overlapping(&play, cases[i].first, cases[i].early);
+
+		EQ_U(r->request_cnt, 6);
+		EQ_U(r->shared_cnt, cases[i].shared ? 6 : 0);
+		EQ_U(r->shared_conn_cnt, cases[i].shared);
+		EQ_U(r->known_cnt[PATH_RULE_NONE], cases[i].shared ? 6 : 0);
+		paths_free(play.p);
+	}
+}
+
+/* More of the peer lies there when the server sends: it did not wait for that. */
+TEST(paths_reply_with_more_unread)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	for (int i = 0; i < 3; i++) {
+		passes(&play, PATH_RECV, 1, 10, 0);
+		passes(&play, PATH_SEND, 1, 10, i ? PATH_SOCK_UNREAD : 0);
+	}
+	r = done(&play);
+	EQ_U(r->shared_cnt, 3);
+	paths_free(play.p);
+}
+
+/* Streams of one connection, in lock step: a call's answer goes out in a later exchange. */
+TEST(paths_answer_that_is_a_later_exchanges)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	gets(&play, 1, 1);
+	sends(&play, 1, 1001);
+	gets(&play, 1, 1);
+	sends(&play, 1, 1002);
+	for (uint64_t i = 3; i < 40; i++) {
+		gets(&play, 1, 1000 + i - 2);	/* of a stream before: its response */
+		sends(&play, 1, 1);
+		gets(&play, 1, 1);		/* which its client follows up */
+		sends(&play, 1, 1000 + i);
+	}
+	r = done(&play);
+	EQ_U(r->shared_cnt, r->request_cnt);
+	EQ_U(r->known_cnt[PATH_RULE_NONE], 37);
+	paths_free(play.p);
+}
+
+/* Connections to an upstream that carry several calls at once: nothing says whose is whose. */
+TEST(paths_upstream_with_several_at_once)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		gets(&play, 1, 1 + i);
+		sends(&play, 1, 1001);
+		passes(&play, PATH_RECV, 1001, 10, PATH_SOCK_UNACKED);
+		sends(&play, 1, 1 + i);
+	}
+	r = done(&play);
+	EQ_U(r->call_cnt, 4);
+	EQ_U(r->shared_call_cnt, 4);
+	EQ_U(r->known_cnt[PATH_RULE_NONE], 4);
+	EQ_U(r->shared_cnt, 0);
+	paths_free(play.p);
+}
+
+/* What an earlier slice found out is known in the next one from its begin. */
+TEST(paths_connection_that_is_known_to_share)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	paths_shares(play.p, 1);
+	gets(&play, 1, 1);
+	sends(&play, 1, 1);
+	gets(&play, 1, 2);
+	sends(&play, 1, 2);
+	r = done(&play);
+	EQ_U(r->shared_cnt, 1);
+	OK(r->requests[0].shared && !r->requests[1].shared);
+	paths_free(play.p);
+}
+
+/* Exchanges of one connection: bytes in and out, in turn; 0: no more. */
+static void exchanges(struct play *play, uint64_t conn, const uint32_t *sizes)
+{
+	for (size_t i = 0; sizes[i]; i++)
+		passes(play, i % 2 ? PATH_SEND : PATH_RECV, conn, sizes[i],
+		       i < 2 ? PATH_SOCK_FIRST : 0);
+}
+
+TEST(paths_tls_handshakes)
+{
+	static const uint32_t tls12[] = {315, 1184, 93, 258, 71, 467, 71, 467, 0};
+	static const uint32_t tls13[] = {517, 1337, 80, 542, 130, 460, 0};
+	static const uint32_t resumed[] = {517, 137, 51 + 130, 460, 130, 460, 0};
+	static const uint32_t plain[] = {315, 1184, 93, 258, 71, 467, 0};
+	static const uint32_t other[] = {315, 1184, 94, 258, 71, 467, 0};
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	exchanges(&play, 1, tls12);
+	exchanges(&play, 2, tls13);
+	exchanges(&play, 3, resumed);
+	r = done(&play);
+	EQ_U(r->request_cnt, 10);
+	EQ_U(r->setup_cnt, 5);
+	OK(r->requests[0].setup && r->requests[1].setup && !r->requests[2].setup);
+	OK(r->requests[7].setup && !r->requests[8].setup);
+	paths_free(play.p);
+
+	play = play_new();	/* lengths that are the same by chance, once */
+	exchanges(&play, 1, plain);
+	exchanges(&play, 2, other);
+	exchanges(&play, 3, other);
+	r = done(&play);
+	EQ_U(r->request_cnt, 9);
+	EQ_U(r->setup_cnt, 0);
+	paths_free(play.p);
+}
+
 /* Timers before the call and after the answer: any guess could be wrong, so none is made. */
 TEST(paths_loop_with_timers_on_both_sides)
 {

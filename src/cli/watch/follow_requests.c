@@ -97,7 +97,10 @@ static void slice_end(void *ctx)
 		l->out.refused_cnt += r->refused_cnt[rule];
 	}
 	l->out.shared_cnt += r->shared_cnt;
+	l->out.shared_call_cnt += r->shared_call_cnt;
+	l->out.setup_cnt += r->setup_cnt;
 	l->out.bad_cnt += r->bad_cnt;
+	followed_shares(&l->followed, l->paths);
 	if (l->code == 0)
 		l->code = path_traces(l->paths, &how, &l->cnt);
 	paths_free(l->paths);
@@ -148,6 +151,7 @@ static void result_fill(struct live *l, const struct paths_watched *w, struct ar
 	out->lost_cnt = w->lost_cnt;
 	out->bad_cnt += w->bad_cnt;
 	out->cut_cnt = l->cnt.cut_cnt;
+	out->shared_trace_cnt = l->cnt.shared_cnt;
 	out->cost_share = w->cost_share;
 	*ret = (struct requests_input){.files = file, .file_cnt = 1, .live = out,
 				       .trace_cnt = l->cnt.trace_cnt};

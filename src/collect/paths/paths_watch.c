@@ -372,6 +372,7 @@ static void follow(struct watch *w, uint64_t until, uint64_t end_ns)
 	begin_ns = now = clock_mono_ns();
 	w->judge_ns = begin_ns + PROBE_NS;
 	__atomic_store_n(&w->skel->bss->pw_off, 0, __ATOMIC_SEQ_CST);
+	log_debug("following begins");
 	while (now < until && !stop_requested() && w->in_slice < PATHS_EVENTS_MAX) {
 		sleep_ns(until - now < DRAIN_NS ? until - now : DRAIN_NS);
 		ring_buffer__consume(w->ring);

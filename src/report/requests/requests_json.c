@@ -143,6 +143,8 @@ static void json_live(struct json *j, const struct requests_input *in)
 	json_ku64(j, "likely_calls", l->likely_cnt);
 	json_ku64(j, "unknown_calls", l->unknown_cnt);
 	json_ku64(j, "shared_requests", l->shared_cnt);
+	json_ku64(j, "shared_calls", l->shared_call_cnt);
+	json_ku64(j, "handshakes", l->setup_cnt);
 	requests_json_num(j, "cost_share", l->cost_share, 5);
 	json_kbool(j, "switches_tasks", l->switches);
 	json_obj_end(j);

@@ -60,6 +60,7 @@ static void notes_live(struct list *l, const struct requests_live *live)
 	note(l, "cut_requests", "requests not seen from begin to end", live->cut_cnt);
 	note(l, "refused_calls", "calls refused: not within the time of their request",
 	     live->refused_cnt);
+	note(l, "handshakes", "exchanges of TLS handshakes left out", live->setup_cnt);
 }
 
 static void notes_assembled(struct list *l, const struct assembler_stats *a)

@@ -46,6 +46,9 @@ struct requests_live {		/* how running servers were followed */
 	uint64_t event_cnt, lost_cnt, bad_cnt;
 	uint64_t cut_cnt;	/* requests not seen from begin to end */
 	uint64_t shared_cnt;	/* requests on connections that carry several at once */
+	uint64_t shared_trace_cnt;	/* the same, of those seen from begin to end */
+	uint64_t shared_call_cnt;	/* calls on such connections: of unknown_cnt */
+	uint64_t setup_cnt;	/* exchanges of TLS handshakes: no requests */
 	double cost_share;	/* of the CPU time in use */
 	bool switches;		/* a runtime switches between tasks without the kernel */
 };

@@ -86,13 +86,17 @@ static void live_words(const struct requests_input *in, struct buf *out)
 {
 	const struct requests_live *l = in->live;
 	char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+	uint64_t cnt;
 
 	buf_printf(out, "%s: followed for %s", in->files[0].path, fmt_ns(a, l->followed_ns));
 	if (l->slice_cnt > 1)
 		buf_printf(out, " of %s, in %u slices (--max-cost)", fmt_ns(b, l->watched_ns),
 			   l->slice_cnt);
-	buf_printf(out, ", %s request%s", fmt_count(c, in->trace_cnt),
-		   in->trace_cnt == 1 ? "" : "s");
+	cnt = in->trace_cnt - l->shared_trace_cnt;
+	buf_printf(out, ", %s request%s", fmt_count(c, cnt), cnt == 1 ? "" : "s");
+	if (l->shared_trace_cnt)
+		buf_printf(out, " and %s times several at once",
+			   fmt_count(c, l->shared_trace_cnt));
 }
 
 void requests_input_words(const struct requests_input *in,
@@ -192,6 +196,24 @@ static void put_clocks(const struct requests_view *v, struct pen *p)
 	}
 }
 
+/* Exchanges that are no single request, and calls that hang on them. */
+static void put_shared(const struct requests_live *l, struct pen *p)
+{
+	CLEANUP(buf_release) struct buf b = {0};
+	char n[FMT_MAX];
+
+	buf_printf(&b, "%s times several requests shared a connection (HTTP/2, pipelining, a "
+		   "stream) and are not separable: how many they are, where each begins and "
+		   "ends and which calls are theirs is unknown", fmt_count(n, l->shared_cnt));
+	if (l->shared_cnt)
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+	buf_clear(&b);
+	buf_printf(&b, "%s calls went over connections that carry several at once: of these the "
+		   "request is unknown", fmt_count(n, l->shared_call_cnt));
+	if (l->shared_call_cnt)
+		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+}
+
 /* For how many calls it is known which request made them, and what that cost. */
 static void put_live(const struct requests_live *l, struct pen *p)
 {
@@ -209,12 +231,7 @@ static void put_live(const struct requests_live *l, struct pen *p)
 	buf_printf(&b, "following took %s of the CPU time in use",
 		   fmt_share(cost, l->cost_share));
 	requests_put_line(p, PEN_DIM, buf_str(&b));
-	buf_clear(&b);
-	buf_printf(&b, "%s requests came on connections that carry several at once (HTTP/2, "
-		   "pipelining, a stream): where each begins and ends is not seen",
-		   fmt_count(n, l->shared_cnt));
-	if (l->shared_cnt)
-		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+	put_shared(l, p);
 	if (l->switches)
 		requests_put_line(p, PEN_DOUBT, "a Go runtime switches between tasks on one "
 				  "thread: its threads do not tell requests apart");
