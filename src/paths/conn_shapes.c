@@ -111,7 +111,7 @@ static void ports_judge(const struct paths *p, struct begins *b)
 			       port->tls_cnt >= TLS_SHARE * port->begun_cnt;
 }
 
-/* Where it is resumed the request follows the second flight at once: that one is kept. */
+/* In a resumed one the request follows the second flight at once: that one is kept. */
 static void handshakes(struct paths *p)
 {
 	struct begins b = {0};

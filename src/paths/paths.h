@@ -78,7 +78,7 @@ struct paths_result {
 	uint64_t known_cnt[PATH_RULE_CNT];	/* answered calls by rule; [0]: unknown */
 	uint64_t refused_cnt[PATH_RULE_CNT];	/* would have left [arrival, last reply] */
 	uint64_t shared_cnt, setup_cnt;		/* requests, see above */
-	uint64_t shared_call_cnt;		/* answered calls on connections like that: unknown */
+	uint64_t shared_call_cnt;		/* answered calls on such connections: unknown */
 	uint64_t bad_cnt;			/* records not understood */
 	const uint64_t *shared_conns;		/* cookies of connections like that */
 	size_t shared_conn_cnt;
