@@ -18,6 +18,7 @@ CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 PYTHON  ?= python3
 PREFIX  ?= /usr/local
+ZSH_DIR ?= share/zsh/site-functions
 FUZZ_SECONDS ?= 10
 JOBS    ?= $(shell nproc)
 
@@ -105,12 +106,13 @@ LIB_SRC  := $(sort $(wildcard lib/*.c))
 LIB_SO   := libheldup.so.0
 LIB      := build/lib/libheldup.a build/lib/$(LIB_SO)
 EXAMPLES := $(patsubst examples/%,build/examples/%,$(sort $(patsubst %.c,%,$(wildcard examples/*/*.c))))
-MAN      := build/man/heldup.1 build/man/heldup.bash $(patsubst src/cli/cmd_%.c,build/man/heldup-%.1,\
+SHELLS   := bash zsh fish
+MAN      := build/man/heldup.1 $(SHELLS:%=build/man/heldup.%) $(patsubst src/cli/cmd_%.c,build/man/heldup-%.1,\
 	$(wildcard src/cli/cmd_*.c))
 FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 .PHONY: all load unit examples fuzzers deps demo test check check-bpf check-kernels check-bare eval bench fuzz lint format
-.PHONY: install man clean help FORCE
+.PHONY: install uninstall dist deb man clean help FORCE
 
 all: $(BIN) $(if $(variant),,$(MAN) $(LIB))
 
@@ -373,7 +375,7 @@ lint: $(SKEL) $(GEN)
 format:
 	$(Q)clang-format -i $(shell git ls-files 'src/*.[ch]' 'tests/*.[ch]')
 
-# Manual pages and the completion of bash come from the tables that -h comes from.
+# Manual pages and the completion of shells come from the tables that -h comes from.
 build/man/heldup.1: $(BIN)
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
@@ -384,10 +386,10 @@ build/man/heldup-%.1: $(BIN)
 	$(call say,MAN,$@)
 	$(Q)./$(BIN) help --man $* >$@
 
-build/man/heldup.bash: $(BIN)
+$(SHELLS:%=build/man/heldup.%): build/man/heldup.%: $(BIN)
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
-	$(Q)./$(BIN) help --completion >$@
+	$(Q)./$(BIN) help --completion $* >$@
 
 man: $(MAN)
 
@@ -407,6 +409,36 @@ install: all
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/heldup.pc
 	install -D -m 644 build/man/heldup.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/heldup
+	install -D -m 644 build/man/heldup.zsh \
+		$(DESTDIR)$(PREFIX)/$(ZSH_DIR)/_heldup
+	install -D -m 644 build/man/heldup.fish \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/heldup.fish
+
+# Each path that install writes; folders that others may use stay.
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/heldup $(patsubst build/man/%,share/man/man1/%,\
+		$(filter %.1,$(MAN))) lib/systemd/system/heldup.service include/heldup.h \
+		lib/libheldup.a lib/$(LIB_SO) lib/libheldup.so lib/pkgconfig/heldup.pc \
+		share/bash-completion/completions/heldup $(ZSH_DIR)/_heldup \
+		share/fish/vendor_completions.d/heldup.fish)
+
+# One commit gives one tarball, byte for byte: its times are the commit's.
+DIST := heldup-$(VERSION)
+dist:
+	@mkdir -p build
+	$(call say,DIST,build/$(DIST).tar.gz)
+	$(Q)git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >build/$(DIST).tar.gz
+
+# Debian packages in build/deb, of what is committed (tools/deps build deb).
+deb: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+deb: dist
+	$(Q)rm -rf build/deb && mkdir -p build/deb && tar -C build/deb -xzf build/$(DIST).tar.gz
+	$(Q)cp -r packaging/debian build/deb/$(DIST)/
+	$(Q)printf 'heldup (%s) unstable; urgency=medium\n\n  * Build of %s.\n\n -- %s  %s\n' \
+		$(VERSION) $$(git rev-parse --short HEAD) \
+		"$$(sed -n 's/^Maintainer: //p' packaging/debian/control)" \
+		"$$(date -uRd @$(SOURCE_DATE_EPOCH))" >build/deb/$(DIST)/debian/changelog
+	cd build/deb/$(DIST) && dpkg-buildpackage -b -us -uc
 
 clean:
 	rm -rf build heldup
@@ -424,6 +456,9 @@ help:
 	@echo 'make fuzz             fuzz targets, FUZZ_SECONDS=10 each'
 	@echo 'make lint             cppcheck and clang-tidy'
 	@echo 'make install          PREFIX=/usr/local DESTDIR='
+	@echo 'make uninstall        the same'
+	@echo 'make dist             a tarball of what is committed, the same bytes each time'
+	@echo 'make deb              Debian packages in build/deb'
 	@echo 'make clean'
 
 -include $(wildcard build/lib/obj/*.d) $(EXAMPLES:=.d) $(EVAL_TOOLS:build/tests/%=$(OBJ)/tests/eval/bin/%.d) $(OBJ)/tests/spans/dump.d $(OBJS:.o=.d) $(TOOLS:build/tests/%=$(OBJ)/tests/bpf/%.d) $(UNIT_OBJS:.o=.d) $(BPF_OBJS:.o=.d) $(OUT)/bpf/paths/paths.bpf.d $(PLAIN_OBJS:.o=.d) $(TEST_BPF:.o=.d) $(LOAD:=.d) $(FUZZ:=.d) $(FUZZ_OBJS:.o=.d)

@@ -16,6 +16,7 @@
 #include "cli/opts/cmd.h"
 #include "cli/opts/dispatch.h"
 #include "cli/opts/guess.h"
+#include "cli/opts/completion.h"
 #include "cli/opts/man.h"
 #include "cli/opts/options.h"
 #include "serve/settings.h"
@@ -79,19 +80,18 @@ static int no_such(const char *word)
 	return CLI_USAGE;
 }
 
-/* For make install: `help --man [COMMAND]`, `help --completion`. */
+/* For make install: `help --man [COMMAND]`, `help --completion [bash|zsh|fish]`. */
 static int print_manual(char **args)
 {
 	CLEANUP(buf_release) struct buf out = {0};
-	const struct cmd *cmd = args[1] ? cmd_find(args[1]) : NULL;
+	bool completion = strcmp(args[0], "--completion") == 0;
+	const struct cmd *cmd = args[1] && !completion ? cmd_find(args[1]) : NULL;
 
-	if (args[1] && !cmd)
+	if (completion ? completion_put(args[1], &out) < 0 : args[1] && !cmd)
 		return no_such(args[1]);
-	if (strcmp(args[0], "--completion") == 0)
-		man_completion(&out);
-	else if (cmd)
+	if (cmd)
 		man_command(cmd, &out);
-	else
+	else if (!completion)
 		man_program(&out);
 	fputs(buf_str(&out), stdout);
 	return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;

@@ -110,6 +110,8 @@ def manual_pages(files):
 
         first = plain(installed("share/man/man1/heldup.1"))
         words = installed("share/bash-completion/completions/heldup")
+        zsh = installed("share/zsh/site-functions/_heldup")
+        fish = installed("share/fish/vendor_completions.d/heldup.fish")
         usage = heldup("--help")
         for name, text in re.findall(r"^  ([a-z]+)\s{2,}(\S.*)", usage[usage.index("commands:"):],
                                      re.M):
@@ -127,10 +129,18 @@ def manual_pages(files):
                     errors.append("heldup-%s.1: no %s" % (name, option))
                 if not re.search(r"\t%s\) words=\".* %s[ \"]" % (name, option), words):
                     errors.append("completion of %s: no %s" % (name, option))
+                if "'*%s[" % option not in zsh[zsh.find("\t%s) _arg" % name):].split(" ;;")[0]:
+                    errors.append("zsh, completion of %s: no %s" % (name, option))
+                if not re.search(r"from %s'.* -l %s " % (name, option[2:]), fish):
+                    errors.append("fish, completion of %s: no %s" % (name, option))
             known = " ".join(page.split())
             errors += ["heldup-%s.1: lacks the words of %s" % (name, line.split()[0])
                        for line in " ".join(options.split()).split(" --")[1:]
                        if line.split(" -")[0] not in known]
+        subprocess.run(["make", "-s", "uninstall", "DESTDIR=" + root, "PREFIX=/usr"], cwd=TOP,
+                       env=env, capture_output=True, timeout=60)
+        left = [os.path.join(d, f) for d, _, names in os.walk(root) for f in names]
+        errors += ["make uninstall: leaves %s" % f[len(root):] for f in left]
     return errors
 
 

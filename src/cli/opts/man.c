@@ -152,33 +152,3 @@ void man_program(struct buf *out)
 	put_exit(out);
 	put_see_also(out, NULL);
 }
-
-static void complete_option(void *ctx, const struct opt *o)
-{
-	struct buf *out = ctx;
-
-	if (o->short_name)
-		buf_printf(out, " -%c", o->short_name);
-	if (o->long_name)
-		buf_printf(out, " --%s", o->long_name);
-}
-
-void man_completion(struct buf *out)
-{
-	buf_adds(out, "# bash completion of heldup\n_heldup() {\n"
-		      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n"
-		      "\tif [ \"$COMP_CWORD\" = 1 ] || [ \"${COMP_WORDS[1]}\" = help ]; then\n"
-		      "\t\twords=\"help --version");
-	for (size_t i = 0; commands[i]; i++)
-		buf_printf(out, " %s", commands[i]->name);
-	buf_adds(out, "\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
-	for (size_t i = 0; commands[i]; i++) {
-		buf_printf(out, "\t\t%s) words=\"", commands[i]->name);
-		cmd_opts_each(commands[i], complete_option, out);
-		buf_adds(out, "\" ;;\n");
-	}
-	buf_adds(out, "\t\tesac\n\t\tcase $cur in\n\t\t-*) ;;\n"
-		      "\t\t*) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n\t\tesac\n\tfi\n"
-		      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
-		      "complete -o filenames -F _heldup heldup\n");
-}

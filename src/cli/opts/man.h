@@ -2,9 +2,8 @@
 #ifndef MAN_H
 #define MAN_H
 /*
- * Manual pages and the completion of bash, made of the same tables as -h.  The
- * Makefile runs them through `heldup help --man [COMMAND]` and `heldup help
- * --completion`.
+ * Manual pages, made of the same tables as -h.  The Makefile runs them through
+ * `heldup help --man [COMMAND]`.
  */
 struct buf;
 struct cmd;
@@ -14,7 +13,5 @@ void man_command(const struct cmd *cmd, struct buf *out);
 
 /* heldup(1). */
 void man_program(struct buf *out);
-
-void man_completion(struct buf *out);
 
 #endif /* MAN_H */
