@@ -144,6 +144,21 @@ static int allow_descriptors(scmp_filter_ctx ctx)
 	return rc < 0 ? rc : add_all(ctx, SCMP_ACT_ALLOW, calls, sizeof(calls) / sizeof(calls[0]));
 }
 
+/* Connections to sockets that listen already; nothing is opened, nobody is asked. */
+static int allow_connections(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(accept4), CALL(accept), CALL(shutdown), CALL(getsockopt), CALL(setsockopt),
+		CALL(getsockname), CALL(getpeername), CALL(epoll_ctl), CALL(epoll_wait),
+		CALL(epoll_pwait), CALL(poll), CALL(ppoll), CALL(writev), CALL(getrusage),
+		CALL(gettimeofday), CALL(clock_nanosleep), CALL(nanosleep), CALL(getppid),
+		CALL(kill), CALL(tgkill),
+	};
+	int rc = add_all(ctx, SCMP_ACT_ALLOW, calls, sizeof(calls) / sizeof(calls[0]));
+
+	return rc < 0 ? rc : allow_descriptors(ctx);
+}
+
 /* Files for reading, and those sockets that ask the kernel about sockets, in any network. */
 static int allow_looking(scmp_filter_ctx ctx)
 {
@@ -331,7 +346,8 @@ int rights_filter_watch(uint32_t let)
 
 int rights_filter(enum rights_filter which)
 {
-	bool few = which == RIGHTS_READS_DESCRIPTORS || which == RIGHTS_SERVES_READS;
+	bool few = which == RIGHTS_READS_DESCRIPTORS || which == RIGHTS_SERVES_READS ||
+		   which == RIGHTS_SERVES_CONNECTIONS;
 	scmp_filter_ctx ctx = seccomp_init(few ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
 	int rc;
 
@@ -339,6 +355,8 @@ int rights_filter(enum rights_filter which)
 		return -ENOMEM;
 	if (which == RIGHTS_SERVES_READS)
 		rc = allow_reads(ctx);
+	else if (which == RIGHTS_SERVES_CONNECTIONS)
+		rc = allow_connections(ctx);
 	else
 		rc = few ? allow_descriptors(ctx) : deny_reach(ctx);
 	if (rc == 0 && which == RIGHTS_ONLY_READS_FILES)

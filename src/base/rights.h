@@ -47,6 +47,8 @@ enum rights_filter {
 	RIGHTS_READS_FILES,
 	/* the same, and what it opens it opens for reading, and no process is started */
 	RIGHTS_ONLY_READS_FILES,
+	/* the same, and connections that others make to sockets it has; no new socket */
+	RIGHTS_SERVES_CONNECTIONS,
 	/* what the operations of reads/ops.h need, and those processes that serve them */
 	RIGHTS_SERVES_READS,
 };
