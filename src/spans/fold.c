@@ -343,8 +343,8 @@ struct fold *fold_new(const struct fold_opts *opts, struct strtab *strings)
 	for (uint32_t i = 0; i < f->opts.rule_cnt; i++)
 		if (regcomp(&f->res[i], f->opts.rules[i].re, REG_EXTENDED))
 			BUG("a rule that does not compile");
-	f->http_route = strtab_add(strings, "http.route");
-	f->url_template = strtab_add(strings, "url.template");
+	f->http_route = strtab_add(strings, FOLD_ROUTE_KEY);
+	f->url_template = strtab_add(strings, FOLD_TEMPLATE_KEY);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		f->keys[i] = strtab_add(strings, keys[i]);
 	return f;

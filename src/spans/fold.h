@@ -35,6 +35,10 @@ enum {
 	FOLD_RULES_MAX = 64,
 };
 
+/* The attributes that name the route: all that is asked of attributes. */
+#define FOLD_ROUTE_KEY "http.route"
+#define FOLD_TEMPLATE_KEY "url.template"
+
 struct fold_rule {		/* what re (extended, known to compile) matches becomes text */
 	const char *re, *text;
 };

@@ -230,6 +230,43 @@ int spans_read_bytes(const void *data, size_t len, const char *name,
 	return read_all(in, name, &r, err);
 }
 
+struct body_limit {
+	const struct spans_in *in;
+	uint64_t plain_max;
+};
+
+static bool is_within(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
+{
+	const struct body_limit *l = ctx;
+
+	(void)done_bytes;
+	(void)all_bytes;
+	return in_off(l->in) <= l->plain_max;
+}
+
+int spans_read_body(const struct spans_body *body, struct strtab *strings,
+		    const struct span_sink *sink, struct spans_stats *ret, struct err *err)
+{
+	CLEANUP(in_free_ptr) struct spans_in *in = in_bytes(body->data, body->len);
+	struct body_limit limit = {in, body->plain_max};
+	struct reading r = {in, &body->opts, strings, sink, ret};
+	int rc;
+
+	*ret = (struct spans_stats){.format = body->format};
+	in_on_progress(in, is_within, &limit);
+	if (!in_fill(in, 1) && !in_trouble(in))
+		return 0;
+	ret->packed_as = in_packed_as(in);
+	rc = read_with(spans_reader_of(body->format), &r, "body", err);
+	ret->plain_bytes = in_off(in);
+	if (in_stopped(in))
+		return err_set(err, -E2BIG, "over %" PRIu64 " bytes unpacked", body->plain_max);
+	if (rc == 0 && ret->cut)
+		return err_set(err, -EBADMSG, "offset %" PRIu64 ": %s", ret->cut_at.off,
+			       ret->cut_at.why);
+	return rc;
+}
+
 int spans_look(const char *path, enum spans_format *ret_format)
 {
 	CLEANUP(in_free_ptr) struct spans_in *in = NULL;

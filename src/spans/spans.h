@@ -36,6 +36,7 @@ struct span_sink {
 
 struct spans_opts {
 	bool no_events;		/* span events, logs and annotations are not made points */
+	bool only_route;	/* OTLP: of the attributes only those that fold.h asks for */
 };
 
 enum spans_format {
@@ -95,6 +96,18 @@ int spans_read(const char *path, const struct spans_opts *opts, struct strtab *s
 int spans_read_bytes(const void *data, size_t len, const char *name,
 		     const struct spans_opts *opts, struct strtab *strings,
 		     const struct span_sink *sink, struct spans_stats *ret, struct err *err);
+
+struct spans_body {		/* one request of OTLP as it was received, packed or not */
+	const void *data;
+	size_t len;
+	enum spans_format format;	/* SPANS_OTLP_PROTO or SPANS_OTLP_JSON */
+	uint64_t plain_max;		/* bytes of it that are read, unpacked */
+	struct spans_opts opts;
+};
+
+/* As spans_read_bytes, but none in it is fine; -E2BIG: over plain_max, which was read. */
+int spans_read_body(const struct spans_body *body, struct strtab *strings,
+		    const struct span_sink *sink, struct spans_stats *ret, struct err *err);
 
 /* Which format the beginning of a file shows; -EBADMSG where it is none of these, or -errno. */
 int spans_look(const char *path, enum spans_format *ret_format);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "spans/fold.h"
 
 /*
  * Texts repeat: a service has a hundred names and keys, and most values are
@@ -142,6 +143,10 @@ static void add_value(struct otlp *o, struct making *m, uint32_t key, const stru
 void otlp_init(struct otlp *o, struct reading *r)
 {
 	*o = (struct otlp){.r = r, .texts = xcalloc(1, sizeof(*o->texts))};
+	if (r->opts->only_route) {
+		o->route_keys[0] = strtab_add(r->strings, FOLD_ROUTE_KEY);
+		o->route_keys[1] = strtab_add(r->strings, FOLD_TEMPLATE_KEY);
+	}
 }
 
 void otlp_release(struct otlp *o)
@@ -199,7 +204,8 @@ void otlp_resource_attr(struct otlp *o, const char *key, size_t key_len,
 		o->host_rank = (unsigned)rank;
 		o->host = otlp_name(o, value->text, value->len);
 	}
-	if (find(resource_keys, CNT(resource_keys), key, key_len) < CNT(resource_keys))
+	if (!o->r->opts->only_route &&
+	    find(resource_keys, CNT(resource_keys), key, key_len) < CNT(resource_keys))
 		add_value(o, &o->resource, otlp_name(o, key, key_len), value);
 }
 
@@ -293,7 +299,10 @@ void otlp_span_begin(struct otlp *o, uint64_t off)
 
 void otlp_span_attr(struct otlp *o, uint32_t key, const struct otlp_value *value)
 {
-	add_value(o, &o->making, key, value);
+	if (o->r->opts->only_route && key != o->route_keys[0] && key != o->route_keys[1])
+		o->r->stats->attr_passed_cnt++;
+	else
+		add_value(o, &o->making, key, value);
 }
 
 void otlp_event(struct otlp *o, uint64_t at_ns, const char *name, size_t len)

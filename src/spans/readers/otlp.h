@@ -50,6 +50,7 @@ struct otlp {
 	uint32_t service, host;
 	unsigned host_rank; /* how good a name it is: 0 best */
 	bool known;	    /* the resource was read */
+	uint32_t route_keys[2]; /* names of the attributes that are kept with opts.only_route */
 	struct making resource; /* only its attrs */
 	struct otlp_texts *texts;
 	VEC(struct otlp_late) late;
