@@ -59,7 +59,7 @@ DEFS    := -D_GNU_SOURCE -DHELDUP_VERSION='"$(VERSION)"' $(if $(HAVE_ZSTD),-DHAV
 LIBS    := $(if $(call have,bpf/libbpf.h),-lbpf) $(if $(call have,libelf.h),-lelf) \
 	   $(if $(call have,zlib.h),-lz) $(if $(HAVE_ZSTD),-lzstd) \
 	   $(if $(HAVE_LZMA),-llzma) $(if $(HAVE_LIBDW),-ldw) \
-	   $(if $(HAVE_SECCOMP),-lseccomp) -lsqlite3 -linih -lmicrohttpd -liberty -ldl \
+	   $(if $(HAVE_SECCOMP),-lseccomp) -lsqlite3 -linih -lmicrohttpd -lnghttp2 -liberty -ldl \
 	   $(if $(call have,ncurses.h),-lncursesw -ltinfo) -lm -lpthread
 
 # A newer compiler warns of more, which must not stop who only builds: warnings are
@@ -250,7 +250,7 @@ $(OUT)/%.skel.h: $(OUT)/bpf/tests/%.bpf.o
 $(OBJ)/tests/bpf/at_call.o: | $(OUT)/at_call.skel.h
 
 # What tests/spans asks for the spans of a file.
-build/tests/spans_dump: $(OBJ)/tests/spans/dump.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
+build/tests/spans_dump build/tests/spans_intake: build/tests/spans_%: $(OBJ)/tests/spans/%.o $(filter-out $(OBJ)/src/main.o,$(OBJS)) $(EMBED_OBJS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +16,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "intake/address.h"
+#include "intake/intake.h"
+#include "intake/token.h"
 #include "serve/keep/db.h"
 #include "serve/judge.h"
 #include "serve/settings.h"
 #include "serve/keep/status.h"
 
-#define ADDRESS_LEN 80
 #define LOG_MAX 1000
 #define SERIES_NS (24 * 3600 * NS_PER_SEC)
 
@@ -35,45 +35,6 @@ struct http {
 	struct MHD_Daemon *daemon;
 	unsigned long long refused_cnt;
 };
-
-struct address {
-	char host[ADDRESS_LEN];
-	uint16_t port;
-	struct sockaddr_storage to;
-	bool is_loopback;
-};
-
-/* "127.0.0.1:4319", "[::1]:4319" */
-static int address_parse(const char *text, struct address *ret)
-{
-	struct sockaddr_in *in4 = (void *)&ret->to;
-	struct sockaddr_in6 *in6 = (void *)&ret->to;
-	const char *colon = strrchr(text, ':');
-	char *end;
-	unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
-	size_t len = colon ? (size_t)(colon - text) : 0;
-
-	*ret = (struct address){0};
-	if (!colon || *end || !port || port > 65535 || !len || len >= sizeof(ret->host))
-		return -EINVAL;
-	if (*text == '[' && text[len - 1] == ']')
-		snprintf(ret->host, sizeof(ret->host), "%.*s", (int)len - 2, text + 1);
-	else
-		snprintf(ret->host, sizeof(ret->host), "%.*s", (int)len, text);
-	ret->port = (uint16_t)port;
-	if (inet_pton(AF_INET, ret->host, &in4->sin_addr) == 1) {
-		in4->sin_family = AF_INET;
-		in4->sin_port = htons(ret->port);
-		ret->is_loopback = ntohl(in4->sin_addr.s_addr) >> 24 == 127;
-	} else if (inet_pton(AF_INET6, ret->host, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(ret->port);
-		ret->is_loopback = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
-	} else {
-		return -EINVAL;
-	}
-	return 0;
-}
 
 /*
  * A page of another site can make a browser ask us under a name of its own that leads to
@@ -98,17 +59,6 @@ static bool host_is_own(const char *host, const char *listen)
 	return strcmp(host, name) == 0;
 }
 
-/* In a time that says nothing of where they differ. */
-static bool is_same(const char *a, const char *b)
-{
-	size_t len = strlen(b);
-	unsigned char differ = strlen(a) != len;
-
-	for (size_t i = 0; i < len && a[i]; i++)
-		differ |= (unsigned char)(a[i] ^ b[i]);
-	return !differ;
-}
-
 static bool has_token(const struct http *h, struct MHD_Connection *c)
 {
 	const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
@@ -118,8 +68,8 @@ static bool has_token(const struct http *h, struct MHD_Connection *c)
 
 	if (!token || !*token)
 		return true;
-	return (given && strncmp(given, "Bearer ", 7) == 0 && is_same(given + 7, token)) ||
-	       (cookie && is_same(cookie, token)) || (asked && is_same(asked, token));
+	return token_bearer(given, token) || (cookie && token_same(cookie, token)) ||
+	       (asked && token_same(asked, token));
 }
 
 /* Origin, where a browser sends it, ends in the same host as Host. */
@@ -378,18 +328,22 @@ static int settings_fit(const struct settings *s, struct address *ret, struct er
 	return 0;
 }
 
-int http_check(const struct settings *settings, struct err *err)
+int http_check(const struct settings *s, struct err *err)
 {
 	struct address at;
 
-	return *settings->listen ? settings_fit(settings, &at, err) : 0;
+	if (*s->listen && settings_fit(s, &at, err) < 0)
+		return err->code;
+	if (intake_check(s->spans_http, s->token, err) < 0)
+		return err_prefix(err, "spans-http");
+	return intake_check(s->spans_grpc, s->token, err) < 0 ? err_prefix(err, "spans-grpc") : 0;
 }
 
 int http_open(const struct settings *settings, struct db *db, struct http **ret, struct err *err)
 {
 	struct address at;
 	struct http *h;
-	int rc;
+	int rc, fd;
 
 	*ret = NULL;
 	if (!*settings->listen)
@@ -397,20 +351,22 @@ int http_open(const struct settings *settings, struct db *db, struct http **ret,
 	rc = settings_fit(settings, &at, err);
 	if (rc < 0)
 		return rc;
+	fd = address_listen(&at, err);
+	if (fd < 0)
+		return err_prefix(err, "listen '%s'", settings->listen);
 	h = xcalloc(1, sizeof(*h));
 	h->settings = settings;
 	h->db = db;
-	h->daemon = MHD_start_daemon(MHD_USE_EPOLL | (at.to.ss_family == AF_INET6 ? MHD_USE_IPv6
-										  : 0),
-				     at.port, NULL, NULL, handle, h,
-				     MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at.to,
+	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, at.port, NULL, NULL, handle, h,
+				     MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, HTTP_CLIENTS,
 				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_SECONDS,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY,
-				     MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+				     MHD_OPTION_END);
 	if (!h->daemon) {
+		close(fd);
 		free(h);
-		return err_set(err, -EADDRINUSE, "listen '%s': the address cannot be had",
+		return err_set(err, -ENOMEM, "listen '%s': no server could be made",
 			       settings->listen);
 	}
 	*ret = h;

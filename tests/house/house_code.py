@@ -26,8 +26,9 @@ BELOW = {
 BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
 BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans", "explore"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
-BELOW["serve"] = {"base", "wire", "store", "collect"}
-BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "spans", "paths", "serve"}
+BELOW["intake"] = {"base", "trace", "spans"}
+BELOW["serve"] = {"base", "wire", "store", "collect", "trace", "spans", "requests", "intake"}
+BELOW["cli"] = BELOW["ui"] | {"ui", "reads", "symbols", "spans", "paths", "intake", "serve"}
 BELOW["main"] = {"base", "cli", "serve"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
