@@ -11,14 +11,10 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "serve/keep/db_int.h"
 
-#define VERSION 2
+#define VERSION 3
 #define BUSY_MS 2000 /* a reader that checkpoints, a slow disk */
-
-struct db {
-	sqlite3 *sql;
-	int64_t version; /* of the file */
-};
 
 /* Since version 2. */
 #define TIME_ADDED(name) name " INTEGER NOT NULL DEFAULT 0"
@@ -48,7 +44,7 @@ static const char schema[] =
 	"p99_ns INTEGER NOT NULL, open_max INTEGER NOT NULL, oldest_ns INTEGER NOT NULL,"
 	"PRIMARY KEY(service, minute_ns)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS facts(name TEXT PRIMARY KEY, value INTEGER NOT NULL)"
-	"WITHOUT ROWID;";
+	"WITHOUT ROWID;" DB_REQUESTS_SCHEMA;
 
 #define FINDING_COLUMNS                                                                       \
 	"id,service,rule,reason,begin_ns,last_ns,end_ns,again,bytes,class,title,confidence,"  \
@@ -62,7 +58,7 @@ static const char *finding_columns(const struct db *db)
 						 "judged_from_ns,judged_until_ns";
 }
 
-static int code_of(struct db *db, int rc)
+int db_code(struct db *db, int rc)
 {
 	if (rc == SQLITE_OK || rc == SQLITE_DONE || rc == SQLITE_ROW)
 		return 0;
@@ -121,9 +117,9 @@ static int setup(struct db *db, bool write, const char *path, struct err *err)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db->sql, schema, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db->sql, "PRAGMA user_version=2; COMMIT", NULL, NULL, NULL);
+		rc = sqlite3_exec(db->sql, "PRAGMA user_version=3; COMMIT", NULL, NULL, NULL);
 	db->version = VERSION;
-	return rc == SQLITE_OK ? 0 : err_set(err, code_of(db, rc), "'%s': %s", path,
+	return rc == SQLITE_OK ? 0 : err_set(err, db_code(db, rc), "'%s': %s", path,
 					     sqlite3_errmsg(db->sql));
 }
 
@@ -142,7 +138,7 @@ int db_open(const char *state_dir, bool write, struct db **ret, struct err *err)
 			     write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 				   : SQLITE_OPEN_READONLY, NULL);
 	rc = rc == SQLITE_OK ? setup(db, write, path, err)
-			     : err_set(err, code_of(db, rc), "open '%s': %s", path,
+			     : err_set(err, db_code(db, rc), "open '%s': %s", path,
 				       sqlite3_errmsg(db->sql));
 	if (rc < 0) {
 		db_close(db);
@@ -171,39 +167,36 @@ void db_commit(struct db *db)
 		sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* ---- statements; a kind of 'n' is a uint64_t, 's' a string */
+/* ---- statements */
 
-struct value {
-	const char *s; /* NULL: n */
-	uint64_t n;
-};
-
-#define N(x) {.n = (x)}
-#define S(x) {.s = (x)}
-
-static int prepare(struct db *db, const char *text, const struct value *v, size_t cnt,
-		   sqlite3_stmt **ret)
+int db_prepare(struct db *db, const char *text, const struct db_value *v, size_t cnt,
+	       sqlite3_stmt **ret)
 {
 	int rc = sqlite3_prepare_v2(db->sql, text, -1, ret, NULL);
 
 	for (size_t i = 0; i < cnt && rc == SQLITE_OK; i++)
-		rc = v[i].s ? sqlite3_bind_text(*ret, (int)i + 1, v[i].s, -1, SQLITE_STATIC)
-			    : sqlite3_bind_int64(*ret, (int)i + 1, (int64_t)v[i].n);
-	return code_of(db, rc);
+		if (v[i].blob)
+			rc = sqlite3_bind_blob64(*ret, (int)i + 1, v[i].blob, v[i].n,
+						 SQLITE_STATIC);
+		else
+			rc = v[i].s ? sqlite3_bind_text(*ret, (int)i + 1, v[i].s, -1,
+							SQLITE_STATIC)
+				    : sqlite3_bind_int64(*ret, (int)i + 1, (int64_t)v[i].n);
+	return db_code(db, rc);
 }
 
-static int run(struct db *db, const char *text, const struct value *v, size_t cnt)
+int db_run(struct db *db, const char *text, const struct db_value *v, size_t cnt)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = prepare(db, text, v, cnt, &st);
+	int rc = db_prepare(db, text, v, cnt, &st);
 
 	if (rc == 0)
-		rc = code_of(db, sqlite3_step(st));
+		rc = db_code(db, sqlite3_step(st));
 	sqlite3_finalize(st);
 	return rc;
 }
 
-static void take_text(sqlite3_stmt *st, int column, char *ret, size_t size)
+void db_take_text(sqlite3_stmt *st, int column, char *ret, size_t size)
 {
 	const char *text = (const char *)sqlite3_column_text(st, column);
 
@@ -224,19 +217,19 @@ static void take_finding(sqlite3_stmt *st, struct db_finding *f)
 		.judged_from_ns = (uint64_t)sqlite3_column_int64(st, 16),
 		.judged_until_ns = (uint64_t)sqlite3_column_int64(st, 17),
 	};
-	take_text(st, 1, f->service, sizeof(f->service));
-	take_text(st, 2, f->rule, sizeof(f->rule));
-	take_text(st, 3, f->reason, sizeof(f->reason));
-	take_text(st, 9, f->cls, sizeof(f->cls));
-	take_text(st, 10, f->title, sizeof(f->title));
-	take_text(st, 11, f->confidence, sizeof(f->confidence));
-	take_text(st, 12, f->summary, sizeof(f->summary));
-	take_text(st, 13, f->note, sizeof(f->note));
+	db_take_text(st, 1, f->service, sizeof(f->service));
+	db_take_text(st, 2, f->rule, sizeof(f->rule));
+	db_take_text(st, 3, f->reason, sizeof(f->reason));
+	db_take_text(st, 9, f->cls, sizeof(f->cls));
+	db_take_text(st, 10, f->title, sizeof(f->title));
+	db_take_text(st, 11, f->confidence, sizeof(f->confidence));
+	db_take_text(st, 12, f->summary, sizeof(f->summary));
+	db_take_text(st, 13, f->note, sizeof(f->note));
 }
 
 int db_finding_put(struct db *db, struct db_finding *f)
 {
-	const struct value v[] = {
+	const struct db_value v[] = {
 		S(f->service), S(f->rule), S(f->reason), N(f->begin_ns), N(f->last_ns),
 		N(f->end_ns), N(f->again_cnt), N(f->capture_bytes), S(f->cls), S(f->title),
 		S(f->confidence), S(f->summary), S(f->note), N(f->capture_from_ns),
@@ -245,12 +238,12 @@ int db_finding_put(struct db *db, struct db_finding *f)
 	int rc;
 
 	if (f->id)
-		return run(db, "UPDATE findings SET service=?,rule=?,reason=?,begin_ns=?,last_ns=?,"
-			       "end_ns=?,again=?,bytes=?,class=?,title=?,confidence=?,summary=?,"
+		return db_run(db, "UPDATE findings SET service=?,rule=?,"
+			       "reason=?,begin_ns=?,last_ns=?,end_ns=?,again=?,bytes=?,class=?,title=?,confidence=?,summary=?,"
 			       "note=?,capture_from_ns=?,capture_until_ns=?,judged_from_ns=?,"
 			       "judged_until_ns=? WHERE id=?", v, 18);
-	rc = run(db, "INSERT INTO findings(service,rule,reason,begin_ns,last_ns,end_ns,again,bytes,"
-		     "class,title,confidence,summary,note,capture_from_ns,capture_until_ns,"
+	rc = db_run(db, "INSERT INTO findings(service,rule,reason,begin_ns,last_ns,end_ns,again,"
+		     "bytes,class,title,confidence,summary,note,capture_from_ns,capture_until_ns,"
 		     "judged_from_ns,judged_until_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 		 v, 17);
 	if (rc == 0)
@@ -271,24 +264,24 @@ int db_finding_judge(struct db *db, struct db_finding *f, const char *json, size
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW) {
-		take_text(st, 0, f->cls, sizeof(f->cls));
-		take_text(st, 1, f->title, sizeof(f->title));
-		take_text(st, 2, f->confidence, sizeof(f->confidence));
-		take_text(st, 3, f->summary, sizeof(f->summary));
+		db_take_text(st, 0, f->cls, sizeof(f->cls));
+		db_take_text(st, 1, f->title, sizeof(f->title));
+		db_take_text(st, 2, f->confidence, sizeof(f->confidence));
+		db_take_text(st, 3, f->summary, sizeof(f->summary));
 	}
 	sqlite3_finalize(st);
-	return code_of(db, rc);
+	return db_code(db, rc);
 }
 
 int db_finding(struct db *db, uint64_t id, struct db_finding *ret)
 {
-	const struct value v[] = {N(id)};
+	const struct db_value v[] = {N(id)};
 	sqlite3_stmt *st = NULL;
 	char text[400];
 	int rc;
 
 	snprintf(text, sizeof(text), "SELECT %s FROM findings WHERE id=?", finding_columns(db));
-	rc = prepare(db, text, v, 1, &st);
+	rc = db_prepare(db, text, v, 1, &st);
 
 	if (rc == 0)
 		rc = sqlite3_step(st) == SQLITE_ROW ? 0 : -ENOENT;
@@ -301,7 +294,7 @@ int db_finding(struct db *db, uint64_t id, struct db_finding *ret)
 int db_findings(struct db *db, const struct db_filter *filter,
 		void (*each)(void *ctx, const struct db_finding *f), void *ctx)
 {
-	const struct value v[] = {
+	const struct db_value v[] = {
 		N(filter->since_ns), S(filter->service ? filter->service : ""),
 		N(filter->max_cnt ? filter->max_cnt : UINT32_MAX),
 	};
@@ -312,27 +305,27 @@ int db_findings(struct db *db, const struct db_filter *filter,
 
 	snprintf(text, sizeof(text), "SELECT %s FROM findings WHERE last_ns>=?1 AND "
 		 "instr(service,?2)>0 ORDER BY id DESC LIMIT ?3", finding_columns(db));
-	rc = prepare(db, text, v, 3, &st);
+	rc = db_prepare(db, text, v, 3, &st);
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		take_finding(st, &f);
 		each(ctx, &f);
 	}
 	sqlite3_finalize(st);
-	return rc < 0 ? rc : code_of(db, step);
+	return rc < 0 ? rc : db_code(db, step);
 }
 
 int db_service_put(struct db *db, const struct db_service *s)
 {
-	const struct value v[] = {S(s->name), S(s->what), N(s->pid), N(s->seen_ns),
+	const struct db_value v[] = {S(s->name), S(s->what), N(s->pid), N(s->seen_ns),
 				  N(s->answer_cnt), N(s->p50_ns), N(s->p99_ns), N(s->open_cnt)};
 
-	return run(db, "INSERT OR REPLACE INTO services VALUES(?,?,?,?,?,?,?,?)", v, 8);
+	return db_run(db, "INSERT OR REPLACE INTO services VALUES(?,?,?,?,?,?,?,?)", v, 8);
 }
 
 int db_services(struct db *db, void (*each)(void *ctx, const struct db_service *s), void *ctx)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = prepare(db, "SELECT name,what,pid,seen_ns,answers,p50_ns,p99_ns,open "
+	int rc = db_prepare(db, "SELECT name,what,pid,seen_ns,answers,p50_ns,p99_ns,open "
 			     "FROM services ORDER BY name", NULL, 0, &st);
 	int step = SQLITE_DONE;
 
@@ -346,31 +339,40 @@ int db_services(struct db *db, void (*each)(void *ctx, const struct db_service *
 			.open_cnt = (uint64_t)sqlite3_column_int64(st, 7),
 		};
 
-		take_text(st, 0, s.name, sizeof(s.name));
-		take_text(st, 1, s.what, sizeof(s.what));
+		db_take_text(st, 0, s.name, sizeof(s.name));
+		db_take_text(st, 1, s.what, sizeof(s.what));
 		each(ctx, &s);
 	}
 	sqlite3_finalize(st);
-	return rc < 0 ? rc : code_of(db, step);
+	return rc < 0 ? rc : db_code(db, step);
 }
 
 int db_minute_put(struct db *db, const char *service, const struct db_minute *m)
 {
-	const struct value v[] = {S(service), N(m->minute_ns), N(m->answer_cnt), N(m->service_ns),
-				  N(m->p50_ns), N(m->p99_ns), N(m->open_max), N(m->oldest_max_ns)};
+	const struct db_value v[] = {S(service), N(m->minute_ns), N(m->answer_cnt),
+				     N(m->service_ns), N(m->p50_ns), N(m->p99_ns), N(m->open_max),
+				     N(m->oldest_max_ns)};
 
-	return run(db, "INSERT OR REPLACE INTO minutes VALUES(?,?,?,?,?,?,?,?)", v, 8);
+	return db_run(db, "INSERT INTO minutes VALUES(?,?,?,?,?,?,?,?) "
+			  "ON CONFLICT(service,minute_ns) DO UPDATE SET "
+			  "p50_ns=(p50_ns*answers+excluded.p50_ns*excluded.answers)/"
+			  "MAX(answers+excluded.answers,1),"
+			  "p99_ns=MAX(p99_ns,excluded.p99_ns),"
+			  "answers=answers+excluded.answers,"
+			  "service_ns=service_ns+excluded.service_ns,"
+			  "open_max=MAX(open_max,excluded.open_max),"
+			  "oldest_ns=MAX(oldest_ns,excluded.oldest_ns)", v, 8);
 }
 
 #define MINUTES                                                                              \
 	"SELECT minute_ns,answers,service_ns,p50_ns,p99_ns,open_max,oldest_ns FROM minutes m " \
 	"WHERE service=?1 AND minute_ns>=?2 "
 
-static int minutes(struct db *db, const char *text, const struct value *v,
+static int minutes(struct db *db, const char *text, const struct db_value *v,
 		   void (*each)(void *ctx, const struct db_minute *m), void *ctx)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = prepare(db, text, v, 2, &st);
+	int rc = db_prepare(db, text, v, 2, &st);
 	int step = SQLITE_DONE;
 
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
@@ -387,13 +389,13 @@ static int minutes(struct db *db, const char *text, const struct value *v,
 		each(ctx, &m);
 	}
 	sqlite3_finalize(st);
-	return rc < 0 ? rc : code_of(db, step);
+	return rc < 0 ? rc : db_code(db, step);
 }
 
 int db_minutes(struct db *db, const char *service, uint64_t since_ns,
 	       void (*each)(void *ctx, const struct db_minute *m), void *ctx)
 {
-	const struct value v[] = {S(service), N(since_ns)};
+	const struct db_value v[] = {S(service), N(since_ns)};
 
 	return minutes(db, MINUTES "ORDER BY minute_ns", v, each, ctx);
 }
@@ -401,7 +403,7 @@ int db_minutes(struct db *db, const char *service, uint64_t since_ns,
 int db_sound_minutes(struct db *db, const char *service, uint64_t since_ns,
 		     void (*each)(void *ctx, const struct db_minute *m), void *ctx)
 {
-	const struct value v[] = {S(service), N(since_ns)};
+	const struct db_value v[] = {S(service), N(since_ns)};
 
 	return minutes(db, MINUTES "AND NOT EXISTS(SELECT 1 FROM findings f WHERE "
 				   "f.service=m.service AND f.begin_ns<m.minute_ns+60000000000 "
@@ -410,49 +412,49 @@ int db_sound_minutes(struct db *db, const char *service, uint64_t since_ns,
 
 int db_fact_put(struct db *db, const char *name, uint64_t value)
 {
-	const struct value v[] = {S(name), N(value)};
+	const struct db_value v[] = {S(name), N(value)};
 
-	return run(db, "INSERT OR REPLACE INTO facts VALUES(?,?)", v, 2);
+	return db_run(db, "INSERT OR REPLACE INTO facts VALUES(?,?)", v, 2);
 }
 
 int db_facts(struct db *db, void (*each)(void *ctx, const char *name, uint64_t value), void *ctx)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = prepare(db, "SELECT name,value FROM facts ORDER BY name", NULL, 0, &st);
+	int rc = db_prepare(db, "SELECT name,value FROM facts ORDER BY name", NULL, 0, &st);
 	int step = SQLITE_DONE;
 
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		char name[64];
 
-		take_text(st, 0, name, sizeof(name));
+		db_take_text(st, 0, name, sizeof(name));
 		each(ctx, name, (uint64_t)sqlite3_column_int64(st, 1));
 	}
 	sqlite3_finalize(st);
-	return rc < 0 ? rc : code_of(db, step);
+	return rc < 0 ? rc : db_code(db, step);
 }
 
 int db_close_open(struct db *db, uint64_t now_ns)
 {
-	const struct value v[] = {N(now_ns)};
+	const struct db_value v[] = {N(now_ns)};
 
-	return run(db, "UPDATE findings SET end_ns=MIN(?1,MAX(last_ns,begin_ns+1)),"
+	return db_run(db, "UPDATE findings SET end_ns=MIN(?1,MAX(last_ns,begin_ns+1)),"
 		       "note=CASE note WHEN '' THEN 'heldup serve ended before it did' "
 		       "ELSE note END WHERE end_ns=0", v, 1);
 }
 
 int db_forget(struct db *db, uint64_t before_ns)
 {
-	const struct value v[] = {N(before_ns)};
-	int rc = run(db, "DELETE FROM findings WHERE end_ns>0 AND last_ns<?", v, 1);
+	const struct db_value v[] = {N(before_ns)};
+	int rc = db_run(db, "DELETE FROM findings WHERE end_ns>0 AND last_ns<?", v, 1);
 
-	return rc < 0 ? rc : run(db, "DELETE FROM minutes WHERE minute_ns<?", v, 1);
+	return rc < 0 ? rc : db_run(db, "DELETE FROM minutes WHERE minute_ns<?", v, 1);
 }
 
 uint64_t db_oldest_captured(struct db *db)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t id = 0;
-	int rc = prepare(db, "SELECT MIN(id) FROM findings WHERE bytes>0 AND end_ns>0", NULL, 0,
+	int rc = db_prepare(db, "SELECT MIN(id) FROM findings WHERE bytes>0 AND end_ns>0", NULL, 0,
 			 &st);
 
 	if (rc == 0 && sqlite3_step(st) == SQLITE_ROW)
