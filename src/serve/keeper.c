@@ -18,6 +18,8 @@
 #include "serve/trouble.h"
 #include "serve/link.h"
 #include "serve/settings.h"
+#include "serve/spans/kept_types.h"
+#include "serve/spans/span_link.h"
 
 #define STEP_MS 200
 #define TELL_NS (5 * NS_PER_SEC)   /* services' rows: how old a list may be */
@@ -30,8 +32,10 @@ struct keeper {
 	struct http *http;	/* NULL: nothing is served */
 	struct ask *ask;
 	struct link_cost cost;
+	struct kept_types *types;
+	struct span_counts spans;
 	uint64_t dropped_cnt, bad_cnt, tell_ns, tidy_ns, start_ns;
-	int link;
+	int link, spans_link;
 };
 
 static void take(struct keeper *k, const struct link_msg *msg)
@@ -56,6 +60,23 @@ static void take(struct keeper *k, const struct link_msg *msg)
 		break;
 	default:
 		k->bad_cnt++;
+	}
+}
+
+static void take_spans(struct keeper *k)
+{
+	struct span_msg msg;
+	int rc;
+
+	while ((rc = span_link_get(k->spans_link, &msg)) != 0) {
+		if (rc == -EBADMSG)
+			k->bad_cnt++;
+		else if (rc < 0)
+			return;
+		else if (msg.kind == SPAN_MSG_SLICE)
+			kept_types_slice(k->types, &msg.u.slice, clock_real_ns());
+		else
+			k->spans = msg.u.counts;
 	}
 }
 
@@ -99,7 +120,8 @@ static void tell_self(struct keeper *k)
 	db_fact_put(k->db, "bpf_cpu_ns", c->bpf_ns);
 	db_fact_put(k->db, "keep_cpu_ns", cpu_ns(RUSAGE_SELF));
 	db_fact_put(k->db, "judge_cpu_ns", cpu_ns(RUSAGE_CHILDREN));
-	db_fact_put(k->db, "memory_bytes", c->rss_bytes + (uint64_t)own.ru_maxrss * 1024);
+	db_fact_put(k->db, "memory_bytes", c->rss_bytes + k->spans.rss_bytes +
+		    (uint64_t)own.ru_maxrss * 1024);
 	db_fact_put(k->db, "map_bytes", c->map_bytes);
 	db_fact_put(k->db, "events", c->event_cnt);
 	db_fact_put(k->db, "lost_events", c->lost_cnt);
@@ -113,18 +135,52 @@ static void tell_self(struct keeper *k)
 	db_fact_put(k->db, "refused_findings", findings_refused(k->findings));
 }
 
+/* Puts into the store what was taken of spans, and what was not and why. */
+static void tell_spans(struct keeper *k)
+{
+	const struct span_counts *c = &k->spans;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} facts[] = {
+		{"spans", c->spans}, {"span_requests", c->requests}, {"span_bytes", c->bytes},
+		{"span_connections", c->connections}, {"span_cpu_ns", c->cpu_ns},
+		{"span_traces", c->traces}, {"span_traces_open", c->open_traces},
+		{"span_traces_rootless", c->rootless_traces},
+		{"span_traces_early", c->early_traces}, {"spans_joined", c->joined_spans},
+		{"refused_spans", c->refused_spans}, {"refused_span_requests", c->bad_requests},
+		{"refused_span_requests_too_large", c->large_requests},
+		{"refused_span_requests_unsupported", c->unsupported_requests},
+		{"refused_span_requests_without_token", c->denied_requests},
+		{"refused_span_requests_for_now", c->busy_requests},
+		{"refused_span_connections", c->refused_connections},
+		{"lost_span_requests", c->broken_requests}, {"lost_span_names", c->lost_names},
+		{"lost_span_slices", c->lost_slices}, {"lost_late_spans", c->late_spans},
+		{"lost_spans_over_limit", c->cut_spans}, {"lost_span_traces", c->bad_traces},
+		{"left_out_span_traces", c->left_out_traces},
+		{"left_out_request_types", kept_types_left_out(k->types)},
+		{"left_out_span_ports", c->closed_ports},
+	};
+
+	for (unsigned i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		db_fact_put(k->db, facts[i].name, facts[i].value);
+}
+
 static void step(struct keeper *k)
 {
 	uint64_t now = clock_mono_ns();
 
 	db_begin(k->db);
 	take_all(k);
+	take_spans(k);
 	findings_step(k->findings);
 	ask_step(k->ask);
 	if (now >= k->tell_ns) {
 		k->tell_ns = now + TELL_NS;
 		findings_tell(k->findings);
 		tell_self(k);
+		tell_spans(k);
+		kept_types_put(k->types, clock_real_ns());
 	}
 	db_commit(k->db);
 	if (now >= k->tidy_ns) {
@@ -168,10 +224,12 @@ static void send_ask(void *ctx, const struct link_ask *who)
 		k->dropped_cnt++;
 }
 
-int keeper_run(const struct settings *settings, int link, struct err *err)
+int keeper_run(const struct settings *settings, const struct links *links, struct err *err)
 {
-	struct keeper k = {.settings = settings, .link = link, .start_ns = clock_real_ns()};
-	struct pollfd fds[2] = {{.fd = link, .events = POLLIN}, {.events = POLLIN}};
+	struct keeper k = {.settings = settings, .link = links->watch,
+			   .spans_link = links->spans, .start_ns = clock_real_ns()};
+	struct pollfd fds[3] = {{.fd = k.link, .events = POLLIN}, {.events = POLLIN},
+				{.fd = k.spans_link, .events = POLLIN}};
 	int rc = ask_open(settings->state, send_ask, &k, &k.ask, err);
 
 	if (rc == 0)
@@ -188,8 +246,9 @@ int keeper_run(const struct settings *settings, int link, struct err *err)
 	fds[1].fd = http_fd(k.http);
 	db_close_open(k.db, k.start_ns);
 	k.findings = findings_new(settings, k.db, send_order, &k);
+	k.types = kept_types_new(k.db, k.start_ns);
 	while (!stop_requested()) {
-		poll(fds, 2, STEP_MS);
+		poll(fds, 3, STEP_MS);
 		step(&k);
 		http_run(k.http);
 	}
@@ -197,6 +256,7 @@ int keeper_run(const struct settings *settings, int link, struct err *err)
 	http_close(k.http);
 	ask_close(k.ask);
 	findings_free(k.findings);
+	kept_types_free(k.types);
 	db_close(k.db);
 	return 0;
 }

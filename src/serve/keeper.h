@@ -8,9 +8,10 @@
  * It runs without a capability and may write below the state directory only.
  */
 struct err;
+struct links;
 struct settings;
 
-/* Returns when a stop was asked for (0) or the store failed (-errno); link is a socket. */
-int keeper_run(const struct settings *settings, int link, struct err *err);
+/* Returns when a stop was asked for (0) or the store failed (-errno). */
+int keeper_run(const struct settings *settings, const struct links *links, struct err *err);
 
 #endif /* KEEPER_H */

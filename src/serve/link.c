@@ -2,33 +2,22 @@
 #include "serve/link.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
+
+#include "serve/spans/packet.h"
 
 bool link_put(int fd, const struct link_msg *msg)
 {
-	ssize_t put;
-
-	do {
-		put = send(fd, msg, sizeof(*msg), MSG_DONTWAIT | MSG_NOSIGNAL);
-	} while (put < 0 && errno == EINTR);
-	return put == sizeof(*msg);
+	return packet_put(fd, msg, sizeof(*msg));
 }
 
 int link_get(int fd, struct link_msg *ret)
 {
 	struct link_msg msg;
-	ssize_t got;
+	int rc = packet_get(fd, &msg, sizeof(msg));
 
-	do {
-		got = recv(fd, &msg, sizeof(msg), MSG_DONTWAIT);
-	} while (got < 0 && errno == EINTR);
-	if (got == 0)
-		return -EPIPE;
-	if (got < 0)
-		return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -EPIPE;
-	if (got != sizeof(msg) || !msg.kind || msg.kind >= LINK_KIND_CNT ||
-	    msg.service >= LINK_SERVICES_MAX)
+	if (rc <= 0)
+		return rc;
+	if (!msg.kind || msg.kind >= LINK_KIND_CNT || msg.service >= LINK_SERVICES_MAX)
 		return -EBADMSG;
 	if (msg.kind == LINK_SERVICE) {
 		msg.u.service.name[LINK_NAME_LEN - 1] = '\0';

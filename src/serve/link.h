@@ -73,6 +73,11 @@ struct link_msg {
 	} u;
 };
 
+struct links {			/* sockets of one process of `heldup serve` */
+	int watch;		/* between watcher and keeper */
+	int spans;		/* between the process that takes spans in and the keeper */
+};
+
 /* False: the socket is full or the other half is gone. */
 bool link_put(int fd, const struct link_msg *msg);
 

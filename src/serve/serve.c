@@ -22,7 +22,9 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "serve/keeper.h"
+#include "serve/link.h"
 #include "serve/settings.h"
+#include "serve/spans/takes_spans.h"
 #include "serve/watcher.h"
 
 #define LINK_BYTES (1 << 20)	 /* a second of 64 services, ten times over */
@@ -35,8 +37,8 @@
 
 struct child {
 	const char *name;
-	int (*run)(const struct settings *settings, int link, struct err *err);
-	int link;
+	int (*run)(const struct settings *settings, const struct links *links, struct err *err);
+	struct links links;
 	pid_t pid;		/* 0: none runs */
 	uint64_t start_ns, again_ns, wait_ns;
 	uint32_t start_cnt;
@@ -107,10 +109,18 @@ static void __attribute__((noreturn)) child_main(const struct child *c,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() == 1)
 		_exit(0);
-	rc = c->run(settings, c->link, &err);
+	rc = c->run(settings, &c->links, &err);
 	if (rc < 0)
 		log_error("%s: %s", c->name, err.msg);
 	_exit(rc == 0 ? 0 : err.kind == ERR_RIGHTS ? EXIT_RIGHTS : 1);
+}
+
+static int intake_run_child(const struct settings *s, const struct links *links, struct err *err)
+{
+	const struct takes_spans_opts opts = {.http = s->spans_http, .grpc = s->spans_grpc,
+					      .token = s->token, .cpu = s->spans_cpu};
+
+	return takes_spans_run(&opts, links->spans, err);
 }
 
 static int start(struct child *c, const struct settings *settings, struct err *err)
@@ -185,8 +195,10 @@ static int link_open(int *ret_pair, struct err *err)
 int serve_run(const struct settings *settings, struct err *err)
 {
 	struct child children[] = {{.name = "keeper", .run = keeper_run},
-				   {.name = "watcher", .run = watcher_run}};
-	int pair[2], rc = make_dir(settings->state, err);
+				   {.name = "watcher", .run = watcher_run},
+				   {.name = "intake", .run = intake_run_child}};
+	const size_t cnt = sizeof(children) / sizeof(*children);
+	int watch[2], spans[2], rc = make_dir(settings->state, err);
 	char captures[4096];
 
 	snprintf(captures, sizeof(captures), "%s/captures", settings->state);
@@ -195,20 +207,25 @@ int serve_run(const struct settings *settings, struct err *err)
 	if (rc < 0)
 		return rc;
 	CLEANUP_CLOSE int held = lock(settings->state, err);
-	rc = held < 0 ? held : link_open(pair, err);
+	rc = held < 0 ? held : link_open(watch, err);
+	if (rc == 0)
+		rc = link_open(spans, err);
 	if (rc < 0)
 		return rc;
-	children[0].link = pair[0];
-	children[1].link = pair[1];
+	children[0].links = (struct links){watch[0], spans[0]};
+	children[1].links = (struct links){watch[1], -1};
+	children[2].links = (struct links){-1, spans[1]};
 	notify("READY=1");
 	while (rc == 0 && !stop_requested()) {
-		for (size_t i = 0; i < 2 && rc == 0; i++)
+		for (size_t i = 0; i < cnt && rc == 0; i++)
 			rc = look(&children[i], settings, err);
 		usleep(STEP_US);
 	}
 	notify("STOPPING=1");
-	end(children, 2);
-	close(pair[0]);
-	close(pair[1]);
+	end(children, cnt);
+	for (int i = 0; i < 2; i++) {
+		close(watch[i]);
+		close(spans[i]);
+	}
 	return rc;
 }

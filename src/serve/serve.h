@@ -6,9 +6,9 @@
  * itself that one is in trouble, asks why of the minute before and during, and
  * keeps the answer.
  *
- * Three processes: serve_run's own starts the other two and starts them again
- * when they fail; the watcher (watcher.h) has the rights of a watch, the keeper
- * (keeper.h) none.
+ * Four processes: serve_run's own starts the others and starts them again when
+ * they fail; the watcher (watcher.h) has the rights of a watch, the keeper
+ * (keeper.h) none, and neither has that which takes spans in (takes_spans.h).
  */
 #include <stdbool.h>
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "intake/intake.h"
 #include "serve/link.h"
 
 #define KEEP_BYTES (UINT64_C(1) << 30)
@@ -23,12 +24,16 @@
 #define WINDOW_MIN_NS (10 * NS_PER_SEC)
 #define WINDOW_MAX_NS (3600 * NS_PER_SEC)
 #define BUDGET 0.01
+#define SPANS_CPU 0.25 /* some 250,000 spans a second: more than a host's services make */
 
 void settings_init(struct settings *s)
 {
 	*s = (struct settings){
 		.state = SETTINGS_STATE,
 		.listen = "127.0.0.1:4319",
+		.spans_http = INTAKE_HTTP,
+		.spans_grpc = INTAKE_GRPC,
+		.spans_cpu = SPANS_CPU,
 		.keep_bytes = KEEP_BYTES,
 		.keep_ns = KEEP_NS,
 		.window_ns = WINDOW_NS,
@@ -199,6 +204,23 @@ int settings_service(struct settings *s, const char *text, struct err *err)
 			  err);
 }
 
+/* "1%" */
+static int share_parse(const char *key, const char *text, double *ret, struct err *err)
+{
+	char *end;
+	double n = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(n >= 0 && n <= 100))
+		return err_usage(err, "%s '%s': give a percentage such as 1%%", key, text);
+	*ret = n / 100;
+	return 0;
+}
+
+static const char *address_of(struct settings *s, const char *value)
+{
+	return strcmp(value, "none") == 0 ? "" : arena_strdup(&s->arena, value);
+}
+
 static int serve_key(struct settings *s, const char *key, const char *value, struct err *err)
 {
 	if (strcmp(key, "state") == 0 && !*value)
@@ -206,7 +228,13 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 	else if (strcmp(key, "state") == 0)
 		s->state = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "listen") == 0)
-		s->listen = strcmp(value, "none") == 0 ? "" : arena_strdup(&s->arena, value);
+		s->listen = address_of(s, value);
+	else if (strcmp(key, "spans-http") == 0)
+		s->spans_http = address_of(s, value);
+	else if (strcmp(key, "spans-grpc") == 0)
+		s->spans_grpc = address_of(s, value);
+	else if (strcmp(key, "spans-cpu") == 0)
+		return share_parse(key, value, &s->spans_cpu, err);
 	else if (strcmp(key, "on-finding") == 0)
 		s->announce.command = arena_strdup(&s->arena, value);
 	else if (strcmp(key, "webhook") == 0)
@@ -223,18 +251,12 @@ static int serve_key(struct settings *s, const char *key, const char *value, str
 		return keep_age_parse(value, &s->keep_ns, err);
 	else if (strcmp(key, "window") == 0)
 		return window_parse(value, &s->window_ns, err);
-	else if (strcmp(key, "budget") == 0) {
-		char *end;
-		double n = strtod(value, &end);
-
-		if (end == value || (*end && strcmp(end, "%") != 0) || !(n >= 0 && n <= 100))
-			return err_usage(err, "budget '%s': give a percentage such as 1%%", value);
-		s->budget = n / 100;
-	} else {
+	else if (strcmp(key, "budget") == 0)
+		return share_parse(key, value, &s->budget, err);
+	else
 		return err_usage(err, "no key '%s' of [serve]: state, listen, token, keep-size, "
 				      "keep-age, window, budget, on-finding, webhook, "
-				      "webhook-format", key);
-	}
+				      "webhook-format, spans-http, spans-grpc, spans-cpu", key);
 	return 0;
 }
 

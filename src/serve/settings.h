@@ -33,6 +33,8 @@ struct settings {
 	const char *state;	/* directory */
 	const char *listen;	/* "ADDRESS:PORT", "" for no page */
 	const char *token;	/* NULL: none */
+	const char *spans_http, *spans_grpc; /* "ADDRESS:PORT" on which spans are taken, "": not */
+	double spans_cpu;	/* share of one CPU for them; over it senders are asked to wait */
 	struct announce_opts announce;
 	uint64_t keep_bytes, keep_ns;
 	uint64_t window_ns;	/* minutes before, kept in memory */

@@ -85,10 +85,25 @@ struct findings *findings_new(const struct settings *settings, struct db *db,
 	return f;
 }
 
+static void minute_put(struct findings *f, struct watched *w)
+{
+	struct db_minute *m = &w->minute;
+
+	if (!m->minute_ns)
+		return;
+	m->p50_ns = second_quantile_ns(w->hist, 0.5);
+	m->p99_ns = second_quantile_ns(w->hist, 0.99);
+	db_minute_put(f->db, w->row.name, m);
+	*m = (struct db_minute){0};
+	memset(w->hist, 0, sizeof(w->hist));
+}
+
 void findings_free(struct findings *f)
 {
 	if (!f)
 		return;
+	for (uint32_t i = 0; i < LINK_SERVICES_MAX; i++)
+		minute_put(f, &f->items[i]);
 	judge_free(f->judge);
 	announce_free(f->announce);
 	free(f);
@@ -232,13 +247,8 @@ static void minute_add(struct findings *f, struct watched *w, const struct secon
 	uint64_t oldest = s->open_oldest_ns > s->unread_oldest_ns ? s->open_oldest_ns
 								  : s->unread_oldest_ns;
 
-	if (m->minute_ns && m->minute_ns != minute) {
-		m->p50_ns = second_quantile_ns(w->hist, 0.5);
-		m->p99_ns = second_quantile_ns(w->hist, 0.99);
-		db_minute_put(f->db, w->row.name, m);
-		*m = (struct db_minute){0};
-		memset(w->hist, 0, sizeof(w->hist));
-	}
+	if (m->minute_ns != minute)
+		minute_put(f, w);
 	m->minute_ns = minute;
 	m->answer_cnt += s->answer_cnt;
 	m->service_ns += s->service_ns;

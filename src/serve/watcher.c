@@ -299,9 +299,9 @@ static int watch(struct watcher *w, struct err *err)
 	return more < 0 ? more : 0;
 }
 
-int watcher_run(const struct settings *settings, int link, struct err *err)
+int watcher_run(const struct settings *settings, const struct links *links, struct err *err)
 {
-	struct watcher w = {.settings = settings, .link = link};
+	struct watcher w = {.settings = settings, .link = links->watch};
 	int rc = 0;
 
 	w.services = services_new(settings->services, settings->service_cnt);

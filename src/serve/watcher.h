@@ -8,12 +8,13 @@
  * asks for it.  Runs in a process of its own, that ends when the keeper is gone.
  */
 struct err;
+struct links;
 struct settings;
 
 /* The name of a finding's file below the state directory. */
 #define WATCHER_CAPTURE "%s/captures/%llu.heldup"
 
-/* Returns when a stop was asked for (0) or the watch failed (-errno); link is a socket. */
-int watcher_run(const struct settings *settings, int link, struct err *err);
+/* Returns when a stop was asked for (0) or the watch failed (-errno). */
+int watcher_run(const struct settings *settings, const struct links *links, struct err *err);
 
 #endif /* WATCHER_H */

@@ -189,3 +189,32 @@ TEST(db_no_store)
 	OK(db_open(dir, true, &db, &err) < 0);
 	drop_dir();
 }
+
+static void take_minute(void *ctx, const struct db_minute *m)
+{
+	*(struct db_minute *)ctx = *m;
+}
+
+TEST(db_minutes_of_two_runs_are_one)
+{
+	struct db_minute m = {.minute_ns = 60, .answer_cnt = 30, .service_ns = 300, .p50_ns = 10,
+			      .p99_ns = 50, .open_max = 4, .oldest_max_ns = 7}, got = {0};
+	struct err err = {0};
+	struct db *db;
+
+	EQ_I(db_open(make_dir(), true, &db, &err), 0);
+	EQ_I(db_minute_put(db, "web", &m), 0);
+	m.answer_cnt = 10;
+	m.p50_ns = 30;
+	m.p99_ns = 40;
+	m.open_max = 6;
+	EQ_I(db_minute_put(db, "web", &m), 0);
+	EQ_I(db_minutes(db, "web", 0, take_minute, &got), 0);
+	EQ_U(got.answer_cnt, 40);
+	EQ_U(got.service_ns, 600);
+	EQ_U(got.p50_ns, 15);
+	EQ_U(got.p99_ns, 50);
+	EQ_U(got.open_max, 6);
+	db_close(db);
+	drop_dir();
+}
