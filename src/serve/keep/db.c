@@ -238,10 +238,11 @@ int db_finding_put(struct db *db, struct db_finding *f)
 	int rc;
 
 	if (f->id)
-		return db_run(db, "UPDATE findings SET service=?,rule=?,"
-			       "reason=?,begin_ns=?,last_ns=?,end_ns=?,again=?,bytes=?,class=?,title=?,confidence=?,summary=?,"
-			       "note=?,capture_from_ns=?,capture_until_ns=?,judged_from_ns=?,"
-			       "judged_until_ns=? WHERE id=?", v, 18);
+		return db_run(db, "UPDATE findings SET service=?,rule=?,reason=?,begin_ns=?,"
+				  "last_ns=?,end_ns=?,again=?,bytes=?,class=?,title=?,"
+				  "confidence=?,summary=?,note=?,capture_from_ns=?,"
+				  "capture_until_ns=?,judged_from_ns=?,judged_until_ns=? "
+				  "WHERE id=?", v, 18);
 	rc = db_run(db, "INSERT INTO findings(service,rule,reason,begin_ns,last_ns,end_ns,again,"
 		     "bytes,class,title,confidence,summary,note,capture_from_ns,capture_until_ns,"
 		     "judged_from_ns,judged_until_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
