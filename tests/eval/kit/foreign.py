@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The labels `foreign` to `foreign5`: what no change of heldup was made for.
+"""The labels `foreign` to `foreign6`: what no change of heldup was made for.
 
 Each case says before it runs which classes are true and which party: a process, a
 thread, a function, a resource or an address.  What its clients see asserts that the
@@ -361,7 +361,7 @@ def certificate(lab, bits=2048):
 
 
 HEAD = ('case', 'problem', 'what must be named', 'first try', 'after')
-LABELS = ('foreign', 'foreign2', 'foreign3', 'foreign4', 'foreign5')	# each has a table
+LABELS = ('foreign', *('foreign%d' % n for n in range(2, 7)))	# each has a table
 
 
 def marks(label):
