@@ -38,6 +38,8 @@
 
 #include "bpf/block_io.c"
 
+#include "bpf/net/datagrams.c"
+
 #include "bpf/net/sock.c"
 
 #include "bpf/net/answers.c"

@@ -48,6 +48,7 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u16 sk_protocol;
+	u8 sk_userlocks : 4;
 	u8 sk_shutdown;
 	struct socket *sk_socket;
 };

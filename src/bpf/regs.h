@@ -9,7 +9,7 @@
 
 struct sysregs {
 	s64 nr; /* -1: no system call active (page fault, interrupt) */
-	u64 arg[4];
+	u64 arg[5];
 	u64 task; /* whose, as a number; only where a reader of this wants it */
 };
 
@@ -32,6 +32,7 @@ static __always_inline void sysregs_read(const struct pt_regs *regs, struct sysr
 	ret->arg[1] = regs->si;
 	ret->arg[2] = regs->dx;
 	ret->arg[3] = regs->r10;
+	ret->arg[4] = regs->r8;
 }
 
 /* Reads the position of the user side; false for a 32-bit process. */
@@ -85,6 +86,7 @@ static __always_inline void sysregs_read(const struct pt_regs *regs, struct sysr
 	ret->arg[1] = regs->regs[1];
 	ret->arg[2] = regs->regs[2];
 	ret->arg[3] = regs->regs[3];
+	ret->arg[4] = regs->regs[4];
 }
 
 /* No tables are made for this machine: its stacks are the kernel's only. */

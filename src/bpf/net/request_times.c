@@ -598,7 +598,7 @@ static __always_inline int sock_call(struct sock *sk, s32 bytes, u32 flags, bool
 		return 0;
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, 0);
 	if (!e)
-		e = sk_begin(sk);
+		e = sk_begin(sk, recv);
 	if (!e)
 		return 0;
 	now = sock_time(e);

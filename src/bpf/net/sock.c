@@ -121,7 +121,7 @@ static __always_inline u64 name_hash(const char *name)
 	return h;
 }
 
-/* Role and conversation of a socket seen for the first time.  d: zeroed scratch. */
+/* Role and conversation of a socket seen for the first time.  d: filled in by res_sock. */
 static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res *d)
 {
 	struct wire_end_key key = {0};
@@ -129,7 +129,6 @@ static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res
 
 	if (!e || !d)
 		return 0;
-	res_sock(d, sk);
 	d->ino = BPF_CORE_READ(sk, sk_socket, file, f_inode, i_ino);
 	e->res = res_id(RES_SOCKET, d->ino, 0);
 	key.tgid = e->tgid;
@@ -163,9 +162,9 @@ static __noinline int sk_init(struct sock *sk, struct sk_ent *e, struct wire_res
  * sleeps on one: the report names them, and who is at the other end.
  */
 static __always_inline void sk_describe(const struct sk_ent *e, struct wire_res *d, u32 tid,
-					const struct wire_end *end)
+					const struct wire_end *end, bool again)
 {
-	if (!end || end->conns > SOCKS_DESCRIBED || !res_is_new(e->res))
+	if (!end || end->conns > SOCKS_DESCRIBED || (!res_is_new(e->res) && !again))
 		return;
 	hdr_fill(&d->hdr, WIRE_RES, sizeof(*d), tid, bpf_ktime_get_ns());
 	d->tgid = e->tgid;
@@ -187,21 +186,24 @@ static __always_inline u32 tcp_seq_before(struct sock *sk)
 }
 
 /* Begins to watch sk when the current thread is tracked. */
-static __noinline struct sk_ent *sk_begin(struct sock *sk)
+static __noinline struct sk_ent *sk_begin(struct sock *sk, bool recv)
 {
 	struct thr *t = thr_of(bpf_get_current_task_btf());
+	bool asks = may_ask_anybody(sk);
 	struct wire_res d;
 	struct sk_ent *e;
 	struct wire_end *end;
 
-	if (!t || t->light)
+	if (!t || t->light || (asks && recv))
 		return NULL;
+	__builtin_memset(&d, 0, sizeof(d));
+	res_sock(&d, sk);
+	asks = asks && datagram_to(&d);
 	e = bpf_sk_storage_get(&hu_socks, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!e) {
 		count_loss(HU_LOSS_SOCK_STORAGE);
 		return NULL;
 	}
-	__builtin_memset(&d, 0, sizeof(d));
 	e->tgid = t->tgid;
 	e->tcp = sk->sk_protocol == KIPPROTO_TCP;
 	if (e->tcp)
@@ -210,6 +212,6 @@ static __noinline struct sk_ent *sk_begin(struct sock *sk)
 	end = end_of(e);
 	if (end)
 		end->conns++;
-	sk_describe(e, &d, t->tid, end);
+	sk_describe(e, &d, t->tid, end, asks);
 	return e;
 }

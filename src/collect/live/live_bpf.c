@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -236,6 +237,9 @@ static void settings(struct live_bpf *b, const struct kbtf *k, const struct watc
 	int cpus = libbpf_num_possible_cpus();
 
 	live_sys_fill(skel->rodata->sys_kind);
+	skel->rodata->sys_sendto = SYS_sendto;
+	skel->rodata->sys_sendmsg = SYS_sendmsg;
+	skel->rodata->sys_sendmmsg = SYS_sendmmsg;
 	skel->rodata->self_tgid = getpid();
 	skel->rodata->max_threads = thread_room(opts->max_threads);
 	bpf_map__set_max_entries(skel->maps.hu_thrs, skel->rodata->max_threads + 1);
