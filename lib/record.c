@@ -203,9 +203,11 @@ void heldup_request_begin_slow(struct heldup_request *request, struct heldup_poi
 	struct type_state state;
 	uint64_t epoch;
 
-	tally_add(&tally.request_cnt, !came);
 	if (came ? !state_of_type(h.type, h.epoch, &state, &epoch)
-		 : !state_of_name(point->name, &state, &epoch) || !is_chosen(state.share_ppm))
+		 : !state_of_name(point->name, &state, &epoch))
+		return;
+	tally_add(&tally.request_cnt, !came);
+	if (!came && !is_chosen(state.share_ppm))
 		return;
 	c = malloc(sizeof(*c));
 	if (!c)
