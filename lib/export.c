@@ -11,7 +11,7 @@
 #include "internal.h"
 
 enum {
-	EACH_MS = 100,		/* the protocol allows 500 */
+	EACH_MS = 250,		/* the protocol allows 500 */
 	BATCH = 256,
 	SEND_MS = 1000,
 	REPLY_MAX = 4096,
@@ -62,6 +62,7 @@ static void *sender_run(void *arg)
 	}
 	if (s)
 		(void)send_batch(s);
+	http_end();
 	free(s);
 	return NULL;
 }

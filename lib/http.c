@@ -13,10 +13,16 @@
 
 #include "internal.h"
 
+/*
+ * Each thread that asks keeps its connection.  One that was kept may have been closed by the
+ * other side meanwhile: then the same is asked once more, on a new one.
+ */
 struct asking {
 	int fd;
 	uint64_t until_ms;
 };
+
+static __thread int kept_fd = -1;
 
 static uint64_t now_ms(void)
 {
@@ -90,28 +96,38 @@ static int send_all(const struct asking *a, const void *data, size_t len)
 	return 0;
 }
 
-/* All until the peer closes: it is asked to. */
+/* How long the reply will be, head and all; 0: not known yet. */
+static size_t reply_len(const struct http_reply *reply)
+{
+	const char *end = strstr(reply->body, "\r\n\r\n");
+	const char *length = strcasestr(reply->body, "\r\ncontent-length:");
+
+	if (!end || !length || length > end)
+		return 0;
+	return (size_t)(end + 4 - reply->body) +
+	       strtoull(length + strlen("\r\ncontent-length:"), NULL, 10);
+}
+
 static int receive_all(const struct asking *a, struct http_reply *reply)
 {
-	for (;;) {
-		ssize_t n = recv(a->fd, reply->body + reply->len, reply->cap - 1 - reply->len, 0);
-		int err;
+	size_t whole = 0;
 
+	while (!whole || reply->len < whole) {
+		ssize_t n = recv(a->fd, reply->body + reply->len, reply->cap - 1 - reply->len, 0);
+		int err = n < 0 ? -errno : 0;
+
+		if (n == 0 || reply->len + (size_t)(n > 0 ? n : 0) == reply->cap - 1)
+			return n ? -E2BIG : -ECONNRESET;
+		if (n < 0 && err != -EAGAIN && err != -EINTR)
+			return err;
+		if (n < 0 && (err = ready(a, POLLIN)) < 0)
+			return err;
 		if (n > 0) {
 			reply->len += (size_t)n;
-			if (reply->len == reply->cap - 1)
-				return -E2BIG;
-			continue;
+			reply->body[reply->len] = '\0';
+			whole = reply_len(reply);
 		}
-		if (n == 0)
-			break;
-		if (errno != EAGAIN && errno != EINTR)
-			return -errno;
-		err = ready(a, POLLIN);
-		if (err)
-			return err;
 	}
-	reply->body[reply->len] = '\0';
 	return 0;
 }
 
@@ -119,42 +135,59 @@ static int receive_all(const struct asking *a, struct http_reply *reply)
 static int reply_parse(struct http_reply *reply)
 {
 	char *end = strstr(reply->body, "\r\n\r\n");
-	char *length = strcasestr(reply->body, "\r\ncontent-length:");
-	size_t have;
+	size_t have = reply->len - (size_t)(end + 4 - reply->body);
 
-	if (!end || sscanf(reply->body, "HTTP/1.%*c %3d", &reply->status) != 1)
-		return -EBADMSG;
-	have = reply->len - (size_t)(end + 4 - reply->body);
-	/* an answer that was cut is none */
-	if (!length || length > end ||
-	    strtoull(length + strlen("\r\ncontent-length:"), NULL, 10) != have)
+	if (sscanf(reply->body, "HTTP/1.%*c %3d", &reply->status) != 1)
 		return -EBADMSG;
 	memmove(reply->body, end + 4, have + 1);
 	reply->len = have;
 	return 0;
 }
 
+/* One question and its reply; the connection is kept where all went well. */
+static int exchange(struct asking *a, const char *head, const void *body, size_t len,
+		    struct http_reply *reply)
+{
+	int err = a->fd < 0 ? connect_to(a) : 0;
+
+	reply->len = 0;
+	if (err == 0)
+		err = send_all(a, head, strlen(head));
+	if (err == 0)
+		err = send_all(a, body, len);
+	if (err == 0)
+		err = receive_all(a, reply);
+	if (err && a->fd >= 0) {
+		close(a->fd);
+		a->fd = -1;
+	}
+	kept_fd = a->fd;
+	return err;
+}
+
 int http_ask(const char *method, const char *path, const void *body, size_t len, int wait_ms,
 	     struct http_reply *reply)
 {
-	struct asking a = {.fd = -1, .until_ms = now_ms() + (uint64_t)wait_ms};
+	struct asking a = {.fd = kept_fd, .until_ms = now_ms() + (uint64_t)wait_ms};
+	bool kept = a.fd >= 0;
 	char head[1024];
-	int n, err = connect_to(&a);
+	int n, err;
 
-	reply->len = 0;
 	n = snprintf(head, sizeof(head),
-		     "%s %s HTTP/1.1\r\nHost: %s:%u\r\nConnection: close\r\n"
+		     "%s %s HTTP/1.1\r\nHost: %s:%u\r\n"
 		     "Content-Type: application/x-protobuf\r\nContent-Length: %zu\r\n\r\n",
 		     method, path, settings.host, settings.port, len);
-	if (err == 0 && (n < 0 || (size_t)n >= sizeof(head)))
-		err = -E2BIG;
-	if (err == 0)
-		err = send_all(&a, head, (size_t)n);
-	if (err == 0)
-		err = send_all(&a, body, len);
-	if (err == 0)
-		err = receive_all(&a, reply);
-	if (a.fd >= 0)
-		close(a.fd);
+	if (n < 0 || (size_t)n >= sizeof(head))
+		return -E2BIG;
+	err = exchange(&a, head, body, len, reply);
+	if (err && kept && err != -ETIMEDOUT)
+		err = exchange(&a, head, body, len, reply);
 	return err ? err : reply_parse(reply);
+}
+
+void http_end(void)
+{
+	if (kept_fd >= 0)
+		close(kept_fd);
+	kept_fd = -1;
 }

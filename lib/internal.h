@@ -88,7 +88,7 @@ struct tally {
 	uint64_t recorded, exported, dropped, keys_dropped, events_dropped, points_dropped;
 	uint64_t request_cnt, traced_cnt;
 	double span_ns;
-	uint64_t own_ns;	/* CPU time of the library's threads */
+	uint64_t own_ns, ask_ns; /* CPU time of the threads that export, and ask */
 };
 extern struct tally tally;
 
@@ -123,9 +123,10 @@ struct http_reply {
 	size_t cap, len;
 };
 
-/* One request on a connection of its own; wait_ms for all of it.  -errno: no reply. */
+/* One request on this thread's connection; wait_ms for all of it.  -errno: no reply. */
 int http_ask(const char *method, const char *path, const void *body, size_t len, int wait_ms,
 	     struct http_reply *reply);
+void http_end(void);	/* before the thread ends */
 
 /* ---- publish.c: OTEP 4719 (process) and 4947 (thread) */
 

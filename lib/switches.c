@@ -222,13 +222,14 @@ static void path_make(char *out, size_t cap)
 	snprintf(out, cap,
 		 "/heldup/v1/switches?service=%s&instance=%s&epoch=%llu&on=%u&points=%u"
 		 "&queue=%.3f&recorded=%llu&exported=%llu&dropped=%llu&requests=%llu&traced=%llu"
-		 "&span_ns=%.0f&own_ns=%llu&cpu_ns=%llu&wait_ms=%d",
+		 "&span_ns=%.0f&own_ns=%llu&ask_ns=%llu&cpu_ns=%llu&wait_ms=%d",
 		 service, instance, (unsigned long long)c.epoch, c.on_cnt, c.point_cnt,
 		 (double)queue_cnt() / HELDUP_QUEUE, (unsigned long long)c.recorded_cnt,
 		 (unsigned long long)c.exported_cnt, (unsigned long long)c.dropped_cnt,
 		 (unsigned long long)tally_get(&tally.request_cnt),
 		 (unsigned long long)tally_get(&tally.traced_cnt), c.span_ns,
 		 (unsigned long long)tally_get(&tally.own_ns),
+		 (unsigned long long)tally_get(&tally.ask_ns),
 		 (unsigned long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID), WAIT_MS);
 }
 
@@ -246,7 +247,7 @@ static void own_count(uint64_t *before_ns)
 {
 	uint64_t ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	tally_add(&tally.own_ns, ns - *before_ns);
+	tally_add(&tally.ask_ns, ns - *before_ns);
 	*before_ns = ns;
 }
 
@@ -281,6 +282,7 @@ static void *asker_run(void *arg)
 	(void)arg;
 	if (reply.body && next)
 		asker_loop(&reply, next);
+	http_end();
 	free(reply.body);
 	free(next);
 	return NULL;
