@@ -104,6 +104,12 @@ void intake_run(struct intake *in, int timeout_ms)
 		otlp_grpc_run(in->grpc);
 }
 
+void intake_wake(struct intake *in)
+{
+	if (in->http)
+		otlp_http_wake(in->http);
+}
+
 const struct intake_stats *intake_stats(const struct intake *in)
 {
 	return &in->stats;

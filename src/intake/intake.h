@@ -18,6 +18,7 @@
 
 #include "spans/spans.h"
 
+struct buf;
 struct err;
 struct intake;
 struct strtab;
@@ -35,6 +36,12 @@ enum {
 	INTAKE_REFUSED = 1,		/* sink's span: this one is not wanted */
 };
 
+enum intake_asked {
+	INTAKE_NO_PATH,		/* there is no such path */
+	INTAKE_ANSWERED,
+	INTAKE_WAITS,		/* nothing to say yet: asked again after intake_wake */
+};
+
 struct intake_sink {
 	void *ctx, *span_ctx;
 	/* Asked before a request is read: 0, or how long its sender is to wait, in seconds. */
@@ -42,6 +49,13 @@ struct intake_sink {
 	/* As span_sink's, of span_ctx; INTAKE_REFUSED: counted, and the sender learns how many. */
 	int (*span)(void *ctx, const struct trace_id *trace, const struct span *span,
 		    const struct attr *attrs, const struct span_ref *refs);
+	/*
+	 * Answers a GET of another path with JSON; arg gives a parameter of the question, NULL
+	 * where it is not there.  NULL: no other path at all.
+	 */
+	enum intake_asked (*ask)(void *ctx, const char *path,
+				 const char *(*arg)(void *of, const char *name), void *of,
+				 struct buf *ret);
 };
 
 struct intake_opts {
@@ -76,6 +90,9 @@ int intake_check(const char *address, const char *token, struct err *err);
 
 /* Serves for up to timeout_ms, or until something came. */
 void intake_run(struct intake *in, int timeout_ms);
+
+/* Questions that wait are asked once more: something changed, or they waited long enough. */
+void intake_wake(struct intake *in);
 
 /* Borrowed until intake_close. */
 const struct intake_stats *intake_stats(const struct intake *in);

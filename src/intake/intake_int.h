@@ -29,6 +29,7 @@ void intake_watch_events(struct intake *in, int fd, uint32_t events, struct inta
 int otlp_http_open(struct intake *in, int listen, const char *token, struct otlp_http **ret,
 		   struct err *err);
 void otlp_http_run(struct otlp_http *h);	/* what its descriptors had, and its time limits */
+void otlp_http_wake(struct otlp_http *h);
 void otlp_http_close(struct otlp_http *h);
 
 int otlp_grpc_open(struct intake *in, int listen, const char *token, struct otlp_grpc **ret,

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "intake/export.h"
 #include "intake/intake_int.h"
 #include "intake/token.h"
@@ -27,6 +28,7 @@ struct otlp_http {
 	struct intake *in;
 	struct MHD_Daemon *daemon;
 	const char *token;	/* NULL: none is asked for */
+	VEC(struct MHD_Connection *) waiting; /* questions without an answer yet */
 };
 
 struct post {
@@ -34,7 +36,7 @@ struct post {
 	uint64_t byte_cnt;	/* received */
 	enum spans_format format;
 	enum export_code code;	/* not EXPORT_OK: it fails, whatever its body is */
-	bool answered;
+	bool answered, asks;
 };
 
 static const char *header(struct MHD_Connection *c, const char *name)
@@ -95,6 +97,40 @@ static enum MHD_Result answer(struct MHD_Connection *c, struct post *p,
 	return rc;
 }
 
+static const char *arg(void *of, const char *name)
+{
+	return MHD_lookup_connection_value(of, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* A question that the sink answers; MHD_NO: it is none, and nothing was sent. */
+static enum MHD_Result ask(struct otlp_http *h, struct MHD_Connection *c, const char *url,
+			   struct post *p)
+{
+	const struct intake_sink *sink = &h->in->opts.sink;
+	CLEANUP(buf_release) struct buf out = {0};
+	struct MHD_Response *r;
+	enum MHD_Result rc;
+	enum intake_asked how = sink->ask && p->code == EXPORT_NO_PATH
+					? sink->ask(sink->ctx, url, arg, c, &out)
+					: INTAKE_NO_PATH;
+
+	if (how == INTAKE_NO_PATH)
+		return MHD_NO;
+	p->asks = true;
+	if (how == INTAKE_WAITS) {
+		MHD_suspend_connection(c);
+		vec_push(&h->waiting, c);
+		return MHD_YES;
+	}
+	r = MHD_create_response_from_buffer(out.len, (void *)(uintptr_t)buf_str(&out),
+					    MHD_RESPMEM_MUST_COPY);
+	MHD_add_response_header(r, "Content-Type", "application/json");
+	rc = MHD_queue_response(c, MHD_HTTP_OK, r);
+	MHD_destroy_response(r);
+	p->answered = true;
+	return rc;
+}
+
 static enum MHD_Result begin(struct otlp_http *h, struct MHD_Connection *c, struct post *p)
 {
 	struct export_answer a;
@@ -120,8 +156,12 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		p = *state = xcalloc(1, sizeof(*p));
 		p->format = SPANS_OTLP_PROTO;
 		p->code = check(h, c, url, method);
+		if (strcmp(method, "GET") == 0 && ask(h, c, url, p) == MHD_YES)
+			return MHD_YES;
 		return begin(h, c, p);
 	}
+	if (p->asks)
+		return ask(h, c, url, p);
 	if (*upload_size) {
 		p->byte_cnt += *upload_size;
 		if (p->byte_cnt > BODY_SWALLOWED)
@@ -174,7 +214,8 @@ int otlp_http_open(struct intake *in, int listen, const char *token, struct otlp
 
 	h->in = in;
 	h->token = token;
-	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handle, h,
+	h->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+				     handle, h,
 				     MHD_OPTION_LISTEN_SOCKET, listen,
 				     MHD_OPTION_NOTIFY_COMPLETED, completed, h,
 				     MHD_OPTION_NOTIFY_CONNECTION, connection, h,
@@ -202,10 +243,19 @@ void otlp_http_run(struct otlp_http *h)
 	MHD_run(h->daemon);
 }
 
+void otlp_http_wake(struct otlp_http *h)
+{
+	VEC_FOREACH(&h->waiting, c)
+		MHD_resume_connection(*c);
+	vec_clear(&h->waiting);
+}
+
 void otlp_http_close(struct otlp_http *h)
 {
 	if (!h)
 		return;
+	otlp_http_wake(h);
 	MHD_stop_daemon(h->daemon);
+	vec_release(&h->waiting);
 	free(h);
 }
