@@ -22,9 +22,10 @@ BELOW = {
     "spans": {"base", "model", "trace"},
     "paths": {"base", "wire", "trace"},
     "explore": {"base", "wire", "paths"},
+    "traced": {"base", "trace", "requests"},
 }
 BELOW["verdict"] = {"base", "model", "trace", "waits", "stacks", "functions", "requests"} | EVENTS
-BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans", "explore"}
+BELOW["report"] = BELOW["verdict"] | {"verdict", "store", "spans", "explore", "traced"}
 BELOW["ui"] = BELOW["report"] | {"report", "collect"}
 BELOW["intake"] = {"base", "trace", "spans"}
 BELOW["serve"] = {"base", "wire", "store", "collect", "trace", "spans", "requests", "intake"}
