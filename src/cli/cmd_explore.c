@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the function that holds the requests of a running server up, with tracepoints at
- * the entries of functions that it switches on and off by itself.
+ * Finds what holds the requests of a running server up, with tracepoints that it switches on and
+ * off by itself: at the entries of functions, or (--type) the program's own.
  */
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/files/packed_file.h"
 #include "cli/opts/cmd.h"
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
 #include "cli/watch/explore_live.h"
+#include "cli/watch/explore_traced.h"
 #include "report/explore/explore_out.h"
+#include "report/explore/traced_out.h"
+#include "report/forest/forest_out.h"
 #include "report/lines/pen.h"
+#include "requests/forest/forest_file.h"
 
 extern const char embed_explore_schema_json[];
 
@@ -21,6 +27,7 @@ enum { COLUMNS = 100 };
 
 struct explore_cmd_opts {
 	struct select_opts select;
+	const char *type, *listen, *forest_path;
 	uint64_t duration_ns;
 	struct cost_opts cost;
 	struct output_opts output;
@@ -40,7 +47,65 @@ static void print_view(const struct explore_cmd_opts *o, const struct explore_vi
 	output_print(&o->output, &out);
 }
 
-static int explore_run(struct cli *cli, int argc, char **argv)
+/* ---- tracepoints of the programs' own */
+
+static void print_traced(const struct explore_cmd_opts *o, const struct traced_view *v)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	struct pen pen;
+
+	if (o->output.json) {
+		traced_json(v, &out);
+	} else {
+		pen = output_pen(&o->output, &out, COLUMNS);
+		traced_text(v, &pen);
+	}
+	output_print(&o->output, &out);
+}
+
+static int forest_keep(const char *path, const struct explore_traced *t, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = {0};
+
+	if (!path)
+		return 0;
+	if (!t->result.forest)
+		return err_set(err, -ENODATA, "write '%s': the search did not begin", path);
+	forest_write(t->result.forest, &t->points, &t->strings, &bytes);
+	return packed_file_write(path, FOREST_FILE_WHAT, &bytes, err);
+}
+
+static int explore_type(struct cli *cli, struct err *err)
+{
+	const struct explore_cmd_opts *o = cli->opts;
+	CLEANUP(explore_traced_release) struct explore_traced t = {0};
+	const struct explore_traced_opts opts = {
+		.cmd = cli->cmd, .cmd_opts = o, .type = o->type, .listen = o->listen,
+		.duration_ns = o->duration_ns, .max_cost = o->cost.max_ppm / 1e6,
+		.progress = isatty(STDERR_FILENO)};
+	struct forest_view forest = {.points = &t.points, .strings = &t.strings};
+	struct traced_view v = {.type = o->type, .listen = o->listen, .r = &t.result,
+				.forest = &forest, .agents = &t.after,
+				.max_cost = opts.max_cost};
+	int code = o->forest_path
+			   ? packed_file_check(o->forest_path, FOREST_FILE_WHAT, err) : 0;
+
+	if (code == 0)
+		code = explore_traced(&opts, &cli->arena, &t, err);
+	if (code < 0)
+		return code;
+	forest.f = t.result.forest;
+	v.spans = gather_stats(t.gather);
+	v.refused_span_cnt = intake_stats(t.intake)->refused_span_cnt;
+	v.took_ns = t.took_ns;
+	v.off_ns = t.off_ns;
+	print_traced(o, &v);
+	return forest_keep(o->forest_path, &t, err);
+}
+
+/* ---- entries of functions */
+
+static int explore_processes(struct cli *cli, int argc, char **argv)
 {
 	const struct explore_cmd_opts *o = cli->opts;
 	struct explore_cmd_opts *mine = cli->opts;
@@ -64,8 +129,34 @@ static int explore_run(struct cli *cli, int argc, char **argv)
 	return CLI_OK;
 }
 
+static int explore_run(struct cli *cli, int argc, char **argv)
+{
+	const struct explore_cmd_opts *o = cli->opts;
+	struct err err = {0};
+	int code;
+
+	if (!o->type && o->forest_path)
+		code = err_usage(&err, "--forest: only with --type");
+	else if (!o->type)
+		return explore_processes(cli, argc, argv);
+	else if (argc || !select_is_empty(&o->select))
+		code = err_usage(&err, "--type: programs ask by themselves, none is chosen");
+	else
+		code = explore_type(cli, &err);
+	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+}
+
 static const struct opt explore_opt_table[] = {
 	OPT_GROUP(select_running_opt_table, struct explore_cmd_opts, select),
+	{.type = OPT_STRING, .long_name = "type", .metavar = "NAME",
+	 .help = "explore this type of requests of programs with tracepoints",
+	 OPT_AT(struct explore_cmd_opts, type)},
+	{.type = OPT_STRING, .long_name = "listen", .metavar = "ADDR:PORT", .def = INTAKE_HTTP,
+	 .help = "take their spans and questions in here",
+	 OPT_AT(struct explore_cmd_opts, listen)},
+	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
+	 .help = "write what was tried and found, for heldup forest",
+	 OPT_AT(struct explore_cmd_opts, forest_path)},
 	{.type = OPT_DURATION, .short_name = 'd', .long_name = "duration", .metavar = "TIME",
 	 .help = "end the search after so long", .def = "60s", .min = 1,
 	 OPT_AT(struct explore_cmd_opts, duration_ns)},
@@ -85,10 +176,15 @@ const struct cmd cmd_explore = {
 		 "and enables tracepoints at the entries of its functions, round by round, until\n"
 		 "it knows in which function slow requests take longer than others, and which\n"
 		 "values explain it.  The server needs no restart and no symbols.  Tracepoints\n"
-		 "are disabled at the end, whatever ends it.  Ctrl-C: answer from what was seen.",
+		 "are disabled at the end, whatever ends it.  Ctrl-C: answer from what was seen.\n"
+		 "\n"
+		 "With --type it drives tracepoints that programs have themselves, by heldup's\n"
+		 "library or its package for OpenTelemetry: over all services that a request\n"
+		 "comes to.  No rights are needed for that.",
 	.examples = "  heldup explore --port 6379          # of what listens there\n"
 		    "  heldup explore -u postgresql -d 30s\n"
-		    "  heldup explore -p 1234 --json | jq .held_up_by",
+		    "  heldup explore -p 1234 --json | jq .held_up_by\n"
+		    "  heldup explore --type 'GET /checkout' --forest checkout.forest",
 	.json_schema = embed_explore_schema_json,
 	.opts = explore_opt_table,
 	.opts_size = sizeof(struct explore_cmd_opts),
