@@ -193,6 +193,14 @@ static void thread_slices(struct model *m, struct thread *t, uint32_t row)
 		s->items[(size_t)row * s->width + i].begin_ns = s->begins.items[i];
 }
 
+/* On the monotonic clock; the two were read one after the other, so boot_off may be under 0. */
+static uint64_t start_of(uint64_t start_boot_ns, uint64_t boot_off_ns)
+{
+	int64_t start = (int64_t)(start_boot_ns - boot_off_ns);
+
+	return start_boot_ns && start > 0 ? (uint64_t)start : 0;
+}
+
 static void thread_times(struct model *m, struct thread *t, const struct mthread *mt)
 {
 	struct track *tr;
@@ -250,8 +258,7 @@ static void publish_threads(struct model *m)
 
 		t->comm = model_str(m, mt->comm);
 		t->proc = model_proc_by_tgid(m, t->tgid);
-		t->start_ns = mt->start_boot_ns > m->meta.boot_off_ns
-				      ? mt->start_boot_ns - m->meta.boot_off_ns : 0;
+		t->start_ns = start_of(mt->start_boot_ns, m->meta.boot_off_ns);
 		thread_times(m, t, mt);
 		if (t->proc != NO_IDX)
 			p->procs.items[t->proc].thread_cnt++;

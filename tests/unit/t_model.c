@@ -585,6 +585,22 @@ TEST(model_tid_given_anew_is_another_thread)
 	synth_free(s);
 }
 
+/* CLOCK_BOOTTIME was read first, so that it is behind. */
+TEST(model_start_is_known_where_clocks_were_read_apart)
+{
+	struct ev_meta meta = {.h = {sizeof(meta), EV_META, 0, 0, NS_PER_SEC},
+			       .boot_off_ns = (uint64_t)-20};
+	struct ev_task task = {.h = {sizeof(task), EV_TASK, 0, 5, NS_PER_SEC + 500},
+			       .tgid = 5, .op = TASK_FORK, .start_boot_ns = NS_PER_SEC + 400};
+	struct model *m = model_new(NULL);
+
+	model_add(m, &meta.h);
+	model_add(m, &task.h);
+	model_finish(m);
+	EQ_U(m->threads[0].start_ns, NS_PER_SEC + 420);
+	model_free(m);
+}
+
 TEST(model_long_run_keeps_the_newest_ticks)
 {
 	struct model_opts opts = {.max_slices = 8};
