@@ -56,3 +56,64 @@ TEST(awaited_answers_of_another_program_are_no_lock)
 		judged_release(&j);
 	}
 }
+
+enum { SHELL = 80, SLEEP = 120, DATE = 100, ASKED = 10 };
+
+static void forked(struct synth *s, uint32_t pid, const char *comm, double at)
+{
+	struct ev_task *ev = synth_event(s, EV_TASK, sizeof(*ev), at);
+
+	ev->h.tid = ev->tgid = pid;
+	ev->ppid = SHELL;
+	ev->op = TASK_FORK;
+	ev->flags = TASKF_PEER;
+	ev->start_boot_ns = synth_ns(s, at);
+	ev->comm = synth_str(s, comm);
+}
+
+/* For each request a shell runs `sleep 0.16; date`, whose end the server sees at its pipe. */
+static struct synth *shell_runs_two(void)
+{
+	struct synth *s = synth_new(2000);
+
+	synth_thread(s, 60, 60, "srv");
+	synth_task(s, SHELL, SHELL, "sh", TASKF_PEER)->ppid = 60;
+	synth_res(s, 7, RES_PIPE, "pipe");
+	synth_sock(s, CLIENT, ROLE_SERVER, 0x7f000001, 80);
+	synth_end(s, 60, ROLE_SERVER, 80, ASKED, 1620);
+	synth_proc(s, 60)->open_ns = 1620000000;
+	for (uint32_t i = 0; i < ASKED; i++) {
+		double at = i * 200;
+		struct ev_turn *turn = synth_event(s, EV_TURN, sizeof(*turn), at + 163);
+		struct ev_wait *w = synth_wait(s, 60, WAIT_PIPE, 7, at + 1, at + 162, at + 162,
+					       DATE + i);
+
+		w->own_open = w->proc_open = 1;
+		turn->res = CLIENT;
+		turn->role = ROLE_SERVER;
+		turn->tgid = turn->h.tid = turn->first_tid = 60;
+		turn->service_ns = 162000000;
+		forked(s, SLEEP + i, "sleep", at + 1);
+		synth_irq_wait(s, SLEEP + i, WAIT_TIMER, 0, at + 1.5, at + 160, at + 160,
+			       WAKER_TIMER);
+		synth_exit(s, SLEEP + i, at + 160.5);
+		synth_wait(s, SHELL, WAIT_CHILD, 0, at + 1.2, at + 160.4, at + 160.5, SLEEP + i);
+		forked(s, DATE + i, "date", at + 161);
+		synth_preempted(s, DATE + i, at + 161.2, at + 161.4);
+		synth_exit(s, DATE + i, at + 162.5);
+		synth_irq_wait(s, 60, WAIT_SOCKET, CLIENT, at + 164, at + 199, at + 199,
+			       WAKER_NET);
+	}
+	return s;
+}
+
+TEST(awaited_program_waited_for_those_before_it)
+{
+	struct judged j;
+
+	judge(&j, shell_runs_two());
+	EQ_S(finding_name(j.v->findings[0].cls), "peer");
+	EQ_S(j.v->findings[0].culprit.comm, "sleep");
+	OK(j.v->findings[0].share > 0.9);
+	judged_release(&j);
+}

@@ -301,6 +301,37 @@ void cascade_wait(struct engine *e, struct causes *c, uint32_t wait, uint64_t a,
 	charge_runq(e, c, w->thread, at, mid, to, weight);
 }
 
+/*
+ * The only thread of the process that forked t's in the window, NO_IDX: not known.  Who
+ * waits for t has waited for that one before, as for a shell that runs one program after
+ * the other.
+ */
+static uint32_t forker(const struct engine *e, uint32_t t)
+{
+	const struct thread *th = &e->m->threads[t];
+	const struct proc *p = th->proc != NO_IDX ? &e->m->procs[th->proc] : NULL;
+	uint32_t by = p ? model_proc_by_tgid(e->m, p->ppid) : NO_IDX;
+
+	if (by == NO_IDX || th->tid != th->tgid || th->start_ns <= e->m->begin_ns ||
+	    e->m->procs[by].thread_cnt != 1)
+		return NO_IDX;
+	by = e->m->proc_threads[e->m->procs[by].first_thread];
+	return e->m->threads[by].tracked && !e->tinfo[by].on_stack ? by : NO_IDX;
+}
+
+static void explain_unborn(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
+			   double weight, const struct place *at)
+{
+	uint32_t by = forker(e, t);
+	struct place next = *at;
+
+	if (by == NO_IDX || at->depth >= e->max_depth)
+		return;
+	next.via = t;
+	next.depth++;
+	cascade_explain(e, c, by, a, b, weight, &next);
+}
+
 /* Lays what thread t did in [a, b) on causes with this weight. */
 static void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint64_t a, uint64_t b,
 			    double weight, const struct place *at)
@@ -309,8 +340,12 @@ static void cascade_explain(struct engine *e, struct causes *c, uint32_t t, uint
 	uint32_t i, stop = th->first_wait + th->wait_len;
 	uint64_t pos;
 
-	if (a < th->view_begin_ns)
+	if (a < th->view_begin_ns) {
+		pos = b < th->view_begin_ns ? b : th->view_begin_ns;
+		if (at->depth)
+			explain_unborn(e, c, t, a, pos, weight, at);
 		a = th->view_begin_ns;
+	}
 	if (b > th->view_end_ns)
 		b = th->view_end_ns;
 	pos = a;
