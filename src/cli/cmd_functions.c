@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/files/file_kind.h"
 #include "cli/files/page_file.h"
 #include "cli/files/sig_store.h"
@@ -92,7 +92,7 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	CLEANUP(buf_release) struct buf cmdline = {0};
 	struct watching w = {.verb = "recording calls", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(&cmd_functions, o, NULL);
 	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				   .stacks = 1, .no_runtime_names = o->no_runtimes,

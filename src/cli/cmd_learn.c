@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/log.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
@@ -52,7 +52,7 @@ static int open_source(const struct learn_cmd_opts *o, const char *cmdline,
 {
 	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	CLEANUP(arena_release) struct arena arena = {0};
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(&cmd_learn, o, o->out_path ? NULL : sig_store_dir(&arena));
 	const struct watch_opts watch = {.select = &o->select, .cmdline = cmdline,
 					 .duration_ns = o->window.duration_ns, .stacks = 1,

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
@@ -113,7 +113,7 @@ extern const struct cmd cmd_metrics; /* below */
 
 static int open_source(const struct metrics_opts *o, struct source **ret_src, struct err *err)
 {
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(&cmd_metrics, o, NULL);
 	struct watch_opts watch = {
 		.arrivals = 1,

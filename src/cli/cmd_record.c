@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/file_kind.h"
 #include "cli/opts/file_rights.h"
@@ -80,7 +80,7 @@ extern const struct cmd cmd_record; /* below */
 static int open_source(const struct record_opts *o, struct record_calls *calls,
 		       const char *cmdline, struct source **ret_src, struct err *err)
 {
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(&cmd_record, o, NULL);
 	struct watch_opts watch = {
 		.select = &o->select,

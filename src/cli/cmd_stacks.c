@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/fmt.h"
 #include "base/log.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/names_opts.h"
 #include "cli/opts/options.h"
 #include "cli/files/page_file.h"
@@ -101,7 +101,7 @@ static int read_live(struct cli *cli, struct seen *ret_seen, int *ret_late, stru
 	const struct symbols_opts symbols = names_opts_symbols(&o->names);
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(cli->cmd, o, NULL);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .no_runtime_names = o->names.no_runtimes,

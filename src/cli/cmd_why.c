@@ -19,7 +19,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/files/page_file.h"
 #include "cli/files/sig_store.h"
 #include "cli/kept/past.h"
@@ -103,7 +103,7 @@ static int run_live(struct cli *cli, struct run *ret_run, int *ret_late, struct 
 	const struct why_opts *o = cli->opts;
 	struct watching w = {.verb = "watching", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(cli->cmd, o, NULL);
 	struct watch_opts opts = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				  .stacks = !o->no_stacks, .max_cost_ppm = o->cost.max_ppm,

@@ -22,7 +22,7 @@ struct event_sink;
 struct select_opts;
 struct source;
 struct symbols_opts;
-struct write_limit;
+struct path_limit;
 
 struct watch_opts {		/* a zero field means its default */
 	const struct select_opts *select;
@@ -47,7 +47,7 @@ struct watch_opts {		/* a zero field means its default */
 	uint32_t goes_on;	/* 1: when no chosen process is left, too: see source_add */
 	uint32_t unfiltered;	/* 1: its rights and system calls stay as they are: rights.h */
 	uint64_t keep;		/* capabilities that its output files need: rights.h */
-	const struct write_limit *writes; /* what it may write by path; NULL: anything */
+	const struct path_limit *writes; /* what it may write by path; NULL: anything */
 };
 
 struct source_ops {

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "serve/ask.h"
 #include "serve/keep/db.h"
 #include "serve/http.h"
@@ -192,17 +192,17 @@ static void step(struct keeper *k)
 /* All it may do from here on: its own directory, its socket, the pages' socket. */
 static int confine(const struct settings *settings, struct err *err)
 {
-	struct write_limit *w = write_limit_new();
-	int rc = w ? write_limit_allow(w, settings->state) : 0;
+	struct path_limit *w = path_limit_new();
+	int rc = w ? path_limit_allow(w, settings->state) : 0;
 
 	if (rc == 0 && w)
-		rc = write_limit_allow(w, "/dev/null");
+		rc = path_limit_allow(w, "/dev/null");
 	rights_bound();
 	if (rc == 0)
 		rc = rights_drop_child();
 	if (rc == 0 && w)
-		rc = write_limit_apply(w);
-	write_limit_close(&w);
+		rc = path_limit_apply(w);
+	path_limit_close(&w);
 	return rc < 0 ? err_errno(err, rc, "give rights away") : 0;
 }
 

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/vec.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "collect/select.h"
 #include "collect/source.h"
 #include "serve/ask.h"
@@ -246,14 +246,14 @@ static void look(struct watcher *w)
 static int watch_open(struct watcher *w, struct err *err)
 {
 	struct select_opts select = {.pids = {.items = w->pids.items, .cnt = w->pids.cnt}};
-	CLEANUP(write_limit_close) struct write_limit *writes = write_limit_new();
+	CLEANUP(path_limit_close) struct path_limit *writes = path_limit_new();
 	struct watch_opts opts = {
 		.select = &select, .cmdline = "heldup serve", .stacks = 1, .blocking = 1,
 		.goes_on = 1, .writes = writes,
 		.max_cost_ppm = (uint32_t)(w->settings->budget * 1e6),
 	};
 	size_t over = w->pids.cnt > PIDS_FIRST ? w->pids.cnt - PIDS_FIRST : 0;
-	int rc = writes ? write_limit_allow(writes, w->settings->state) : 0;
+	int rc = writes ? path_limit_allow(writes, w->settings->state) : 0;
 
 	if (rc < 0)
 		return err_errno(err, rc, "limit writing to '%s'", w->settings->state);

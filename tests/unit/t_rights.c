@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/rights.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "unit.h"
 
 static uint64_t caps_of(const char *key)
@@ -197,20 +197,20 @@ TEST(rights_filter_of_watches_lets_through_what_is_asked_for)
 #endif
 
 /* In a child of its own, as each case is: nothing takes the limit back. */
-TEST(write_limit_lets_only_what_is_named_be_written)
+TEST(path_limit_lets_only_what_is_named_be_written)
 {
 	char dir[] = "/tmp/heldup-limit-XXXXXX", other[] = "/tmp/heldup-other-XXXXXX", path[64];
-	struct write_limit *w = write_limit_new();
+	struct path_limit *w = path_limit_new();
 	int fd;
 
 	if (!w)
 		SKIP("no Landlock here");
 	OK(mkdtemp(dir) && mkdtemp(other));
 	snprintf(path, sizeof(path), "%s/later/page", dir);
-	EQ_I(write_limit_allow(w, path), 0); /* is not there: the directory above is allowed */
-	EQ_I(write_limit_allow(w, "/dev/null"), 0);
-	EQ_I(write_limit_apply(w), 0);
-	write_limit_close(&w);
+	EQ_I(path_limit_allow(w, path), 0); /* is not there: the directory above is allowed */
+	EQ_I(path_limit_allow(w, "/dev/null"), 0);
+	EQ_I(path_limit_apply(w), 0);
+	path_limit_close(&w);
 
 	snprintf(path, sizeof(path), "%s/file", dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

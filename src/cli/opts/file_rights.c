@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/timed/timed_fork.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/cmd.h"
 #include "cli/opts/opt.h"
 #include "reads/reads.h"
@@ -211,7 +211,7 @@ uint64_t file_rights_of_path(const char *path)
 #define CACHE_LIMIT_NS (500 * NS_PER_MS)
 
 struct writes {
-	struct write_limit *limit;
+	struct path_limit *limit;
 	const struct cmd *cmd;
 	const void *opts;
 	const char *extra;
@@ -219,7 +219,7 @@ struct writes {
 
 static void allow(const struct writes *w, const char *path)
 {
-	int rc = *path && strcmp(path, "-") != 0 ? write_limit_allow(w->limit, path) : 0;
+	int rc = *path && strcmp(path, "-") != 0 ? path_limit_allow(w->limit, path) : 0;
 
 	if (rc < 0)
 		log_debug("'%s' cannot be written during the watch: %s", path, strerror(-rc));
@@ -265,16 +265,16 @@ static int allow_cache(const void *ctx, int talk, struct err *err)
 	return 0;
 }
 
-struct write_limit *file_rights_writes(const struct cmd *cmd, const void *opts, const char *extra)
+struct path_limit *file_rights_writes(const struct cmd *cmd, const void *opts, const char *extra)
 {
-	struct writes w = {debuginfod_wanted() ? NULL : write_limit_new(), cmd, opts, extra};
+	struct writes w = {debuginfod_wanted() ? NULL : path_limit_new(), cmd, opts, extra};
 
 	if (!w.limit)
 		return NULL;
-	write_limit_share(w.limit);
+	path_limit_share(w.limit);
 	timed_fork(allow_outputs, &w, TIMED_FORK_LOOK_NS, NULL);
 	timed_fork(allow_cache, &w, CACHE_LIMIT_NS, NULL);
-	write_limit_unshare(w.limit);
+	path_limit_unshare(w.limit);
 	return w.limit;
 }
 

@@ -12,7 +12,7 @@
 struct cmd;
 struct err;
 struct opt;
-struct write_limit;
+struct path_limit;
 
 /* Does a command with this table and these parsed options read a file and no process? */
 _Bool file_rights_reads_file(const struct opt *table, const void *opts);
@@ -30,7 +30,7 @@ uint64_t file_rights_of_path(const char *path);
  * and extra (NULL: none).  NULL where the kernel has no such limit, or debug files are
  * fetched, which a library does in places of its own.  To be closed.
  */
-struct write_limit *file_rights_writes(const struct cmd *cmd, const void *opts,
+struct path_limit *file_rights_writes(const struct cmd *cmd, const void *opts,
 				       const char *extra);
 
 /* For a command that only looks at processes, by what reads_start started (reads.h). */

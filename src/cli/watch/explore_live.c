@@ -13,7 +13,7 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/file_rights.h"
 #include "cli/opts/names_opts.h"
 #include "cli/watch/followed_set.h"
@@ -284,7 +284,7 @@ static void live_release(struct live *l)
 static int look(struct live *l, uint64_t left_ns, struct explore_live *ret, struct err *err)
 {
 	const struct explore_live_opts *o = l->opts;
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(o->cmd, o->cmd_opts, NULL);
 	const struct paths_watch_opts watch = {
 		.select = o->select, .duration_ns = left_ns, .max_cost_ppm = o->max_cost_ppm,

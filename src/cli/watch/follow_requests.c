@@ -13,7 +13,7 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "cli/opts/file_rights.h"
 #include "cli/watch/followed_set.h"
 #include "collect/paths/paths_watch.h"
@@ -169,7 +169,7 @@ int follow_requests_read(const struct follow_requests_opts *opts, struct strtab 
 		       struct requests_input *ret, struct err *err)
 {
 	CLEANUP(live_release) struct live l = {.strings = strings, .sink = sink};
-	CLEANUP(write_limit_close) struct write_limit *writes =
+	CLEANUP(path_limit_close) struct path_limit *writes =
 		file_rights_writes(opts->cmd, opts->cmd_opts, NULL);
 	const struct paths_watch_opts watch = {
 		.select = opts->select, .duration_ns = opts->duration_ns,

@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/rights.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "base/stop.h"
 #include "base/timed/timed_call.h"
 #include "collect/proc/cgroups.h"
@@ -442,7 +442,7 @@ static int rights_drop(const struct watch_opts *opts, struct err *err)
 	reads_apart();
 	if (debuginfod_wanted())
 		let |= RIGHTS_LET_NET;
-	rc = opts->writes ? write_limit_apply(opts->writes) : 0;
+	rc = opts->writes ? path_limit_apply(opts->writes) : 0;
 	if (rc < 0)
 		log_debug("files to be written are not limited: %s", strerror(-rc));
 	rc = rights_filter_watch(let);

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/stop.h"
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 #include "collect/live/kbtf.h"
 #include "collect/live/kbtf_subset.h"
 #include "collect/paths/path_cost.h"
@@ -215,7 +215,7 @@ static int rights_give(struct watch *w, struct err *err)
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
 	reads_apart();
-	rc = w->opts->writes ? write_limit_apply(w->opts->writes) : 0;
+	rc = w->opts->writes ? path_limit_apply(w->opts->writes) : 0;
 	if (rc < 0)
 		log_debug("files to be written are not limited: %s", strerror(-rc));
 	rc = rights_filter_watch(0);

@@ -25,7 +25,7 @@
 struct err;
 struct path_event;
 struct select_opts;
-struct write_limit;
+struct path_limit;
 
 #define PATHS_EVENTS_MAX (1u << 20)
 
@@ -34,7 +34,7 @@ struct paths_watch_opts {	/* a zero field means its default */
 	uint64_t duration_ns;	/* 0: until a stop is asked for */
 	uint32_t max_cost_ppm;	/* of the CPU time in use; 0: any */
 	uint64_t keep;		/* capabilities that its output files need: rights.h */
-	const struct write_limit *writes; /* what it may write by path; NULL: anything */
+	const struct path_limit *writes; /* what it may write by path; NULL: anything */
 	bool unfiltered;	/* its rights stay as they are */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/write_limit.h"
+#include "base/path_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | MAKE_NODES |             \
 	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM)
 
-struct write_limit {
+struct path_limit {
 	int rules;
 	uint64_t on_files, on_dirs; /* what this kernel knows of it */
 };
@@ -42,11 +42,11 @@ struct handled {
 	uint64_t fs;
 };
 
-struct write_limit *write_limit_new(void)
+struct path_limit *path_limit_new(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			       LANDLOCK_CREATE_RULESET_VERSION);
-	struct write_limit *w;
+	struct path_limit *w;
 	struct handled handled;
 
 	if (version < 1)
@@ -62,7 +62,7 @@ struct write_limit *write_limit_new(void)
 	return NULL;
 }
 
-void write_limit_close(struct write_limit **w)
+void path_limit_close(struct path_limit **w)
 {
 	if (!*w)
 		return;
@@ -71,12 +71,12 @@ void write_limit_close(struct write_limit **w)
 	*w = NULL;
 }
 
-void write_limit_share(struct write_limit *w)
+void path_limit_share(struct path_limit *w)
 {
 	fcntl(w->rules, F_SETFD, 0);
 }
 
-void write_limit_unshare(struct write_limit *w)
+void path_limit_unshare(struct path_limit *w)
 {
 	fcntl(w->rules, F_SETFD, FD_CLOEXEC);
 }
@@ -110,7 +110,7 @@ static int open_parent(const char *path)
 	return open(dir, O_PATH | O_CLOEXEC);
 }
 
-int write_limit_allow(struct write_limit *w, const char *path)
+int path_limit_allow(struct path_limit *w, const char *path)
 {
 	CLEANUP_CLOSE int fd = open_nearest(path);
 	struct landlock_path_beneath_attr rule = {.allowed_access = w->on_files};
@@ -134,7 +134,7 @@ int write_limit_allow(struct write_limit *w, const char *path)
 	return 0;
 }
 
-int write_limit_apply(const struct write_limit *w)
+int path_limit_apply(const struct path_limit *w)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_landlock_restrict_self, w->rules, 0) < 0)
