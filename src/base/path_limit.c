@@ -24,6 +24,7 @@
 #endif
 
 #define ON_FILES LANDLOCK_ACCESS_FS_WRITE_FILE
+#define ON_READS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define ON_FILES_3 LANDLOCK_ACCESS_FS_TRUNCATE
 #define MAKE_NODES                                                                                 \
 	(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |                            \
@@ -32,9 +33,22 @@
 	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | MAKE_NODES |             \
 	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM)
 
+/* A watch reads these by path, beside what it may write: each with its reason. */
+static const char *const host_places[] = {
+	"/proc", "/sys",	    /* threads and their times; cgroups, disks */
+	"/dev/null", "/dev/urandom",
+	"/etc/services",	    /* names of ports */
+	"/etc/localtime", "/usr/share/zoneinfo",
+	"/run/systemd",		    /* is it there? */
+	/* names of containers */
+	"/run/containers", "/run/containerd", "/var/lib/docker/containers",
+	"/var/lib/heldup",	    /* signatures */
+};
+
 struct path_limit {
 	int rules;
 	uint64_t on_files, on_dirs; /* what this kernel knows of it */
+	uint64_t on_reads;	    /* 0: reading is not limited */
 };
 
 /* Only the field that each version has: later ones limit the network and signals. */
@@ -42,7 +56,7 @@ struct handled {
 	uint64_t fs;
 };
 
-struct path_limit *path_limit_new(void)
+struct path_limit *path_limit_new(bool reads)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			       LANDLOCK_CREATE_RULESET_VERSION);
@@ -54,7 +68,8 @@ struct path_limit *path_limit_new(void)
 	w = xcalloc(1, sizeof(*w));
 	w->on_files = ON_FILES | (version >= 3 ? ON_FILES_3 : 0);
 	w->on_dirs = ON_DIRS | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0);
-	handled.fs = w->on_files | w->on_dirs;
+	w->on_reads = reads ? ON_READS : 0;
+	handled.fs = w->on_files | w->on_dirs | w->on_reads;
 	w->rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 	if (w->rules >= 0)
 		return w;
@@ -101,6 +116,15 @@ static int open_nearest(const char *path)
 	}
 }
 
+static int rule_add(const struct path_limit *w, int fd, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = fd};
+
+	if (syscall(SYS_landlock_add_rule, w->rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		return -errno;
+	return 0;
+}
+
 /* A file of a directory is replaced through its directory. */
 static int open_parent(const char *path)
 {
@@ -113,7 +137,7 @@ static int open_parent(const char *path)
 int path_limit_allow(struct path_limit *w, const char *path)
 {
 	CLEANUP_CLOSE int fd = open_nearest(path);
-	struct landlock_path_beneath_attr rule = {.allowed_access = w->on_files};
+	uint64_t reads = w->on_reads, access = w->on_files;
 	struct stat st;
 
 	if (fd < 0)
@@ -127,11 +151,29 @@ int path_limit_allow(struct path_limit *w, const char *path)
 			return -errno;
 	}
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		rule.allowed_access |= w->on_dirs;
-	rule.parent_fd = fd;
-	if (syscall(SYS_landlock_add_rule, w->rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		access |= w->on_dirs;
+	else
+		reads &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+	return rule_add(w, fd, access | reads);
+}
+
+int path_limit_allow_reading(struct path_limit *w, const char *path)
+{
+	CLEANUP_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+	uint64_t reads = w->on_reads;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	return 0;
+	if (!S_ISDIR(st.st_mode))
+		reads &= ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+	return reads ? rule_add(w, fd, reads) : 0;
+}
+
+void path_limit_allow_host(struct path_limit *w)
+{
+	for (size_t i = 0; i < sizeof(host_places) / sizeof(host_places[0]); i++)
+		path_limit_allow_reading(w, host_places[i]);
 }
 
 int path_limit_apply(const struct path_limit *w)

@@ -115,6 +115,9 @@ int rights_drop_child(void)
 #ifdef HAVE_SECCOMP
 
 #define CALL(name) SCMP_SYS(name)
+/* Newer than the oldest headers we build with; the same on all architectures. */
+#define NR_FCHMODAT2 452
+#define NR_SETXATTRAT 463
 
 static int add_all(scmp_filter_ctx ctx, uint32_t action, const int *calls, size_t cnt)
 {
@@ -305,6 +308,18 @@ static int deny_loading(scmp_filter_ctx ctx)
 					      SCMP_A0(SCMP_CMP_GT, BPF_ITER_CREATE, 0));
 }
 
+/* User 0 needs no right to change the modes of its files: only those that it has open. */
+static int deny_modes(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {
+		CALL(chmod), CALL(fchmodat), NR_FCHMODAT2, CALL(chown), CALL(lchown),
+		CALL(fchownat), CALL(setxattr), CALL(lsetxattr), NR_SETXATTRAT,
+		CALL(truncate),
+	};
+
+	return add_all(ctx, SCMP_ACT_ERRNO(EPERM), calls, sizeof(calls) / sizeof(calls[0]));
+}
+
 /* All sockets but those that ask the kernel about sockets. */
 static int deny_sockets(scmp_filter_ctx ctx)
 {
@@ -335,6 +350,8 @@ int rights_filter_watch(uint32_t let)
 	if (!ctx)
 		return -ENOMEM;
 	rc = deny_kernel(ctx);
+	if (rc == 0)
+		rc = deny_modes(ctx);
 	if (rc == 0)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), CALL(setns), 0);
 	if (rc == 0 && !(let & RIGHTS_LET_LOAD))

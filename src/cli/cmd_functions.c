@@ -90,10 +90,11 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 		      struct err *err)
 {
 	CLEANUP(buf_release) struct buf cmdline = {0};
+	CLEANUP(arena_release) struct arena arena = {0};
 	struct watching w = {.verb = "recording calls", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
 	CLEANUP(path_limit_close) struct path_limit *writes =
-		file_rights_writes(&cmd_functions, o, NULL);
+		file_rights_writes(&cmd_functions, o, sig_store_dir(&arena));
 	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				   .stacks = 1, .no_runtime_names = o->no_runtimes,
 				   .keep = file_rights_of_outputs(&cmd_functions, o),

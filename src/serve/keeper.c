@@ -192,7 +192,7 @@ static void step(struct keeper *k)
 /* All it may do from here on: its own directory, its socket, the pages' socket. */
 static int confine(const struct settings *settings, struct err *err)
 {
-	struct path_limit *w = path_limit_new();
+	struct path_limit *w = path_limit_new(false);
 	int rc = w ? path_limit_allow(w, settings->state) : 0;
 
 	if (rc == 0 && w)

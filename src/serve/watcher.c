@@ -246,7 +246,7 @@ static void look(struct watcher *w)
 static int watch_open(struct watcher *w, struct err *err)
 {
 	struct select_opts select = {.pids = {.items = w->pids.items, .cnt = w->pids.cnt}};
-	CLEANUP(path_limit_close) struct path_limit *writes = path_limit_new();
+	CLEANUP(path_limit_close) struct path_limit *writes = path_limit_new(true);
 	struct watch_opts opts = {
 		.select = &select, .cmdline = "heldup serve", .stacks = 1, .blocking = 1,
 		.goes_on = 1, .writes = writes,
@@ -255,6 +255,8 @@ static int watch_open(struct watcher *w, struct err *err)
 	size_t over = w->pids.cnt > PIDS_FIRST ? w->pids.cnt - PIDS_FIRST : 0;
 	int rc = writes ? path_limit_allow(writes, w->settings->state) : 0;
 
+	if (writes)
+		path_limit_allow_host(writes);
 	if (rc < 0)
 		return err_errno(err, rc, "limit writing to '%s'", w->settings->state);
 	select.pids.cnt -= over;

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -168,6 +169,26 @@ TEST(rights_filter_of_watches_loads_and_starts_no_program)
 	EQ_I(errno, EPERM);
 }
 
+TEST(rights_filter_of_watches_changes_no_mode_by_path)
+{
+	char path[] = "/tmp/heldup-mode-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC), rc = rights_filter_watch(0);
+
+	OK(fd >= 0);
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	EQ_I(chmod(path, 04755), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(fchmodat(AT_FDCWD, path, 0600, 0), -1);
+	EQ_I(syscall(452, AT_FDCWD, path, 0600, 0), -1); /* fchmodat2 */
+	EQ_I(errno, EPERM);
+	EQ_I(lchown(path, 0, 0), -1);
+	EQ_I(truncate(path, 0), -1);
+	EQ_I(fchmod(fd, 0600), 0); /* as a page is given its own */
+	unlink(path);
+}
+
 TEST(rights_filter_of_watches_asks_the_kernel_about_sockets)
 {
 	int pair[2], rc = rights_filter_watch(0);
@@ -200,7 +221,7 @@ TEST(rights_filter_of_watches_lets_through_what_is_asked_for)
 TEST(path_limit_lets_only_what_is_named_be_written)
 {
 	char dir[] = "/tmp/heldup-limit-XXXXXX", other[] = "/tmp/heldup-other-XXXXXX", path[64];
-	struct path_limit *w = path_limit_new();
+	struct path_limit *w = path_limit_new(false);
 	int fd;
 
 	if (!w)
@@ -223,4 +244,37 @@ TEST(path_limit_lets_only_what_is_named_be_written)
 	EQ_I(errno, EACCES);
 	EQ_I(open("/etc/passwd", O_RDONLY) >= 0, 1);
 	EQ_I(rmdir(other), -1);
+}
+
+TEST(path_limit_lets_only_what_is_named_be_read)
+{
+	char dir[] = "/tmp/heldup-limit-XXXXXX", path[64];
+	struct path_limit *w = path_limit_new(true);
+	int fd;
+
+	if (!w)
+		SKIP("no Landlock here");
+	OK(mkdtemp(dir));
+	EQ_I(path_limit_allow(w, dir), 0);
+	EQ_I(path_limit_allow_reading(w, "/etc/hostname"), 0);
+	EQ_I(path_limit_allow_reading(w, "/no/such/place"), -ENOENT);
+	path_limit_allow_host(w);
+	EQ_I(path_limit_apply(w), 0);
+	path_limit_close(&w);
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	OK(fd >= 0);
+	close(fd);
+	OK(open(path, O_RDONLY) >= 0);
+	OK(open("/etc/hostname", O_RDONLY) >= 0);
+	EQ_I(open("/etc/hostname", O_WRONLY), -1);
+	OK(open("/proc/self/status", O_RDONLY) >= 0);
+	OK(open("/sys/kernel", O_RDONLY | O_DIRECTORY) >= 0);
+	EQ_I(open("/etc/passwd", O_RDONLY), -1);
+	EQ_I(errno, EACCES);
+	EQ_I(open("/root", O_RDONLY | O_DIRECTORY), -1);
+	EQ_I(open("/tmp", O_RDONLY | O_DIRECTORY), -1);
+	unlink(path);
+	rmdir(dir);
 }

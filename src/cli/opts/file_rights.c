@@ -245,6 +245,7 @@ static int allow_outputs(const void *ctx, int talk, struct err *err)
 	(void)talk;
 	(void)err;
 	allow_options(w, w->cmd->opts, w->opts);
+	path_limit_allow_host(w->limit);
 	allow(w, "/dev/null");
 	if (w->extra)
 		allow(w, w->extra);
@@ -267,7 +268,7 @@ static int allow_cache(const void *ctx, int talk, struct err *err)
 
 struct path_limit *file_rights_writes(const struct cmd *cmd, const void *opts, const char *extra)
 {
-	struct writes w = {debuginfod_wanted() ? NULL : path_limit_new(), cmd, opts, extra};
+	struct writes w = {debuginfod_wanted() ? NULL : path_limit_new(true), cmd, opts, extra};
 
 	if (!w.limit)
 		return NULL;

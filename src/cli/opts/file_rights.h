@@ -27,8 +27,9 @@ uint64_t file_rights_of_path(const char *path);
 
 /*
  * All that such a watch may write by path: those files, what is kept for later runs,
- * and extra (NULL: none).  NULL where the kernel has no such limit, or debug files are
- * fetched, which a library does in places of its own.  To be closed.
+ * and extra (NULL: none).  It may read these, and what path_limit_allow_host names.
+ * NULL where the kernel has no such limit, or debug files are fetched, which a library
+ * does in places of its own.  To be closed.
  */
 struct path_limit *file_rights_writes(const struct cmd *cmd, const void *opts,
 				       const char *extra);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/fmt.h"
+#include "base/path_limit.h"
 #include "collect/proc/cgroups.h"
 #include "collect/resources/netlink_diag.h"
 #include "collect/doctor/doctor.h"
@@ -173,6 +174,17 @@ static void check_memlock(struct doctor *d)
 		   limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt_bytes(text, limit.rlim_cur));
 }
 
+static void check_landlock(struct doctor *d)
+{
+	static const struct doctor_mend mend = {"safety: a watch of root may read and write any "
+						"file", "Linux 5.13 or later, with landlock among "
+						"lsm= of the boot line"};
+	CLEANUP(path_limit_close) struct path_limit *w = path_limit_new(true);
+
+	doctor_add(d, w ? DOCTOR_OK : DOCTOR_DEGRADED, "kernel", "Landlock", &mend, "%s",
+		   w ? "limits the files that a watch reaches" : "absent or switched off");
+}
+
 static void check_ksyms(struct doctor *d)
 {
 	static const struct doctor_mend mend = {"names of kernel functions in waits",
@@ -200,6 +212,7 @@ void doctor_kernel(struct doctor *d)
 	check_lockdown(d);
 	check_jit(d);
 	check_memlock(d);
+	check_landlock(d);
 	check_ksyms(d);
 	doctor_add(d, DOCTOR_INFO, "kernel", "perf_event_paranoid", NULL, "%s: not needed",
 		   *paranoid ? paranoid : "absent");
