@@ -6,6 +6,7 @@
 
 static void confine(void)
 {
+	bound_make();
 	rights_filter(RIGHTS_SERVES_READS); /* where the kernel has none it must do without */
 }
 
@@ -27,6 +28,7 @@ static const struct timed_op list[READ_OP_CNT] = {
 	[OPEN_DIAG] = {op_diag, FIXED(read_tid)},
 	[OPEN_STATS] = {op_stats, 0, 0},
 	[READ_CHAINS] = {op_chains, FIXED(read_chains)},
+	[READ_BIND] = {op_bind, FIXED(read_bind)},
 };
 
 const struct timed_ops read_ops = {.list = list, .cnt = READ_OP_CNT, .confine = confine};

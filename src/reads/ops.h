@@ -12,6 +12,7 @@
  * asks for it in reads.c, 5. docs/security.md.
  */
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ enum read_op {
 	OPEN_DIAG = 11,	 /* a socket that asks about the sockets of a network namespace */
 	OPEN_STATS = 12, /* while it is open the kernel times BPF programs */
 	READ_CHAINS = 13, /* lists in memory, of threads that sleep: chains.h */
+	READ_BIND = 14,	  /* whose memory is handed out from now on */
 	READ_OP_CNT,
 };
 
@@ -57,6 +59,21 @@ struct read_mem {
 struct read_file {
 	uint32_t tid, max;
 	char name[READ_NAME_MAX]; /* NUL at its end */
+};
+
+struct read_bind_proc {
+	uint32_t tgid, start_ticks; /* the low half of when it began; 0: any */
+};
+
+#define READ_BIND_MAX 1000
+
+/*
+ * After the last of these memory is read of these processes, of their descendants,
+ * and of the first others_max that are asked for beside; nothing opens it again.
+ */
+struct read_bind {
+	uint32_t cnt, is_last, others_max, pad;
+	struct read_bind_proc list[READ_BIND_MAX];
 };
 
 struct read_fd {
@@ -121,7 +138,15 @@ struct open_mapped {
 };
 
 timed_fn op_maps, op_mem, op_file, op_fd, op_exe, op_ns, op_fds, op_opened, op_ids;
-timed_fn op_in_root, op_mapped, op_diag, op_stats, op_chains;
+timed_fn op_in_root, op_mapped, op_diag, op_stats, op_chains, op_bind;
+
+/* In the keeper, before there is a reader. */
+void bound_make(void);
+/* May memory of this thread's process be read?  False: over the bound, or gone. */
+bool bound_allows(uint32_t tid);
+
+/* At most len bytes of a file of /proc; -ESRCH the process is gone. */
+long read_some(const char *path, char *out, size_t len);
 
 /* "socket:[123]" or "pipe:[123]": 0 and ino and flags are set, or -EINVAL. */
 int read_fd_link(const char *link, struct read_fds_item *ret);

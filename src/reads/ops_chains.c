@@ -136,6 +136,8 @@ long op_chains(const void *args, size_t args_len, char *out, size_t cap, int *re
 	(void)ret_fd;
 	if (args_len < sizeof(*a) || !is_fine(a))
 		return -EINVAL;
+	if (!bound_allows(a->tid))
+		return -EDQUOT;
 	snprintf(path, sizeof(path), "/proc/%u/mem", a->tid);
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -24,19 +24,6 @@ static long proc_errno(void)
 	return errno == ENOENT ? -ESRCH : -errno;
 }
 
-static long read_some(const char *path, char *out, size_t len)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-	ssize_t got = 1;
-
-	if (fd < 0)
-		return proc_errno();
-	while (used < len && (got = read(fd, out + used, len - used)) > 0)
-		used += (size_t)got;
-	return got < 0 && !used ? -errno : (long)used;
-}
-
 /* The lines of what may be executed, as many as fit. */
 static long executable_lines(const char *path, char *out, size_t cap)
 {
@@ -86,6 +73,8 @@ long op_mem(const void *args, size_t args_len, char *out, size_t cap, int *ret_f
 	(void)ret_fd;
 	if (a->addr > INT64_MAX) /* the kernel's half: no offset of a file */
 		return -EFAULT;
+	if (!bound_allows(a->tid))
+		return -EDQUOT;
 	/* unlike process_vm_readv(2), whose wait for the lock SIGKILL does not end */
 	snprintf(path, sizeof(path), "/proc/%u/mem", a->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

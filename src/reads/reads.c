@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/timed/timed_call.h"
 #include "reads/chains.h"
 #include "reads/ops.h"
@@ -61,6 +62,23 @@ static long ask_either(const struct ask *a, char *out, size_t cap, enum timed_ap
 
 #define ASK(nr, of, arguments) \
 	{.op = (nr), .pid = (of), .args = &(arguments), .args_len = sizeof(arguments)}
+
+void reads_bind(const struct reads_bound *b)
+{
+	struct read_bind args = {.others_max = b->others_max};
+	struct ask a = ASK(READ_BIND, 0, args);
+
+	for (size_t i = 0; i < b->cnt; i++) {
+		if (args.cnt == READ_BIND_MAX) {
+			ask_reader(&a, NULL);
+			args.cnt = 0;
+		}
+		args.list[args.cnt++] = (struct read_bind_proc){b->tgids[i], b->start_ticks[i]};
+	}
+	args.is_last = 1;
+	if (ask_reader(&a, NULL) < 0)
+		log_debug("readers are not bound to the chosen processes");
+}
 
 long reads_maps(uint32_t tgid, uint32_t tid, bool all, struct buf *out)
 {

@@ -7,7 +7,7 @@
  * (timed_call.h).  The rest is done here while this process has rights of its
  * own, and by the reader once they are given away:
  *
- *	reads_start (early) ... reads_apart (when the rights are given away)
+ *	reads_start (early) ... reads_bind, reads_apart (when the rights are given away)
  *
  * tid: a thread or process; where both are wanted tgid is the process that hangs
  * when no answer comes.  All but the first two fail with -ESRCH, -ENOENT (gone),
@@ -36,6 +36,18 @@ long reads_mem(uint32_t tgid, uint32_t tid, uint64_t addr, void *out, size_t len
 long reads_file(uint32_t tid, const char *name, char *out, size_t cap);
 /* The same, appended, at most max bytes; for what may be long. */
 long reads_text(uint32_t tid, const char *name, size_t max, struct buf *out);
+
+/*
+ * From now on memory is read of these processes (start_ticks: the low half of when each
+ * began, 0 any), of their descendants, and of no more than others_max beside: -EDQUOT.
+ * Once, before the rights are given away; for a watch whose processes are known.
+ */
+struct reads_bound {
+	const uint32_t *tgids, *start_ticks;
+	size_t cnt;
+	uint32_t others_max;
+};
+void reads_bind(const struct reads_bound *b);
 
 struct reads_fd {
 	uint64_t ino;  /* 0 unknown */

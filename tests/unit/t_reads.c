@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -144,4 +146,67 @@ TEST(reads_apart_are_the_same)
 	OK(reads_open_diag(parent) >= 0);
 	buf_release(&ids);
 	buf_release(&fds);
+}
+
+/* A process that waits to be killed. */
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static long mem_of(pid_t pid)
+{
+	static const char text[] = "here";
+	char got[sizeof(text)] = "";
+	uint64_t at = (uint64_t)(uintptr_t)text;
+	long rc = reads_mem((uint32_t)pid, (uint32_t)pid, at, got, sizeof(got));
+
+	return rc == sizeof(got) && strcmp(got, text) == 0 ? 1 : rc;
+}
+
+/* Each of the cases runs in a process of its own: nothing opens the bound again. */
+TEST(reads_are_bound_to_those_chosen)
+{
+	pid_t chosen = sleeper(), other = sleeper(), third = sleeper(), late;
+	uint32_t tgids[] = {(uint32_t)chosen}, ticks[] = {0};
+	struct reads_bound b = {tgids, ticks, 1, 1};
+
+	if (geteuid() != 0)
+		SKIP("not root");
+	reads_start();
+	EQ_I(mem_of(third), 1); /* before there is a bound */
+	reads_bind(&b);
+	EQ_I(mem_of(chosen), 1);
+	EQ_I(mem_of(other), 1); /* the one beside */
+	EQ_I(mem_of(third), -EDQUOT);
+	EQ_I(mem_of(other), 1);
+	EQ_U(timed_call_losses().bound_cnt, 1);
+	tgids[0] = (uint32_t)third; /* it is closed */
+	reads_bind(&b);
+	EQ_I(mem_of(third), -EDQUOT);
+	late = sleeper();
+	EQ_I(mem_of(late), -EDQUOT);
+}
+
+/* Those that it starts later, and not another process that got its number. */
+TEST(reads_are_bound_to_descendants_and_to_no_other_start)
+{
+	pid_t chosen = getpid(), child, other = getppid();
+	uint32_t tgids[] = {(uint32_t)chosen, (uint32_t)other}, ticks[] = {0, 1};
+	struct reads_bound b = {tgids, ticks, 2, 0};
+
+	if (geteuid() != 0)
+		SKIP("not root");
+	reads_start();
+	reads_bind(&b);
+	child = sleeper();
+	EQ_I(mem_of(child), 1);
+	EQ_I(mem_of(other), -EDQUOT);
 }

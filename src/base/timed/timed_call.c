@@ -307,6 +307,7 @@ long timed_call(const struct timed_call *c)
 	pthread_mutex_lock(&timed.lock);
 	forked_forget();
 	rc = is_hung(c->pid) ? -ETIMEDOUT : ask(c, &fd);
+	timed.losses.bound_cnt += rc == -EDQUOT;
 	pthread_mutex_unlock(&timed.lock);
 	if (c->ret_fd)
 		*c->ret_fd = fd;

@@ -85,6 +85,7 @@ enum timed_apart timed_call_apart(void);
 struct timed_losses {
 	uint32_t died_cnt;   /* readers that ended by themselves: another took over */
 	uint32_t keeper_cnt; /* keepers that did: the next has the rights of now only */
+	uint32_t bound_cnt;  /* calls that answered -EDQUOT: over a bound of the readers */
 };
 struct timed_losses timed_call_losses(void);
 

@@ -25,6 +25,7 @@
 #include "base/timed/timed_call.h"
 #include "collect/proc/cgroups.h"
 #include "collect/flight/flight_int.h"
+#include "collect/select.h"
 #include "collect/target/guard.h"
 #include "collect/live/hooks.h"
 #include "collect/code/ksyms.h"
@@ -40,6 +41,7 @@
 
 #define DRAIN_MS 80
 #define DEFAULT_PEERS 16
+#define OTHERS_PER_PEER 4 /* one that ends is followed by another */
 #define DEFAULT_THREADS 16384
 #define DEFAULT_RING_BYTES (4u << 20)
 
@@ -200,6 +202,11 @@ static void emit_losses(struct live *l, uint64_t now)
 		emit_note(&l->emit, NOTE_LIMIT, now,
 			  "heldup's child that keeps the rights to read of other processes ended: "
 			  "from then on names, stacks and locks are missing");
+	if (lost.bound_cnt && !l->bound_told)
+		emit_note(&l->emit, NOTE_LIMIT, now,
+			  "memory is read of no more processes beside the chosen ones: the holders "
+			  "of some locks and some names are missing");
+	l->bound_told = lost.bound_cnt;
 	l->died_told = lost.died_cnt;
 	l->keepers_told = lost.keeper_cnt;
 }
@@ -426,7 +433,7 @@ static void files_raise(void)
  * All that was to be loaded, attached and started (the command to be watched) is:
  * what others made is read from now on, with the rights that are left.
  */
-static int rights_drop(const struct watch_opts *opts, struct err *err)
+static int rights_drop(const struct live *l, const struct watch_opts *opts, struct err *err)
 {
 	uint64_t keep = rights_of_watch() | guard_rights() | opts->keep;
 	uint32_t let = opts->loads_again ? RIGHTS_LET_LOAD : 0;
@@ -439,6 +446,10 @@ static int rights_drop(const struct watch_opts *opts, struct err *err)
 	rc = rights_keep(keep);
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
+	if (!opts->goes_on && !opts->select->all)
+		reads_bind(&(struct reads_bound){l->target.tgids, l->target.start_ticks,
+						 l->target.cnt,
+						 OTHERS_PER_PEER * l->opts.max_peers});
 	reads_apart();
 	if (debuginfod_wanted())
 		let |= RIGHTS_LET_NET;
@@ -473,7 +484,7 @@ static int live_open(struct live *l, const struct watch_opts *opts, struct err *
 	ksyms_ask(l->ksyms, live_bpf_kname, &l->bpf);
 	live_stacks_open(l);
 	live_stacks_clocks(l);
-	rc = rights_drop(opts, err);
+	rc = rights_drop(l, opts, err);
 	if (rc == 0) /* which reads their code */
 		live_stacks_watch(l, l->target.tgids, l->target.cnt);
 	return rc;

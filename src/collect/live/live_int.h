@@ -126,7 +126,7 @@ struct live {
 	uint64_t tick_begin_ns, next_tick_ns;
 	uint64_t answer_cnt, quick_cnt; /* RUN_ANSWER, RUN_QUICK at the last sum */
 	uint64_t owner_asked;	/* futex owners looked up in this tick */
-	uint32_t hung_told, died_told, keepers_told; /* of timed_call.h: notes were made of them */
+	uint32_t hung_told, died_told, keepers_told, bound_told; /* timed_call.h: notes were made */
 	volatile int stopping;
 	bool is_full_asked; /* by source_full */
 	int stage;		/* enum live_stage */

@@ -26,11 +26,13 @@
 #include "collect/paths/path_rounds.h"
 #include "collect/proc/procfs.h"
 #include "collect/target/guard.h"
+#include "collect/select.h"
 #include "collect/target/target.h"
 #include "paths.skel.h"
 #include "reads/reads.h"
 #include "wire/path_events.h"
 
+#define OTHERS_MAX 64 /* processes beside those chosen whose memory may be read */
 #define DRAIN_NS (20 * NS_PER_MS)
 #define AWAY_NS (100 * NS_PER_MS)	/* until a stop is seen */
 /* A slice is to have requests of this length whole, however much it costs. */
@@ -214,6 +216,9 @@ static int rights_give(struct watch *w, struct err *err)
 	rc = rights_keep(rights_of_watch() | guard_rights() | w->opts->keep);
 	if (rc < 0)
 		return err_errno(err, rc, "give rights away");
+	if (!w->opts->select->all)
+		reads_bind(&(struct reads_bound){w->target.tgids, w->target.start_ticks,
+						 w->target.cnt, OTHERS_MAX});
 	reads_apart();
 	rc = w->opts->writes ? path_limit_apply(w->opts->writes) : 0;
 	if (rc < 0)
