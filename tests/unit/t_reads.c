@@ -151,12 +151,13 @@ TEST(reads_apart_are_the_same)
 /* A process that waits to be killed. */
 static pid_t sleeper(void)
 {
-	pid_t pid = fork();
+	pid_t self = getpid(), pid = fork();
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		while (getppid() == self)
 			pause();
+		_exit(0);
 	}
 	return pid;
 }
