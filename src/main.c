@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "cli/opts/stdout_file.h"
 #include "cli/opts/cmd.h"
 #include "cli/opts/dispatch.h"
 #include "cli/opts/guess.h"
@@ -166,5 +167,6 @@ int main(int argc, char **argv)
 		log_set_level(LOG_DEBUG);
 	stop_init();
 	signal(SIGXFSZ, file_too_large);
+	stdout_file_guard();
 	return cmd_run(cmd, argv + 2);
 }

@@ -3,11 +3,15 @@
 import contextlib
 import ctypes
 import os
+import shutil
+import signal
 import struct
+import subprocess
 import tempfile
 import threading
+import time
 
-from heldup_cli import FAILED, Skip, heldup
+from heldup_cli import FAILED, HELDUP, TOP, Skip, heldup
 
 MNT_DETACH = 2
 FUSE_INIT_BYTES = 64
@@ -57,3 +61,51 @@ def test_dead_inputs_are_given_up_on():
         for t in threads:
             t.join()
         assert not wrong, "; ".join(wrong)
+
+
+@contextlib.contextmanager
+def frozen_file():
+    """A file of a file system whose writers wait until it is thawed."""
+    with tempfile.TemporaryDirectory(prefix="heldup-frozen-") as folder:
+        image, mount = os.path.join(folder, "image"), os.path.join(folder, "mount")
+        os.mkdir(mount)
+        with open(image, "wb") as f:
+            f.truncate(16 << 20)
+        for words in (("mkfs.ext4", "-q", image), ("mount", "-o", "loop", image, mount)):
+            if not shutil.which(words[0]) or subprocess.run(
+                    words, capture_output=True, check=False).returncode:
+                raise Skip("cannot: %s" % " ".join(words))
+        out = None
+        try:
+            out = open(os.path.join(mount, "out"), "wb")
+            subprocess.run(("fsfreeze", "-f", mount), check=True)
+            yield out
+        finally:
+            subprocess.run(("fsfreeze", "-u", mount), check=False, capture_output=True)
+            if out:
+                out.close()
+            subprocess.run(("umount", "-l", mount), check=False)
+
+
+def test_dead_standard_output_is_given_up_on():
+    """Ctrl-C ends the wait for it soon, and a second one at once."""
+    if os.geteuid() != 0 or not shutil.which("fsfreeze"):
+        raise Skip("needs root and fsfreeze")
+    words = [HELDUP, "why", "-i", os.path.join(TOP, "tests/golden/lock_held.cap")]
+    with frozen_file() as out:
+        for signals, limit in ((1, 9), (2, 3)):
+            p = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
+                                 stderr=subprocess.PIPE, text=True)
+            time.sleep(0.7)
+            assert p.poll() is None, "it does not wait"
+            begin = time.monotonic()
+            for _ in range(signals):
+                p.send_signal(signal.SIGINT)
+                time.sleep(1.2)
+            try:
+                err = p.communicate(timeout=15)[1]
+            except subprocess.TimeoutExpired:
+                p.kill()
+                raise AssertionError("nothing ends it")
+            assert time.monotonic() - begin < limit, time.monotonic() - begin
+            assert signals == 2 or "its file system does not answer" in err, (p.returncode, err)

@@ -11,6 +11,7 @@
 #include "cli/opts/cmd.h"
 #include "cli/opts/file_rights.h"
 #include "cli/opts/options.h"
+#include "cli/opts/stdout_file.h"
 
 static bool is_given(char **args, const char *option)
 {
@@ -31,7 +32,7 @@ static int print_end(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return CLI_OK;
-	fprintf(stderr, "heldup: write to standard output: %m\n");
+	fprintf(stderr, "heldup: write to standard output: %s\n", stdout_file_error());
 	return CLI_FAILED;
 }
 
@@ -68,7 +69,8 @@ static int cmd_start(struct cli *cli, char **args)
 		return cli_fail(cli, &err);
 	status = cmd->run(cli, parse.argc, parse.argv);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "heldup %s: write to standard output: %m\n", cmd->name);
+		fprintf(stderr, "heldup %s: write to standard output: %s\n", cmd->name,
+			stdout_file_error());
 		return status == CLI_OK ? CLI_FAILED : status;
 	}
 	return status;
