@@ -20,3 +20,21 @@ TEST(stopped_names_a_debugger_that_is_gone)
 	EQ_S(j.v->findings[0].culprit.comm, "debugger");
 	judged_release(&j);
 }
+
+/* Once in all, so that it is no means to slow the server down; its two threads go on together. */
+TEST(stopped_names_who_lets_it_go_on)
+{
+	struct synth *s = synth_new(5000);
+	struct judged j;
+
+	synth_thread(s, 20, 20, "srv");
+	synth_thread(s, 21, 20, "srv");
+	synth_task(s, 60, 60, "debugger", 0);
+	synth_wait(s, 20, WAIT_STOPPED, 0, 1000, 4000, 4000, 60);
+	synth_wait(s, 21, WAIT_STOPPED, 0, 1000, 4000, 4000, 60);
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "stopped");
+	EQ_S(j.v->findings[0].culprit.comm, "debugger");
+	EQ_U(j.v->findings[0].culprit.pid, 60);
+	judged_release(&j);
+}

@@ -95,13 +95,19 @@ static void tell(struct context *k, struct finding *f, const struct stops *s)
 {
 	bool turns = s->cnt && s->times / (double)s->cnt >= BY_TURNS_MIN * k->window_ns / 1e9;
 
-	if (turns && s->waker != NO_IDX) {
+	if (s->waker != NO_IDX)
 		f->culprit = party_of(k->m, s->waker);
+	if (turns && s->waker != NO_IDX) {
 		f->summary = arena_printf(k->arena, "%s stops and continues it %.0f times a "
 					  "second; it is stopped %.0f %% of the time.",
 					  thread_label(k, s->waker),
 					  s->times / (double)s->cnt / (k->window_ns / 1e9),
 					  percent(s->most, k->window_ns));
+	} else if (s->waker != NO_IDX) {
+		f->summary = arena_printf(k->arena, "%u threads were stopped by a signal, a "
+					  "debugger or a freezer, until %s let them go on; they "
+					  "waited for nothing else.",
+					  s->cnt, thread_label(k, s->waker));
 	} else {
 		f->summary = arena_printf(k->arena, "%u threads were stopped by a signal, a "
 					  "debugger or a freezer: they wait for nothing but to "
@@ -111,7 +117,7 @@ static void tell(struct context *k, struct finding *f, const struct stops *s)
 	say_figures(k, f, "{} of them were still stopped at the end; the longest stopped is {}, "
 		    "for {}", N_CNT("stopped_at_end", s->still), N_WORD(thread_label(k, s->worst)),
 		    N_NS("longest", s->most));
-	if (!turns)
+	if (!turns && s->waker == NO_IDX)
 		say(k, f, "TracerPid in /proc/%u/status names a debugger, its cgroup may be "
 			  "frozen; without these, kill -CONT %u", k->m->threads[s->worst].tgid,
 		    k->m->threads[s->worst].tgid);
