@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verdict/evidence/negligible.h"
 
+#include "verdict/context/targets.h"
+
 /*
  * Below this many requests open at a time, waits of less than TINY_NS each
- * hold nobody up: the server rests nine tenths of the time.
+ * hold nobody up: the server rests nine tenths of the time, or each of its clients
+ * waits for it less than a tenth.
  */
 #define TINY_OPEN 0.10
 #define TINY_NS 5e6
+
+/* Connections on which the targets were asked in the window and that are there still. */
+static double asking_conns(const struct context *k)
+{
+	double cnt = 0;
+
+	for (size_t i = 0; i < k->m->sock_cnt; i++) {
+		const struct ev_sock *s = &k->m->socks[i].e;
+
+		cnt += s->role == ROLE_SERVER && s->last_rx_ns >= k->m->begin_ns &&
+		       proc_is_target(k->m, model_proc_by_tgid(k->m, s->tgid));
+	}
+	return cnt > 1 ? cnt : 1;
+}
 
 bool is_negligible(const struct context *k, const struct cand *top)
 {
@@ -15,5 +32,5 @@ bool is_negligible(const struct context *k, const struct cand *top)
 
 	if (k->demand_ns <= 0)
 		return true;
-	return open < TINY_OPEN && each < TINY_NS;
+	return each < TINY_NS && open < TINY_OPEN * asking_conns(k);
 }
