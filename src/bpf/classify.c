@@ -133,7 +133,7 @@ static __always_inline void futex_owner(struct thr *t, u64 uaddr, u64 val, bool 
 		t->owner_tid = words[4] ? words[4] : words[3];
 }
 
-/* Where a shared futex lies: the same for all processes that map it. */
+/* The place of a shared futex: the same for all processes that map it. */
 struct futex_key {
 	u64 ino;
 	u64 off;
@@ -564,7 +564,7 @@ static __always_inline void classify(struct task_struct *task, struct thr *t, u3
 		t->res = t->io_res;
 }
 
-/* Is what a call waits for told by its number and its first argument? */
+/* Do its number and first argument say what a call waits for? */
 static __always_inline bool is_call_on_fd(u32 nr)
 {
 	u8 kind = nr < SYS_NR_MAX ? sys_kind[MASKED(nr, SYS_NR_MAX - 1)] : SYSK_NONE;
@@ -574,7 +574,7 @@ static __always_inline bool is_call_on_fd(u32 nr)
 }
 
 /*
- * Where short waits are not told one by one, most are the one call again: what
+ * Where short waits are not reported one by one, most are the one call again: what
  * that waits for is then not looked up anew, but at the end of a long one.  A
  * descriptor that names another file by now is found out at the next call of
  * another kind, or after REUSE_MAX.

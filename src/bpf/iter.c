@@ -38,7 +38,7 @@ static __always_inline bool snapshot(struct thr *ret, struct thr *t)
 	return false;
 }
 
-/* What p does now, for t to begin with. */
+/* Finds out what p does now, for t to begin with. */
 static __noinline int state_read(struct task_struct *p, struct thr *t, u64 now)
 {
 	u32 kstate = p->__state;

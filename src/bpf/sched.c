@@ -12,7 +12,7 @@
  * switch-out; a waking that hit a thread which then did not sleep is so
  * dropped by itself.
  *
- * Not every switch and waking is told on every machine: some kernels hide
+ * Not every switch and waking is seen on every machine: some kernels hide
  * those that happen on top of certain tasks.  Where the states do not follow
  * each other, the scheduler's own times of arrival and run-queue delay fill
  * in what was missed.
@@ -368,7 +368,7 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 		thread_gone(prev, t, now);
 }
 
-/* What was not looked at when t went to sleep; its place may be known. */
+/* Looks at what was left out when t went to sleep; its place may be known. */
 static __noinline int turned_out_long(struct task_struct *p, struct thr *t)
 {
 	if (t->reused) {
@@ -442,7 +442,7 @@ static __always_inline bool ran_lately(struct task_struct *p, u64 now)
 	return since(p->sched_info.last_arrival, clock) < WAIT_LONG_NS;
 }
 
-/* What is shed of a short wait is who ended it. */
+/* The waker of a short wait is shed. */
 static __always_inline void wake_short(struct thr *t, u64 now)
 {
 	t->ver++;

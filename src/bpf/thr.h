@@ -39,7 +39,7 @@ struct kcounts {
 	u32 nvcsw, nivcsw;
 };
 
-/* Where a thread was found, by what can be told of its stack without walking it. */
+/* The places of a thread, by what its stack shows without being walked. */
 struct thr_stacks {
 	u64 due_ns[2]; /* by STACK_WAIT and STACK_WAKER: the next stack of the same resource */
 	u64 due_res[2];

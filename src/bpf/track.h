@@ -40,7 +40,7 @@
 #define LIGHT_MIN_NS (500 * NSEC_PER_USEC) /* shorter waits of clients are only summed */
 #define BATCH_NS (100 * 1000 * NSEC_PER_USEC)
 
-/* Who ran on a CPU until when, in the run queue's clock; its start is the entry before. */
+/* A thread that ran on a CPU until then (run queue's clock), from the entry before on. */
 struct runner {
 	u64 end_ns;
 	u32 tgid;
@@ -54,7 +54,7 @@ struct runners {
 	u64 window_ns;
 	u64 checked;   /* the run queue's clock when the two were last compared */
 	u32 seed_cnt;  /* when the present thread came */
-	u32 pid;       /* kernel's: of the thread that came last, as far as switches are told */
+	u32 pid;       /* kernel's: of the thread that came last, as far as switches are seen */
 	u8 full;       /* it is tracked and not light: its socket calls are looked at */
 	u8 pad;
 	u16 samples;
@@ -179,7 +179,7 @@ static __always_inline void runner_is(struct runners *r, struct task_struct *tas
  * Does a thread run here whose calls are looked at?  For hooks that run in
  * every process' calls: asking this costs less than looking the thread up.
  * One that began to be tracked while it ran may not switch for long, and not
- * every switch is told.
+ * every switch is seen.
  */
 static __always_inline bool is_watched(struct runners *r)
 {

@@ -190,11 +190,11 @@ struct tail_work {
 void spans_collect(struct tail_work *k);
 void spans_explain(struct tail_work *k);
 void stalls_make(struct tail_work *k, struct arena *arena);
-/*
- * The thread did one thing in [a, b) where it did not wait long, as far as is known: it
- * ran, and of a loop that serves others, in one function that it is not in otherwise.
- */
+/* A thread did one thing in [a, b) where it did not wait long: it ran, and of a loop that
+ * serves others, in one function that it is not in otherwise. */
 bool is_one_run(struct tail_work *k, uint32_t t, uint64_t a, uint64_t b);
 void samples_index(struct tail_work *k, struct arena *tmp);
+/* A socket at which requests arrive.  res may be NO_IDX. */
+bool res_is_server(const struct model *m, uint32_t res);
 
 #endif /* WAITS_INT_H */

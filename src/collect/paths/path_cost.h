@@ -48,7 +48,7 @@ void path_cost_analysed(struct path_cost *c, uint64_t event_cnt, uint64_t own_ns
 /* Tracepoints of a search cost so much on top. */
 void path_cost_points(struct path_cost *c, double ns);
 
-/* What a ns of the present slice costs, with its so many events analysed. */
+/* The cost of a ns of the present slice, with its so many events analysed. */
 double path_cost_rate(struct path_cost *c, uint64_t event_cnt);
 
 /* All until now, and the CPU time in use meanwhile. */

@@ -35,11 +35,6 @@ static const struct wait *wait_before(const struct model *m, uint32_t t, uint64_
 	return best;
 }
 
-static bool is_of_client(const struct model *m, uint32_t res)
-{
-	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
-}
-
 /*
  * Of those that waited with it, one at least, nobody waits on.  The turns are about in
  * the order of their ends; at is the index of one.
@@ -70,7 +65,7 @@ static bool all_go_at_once(const struct model *m, size_t at)
 /* The loop of t was woken by a client, and not by the one whose request res is of. */
 static bool ends_by_another(const struct model *m, const struct wait *w, uint64_t res)
 {
-	return w->waker_ctx == WAKER_NET && is_of_client(m, w->first_io) &&
+	return w->waker_ctx == WAKER_NET && res_is_server(m, w->first_io) &&
 	       w->first_io != model_res_by_id(m, res);
 }
 

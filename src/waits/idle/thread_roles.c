@@ -49,11 +49,6 @@ static bool is_open_to_all(const struct model *m, const struct wait *w)
 	       (w->cls == WAIT_POLL || (w->cls == WAIT_SOCKET && w->op == WAIT_OP_READ));
 }
 
-static bool res_is_server(const struct model *m, uint32_t res)
-{
-	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
-}
-
 /*
  * glibc's condition variable has two futex words side by side, used in turn:
  * one place.  Only for telling homes; two locks may lie side by side too.

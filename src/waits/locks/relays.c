@@ -24,8 +24,7 @@ static bool is_for_client(const struct model *m, const struct wait *w)
 	uint32_t res = w->cls == WAIT_SOCKET ? w->res : w->first_io;
 
 	return (w->cls == WAIT_SOCKET || w->cls == WAIT_EPOLL || w->cls == WAIT_POLL) &&
-	       w->waker_ctx == WAKER_NET && res != NO_IDX && m->res[res].kind == RES_SOCKET &&
-	       m->res[res].role == ROLE_SERVER;
+	       w->waker_ctx == WAKER_NET && res_is_server(m, res);
 }
 
 /* The sleeps of t before and after ns; false where one is missing. */

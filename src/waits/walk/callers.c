@@ -13,6 +13,11 @@
 /* One connection at least lies there at any time: now and then it is on its way. */
 #define LINE_MIN 1.0
 
+bool res_is_server(const struct model *m, uint32_t res)
+{
+	return res != NO_IDX && m->res[res].kind == RES_SOCKET && m->res[res].role == ROLE_SERVER;
+}
+
 static bool callers_wait(const struct model *m, uint32_t t)
 {
 	for (size_t i = 0; i < m->listen_cnt; i++) {
