@@ -12,7 +12,7 @@
 #include "base/fmt.h"
 #include "base/hash.h"
 #include "ui/cells.h"
-#include "ui/table.h"
+#include "ui/thread_table.h"
 #include "ui/view.h"
 
 static double tick_s(const struct view *v)

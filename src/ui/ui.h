@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ui/table.h"
+#include "ui/thread_table.h"
 
 struct cells;
 struct err;

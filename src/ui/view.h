@@ -4,7 +4,7 @@
 /*
  * What `top` shows of one tick: threads, resources, processes and wait pairs
  * as plain rows, copied out of the model so that they stay while it goes on.
- * Knows no screen and no sorting: see table.h and render.h.
+ * Knows no screen and no sorting: see thread_table.h and render.h.
  *
  *	view_new, view_build for each tick, read the fields, view_free
  *

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "synth.h"
 #include "ui/cells.h"
-#include "ui/table.h"
+#include "ui/thread_table.h"
 #include "ui/ui.h"
 #include "ui/view.h"
 

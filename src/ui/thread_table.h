@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TABLE_UI_H
-#define TABLE_UI_H
+#ifndef THREAD_TABLE_H
+#define THREAD_TABLE_H
 /*
  * The tables of `top`: columns, which rows belong, and their order.
  *
@@ -88,4 +88,4 @@ void table_row(const struct table *t, const struct view *v, uint32_t row, bool s
 /* The tables behind table_get: columns.c. */
 extern const struct table table_defs[TABLE_CNT];
 
-#endif /* TABLE_UI_H */
+#endif /* THREAD_TABLE_H */

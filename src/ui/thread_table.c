@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ui/table.h"
+#include "ui/thread_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>
