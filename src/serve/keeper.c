@@ -26,6 +26,7 @@
 #define TIDY_NS (60 * NS_PER_SEC)
 
 struct keeper {
+	int64_t clock_off_ns;	/* from CLOCK_MONOTONIC to CLOCK_REALTIME at the last step */
 	const struct settings *settings;
 	struct db *db;
 	struct findings *findings;
@@ -166,10 +167,24 @@ static void tell_spans(struct keeper *k)
 		db_fact_put(k->db, facts[i].name, facts[i].value);
 }
 
+/* A clock that is slewed goes less wrong in a step; one that is set may go anywhere. */
+#define CLOCK_SET_NS ((int64_t)NS_PER_SEC)
+
+static void look_at_clock(struct keeper *k)
+{
+	int64_t offset = (int64_t)(clock_real_ns() - clock_mono_ns());
+	int64_t by_ns = k->clock_off_ns ? offset - k->clock_off_ns : 0;
+
+	k->clock_off_ns = offset;
+	if (by_ns > CLOCK_SET_NS || by_ns < -CLOCK_SET_NS)
+		findings_clock_set(k->findings, by_ns);
+}
+
 static void step(struct keeper *k)
 {
 	uint64_t now = clock_mono_ns();
 
+	look_at_clock(k);
 	db_begin(k->db);
 	take_all(k);
 	take_spans(k);

@@ -40,6 +40,9 @@
 /* A shorter one, as a crash is, with what came after it: of a second little can be said. */
 #define SHORT_NS (5 * NS_PER_SEC)
 
+/* A wall clock that was set is believed so long after: a wrong time is set right by then. */
+#define CLOCK_TRUST_NS (3600 * NS_PER_SEC)
+
 #define MINUTE_NS (60 * NS_PER_SEC)
 #define JSON_MAX (64u << 20)
 #define SEED_NS (24 * 3600 * NS_PER_SEC)
@@ -69,6 +72,7 @@ struct findings {
 	uint64_t refused_cnt;
 	uint64_t hour_ns;	/* when the hour of hour_cnt began */
 	uint32_t hour_cnt;
+	uint64_t clock_set_ns;	/* CLOCK_MONOTONIC when the wall clock was last set, 0 never */
 };
 
 struct findings *findings_new(const struct settings *settings, struct db *db,
@@ -289,6 +293,31 @@ void findings_second(struct findings *f, uint32_t at, const struct second *s, ui
 	w->row.p99_ns = rules_p99_ns(&w->rules);
 }
 
+/* 0 stays: not known, or not yet. */
+static void shift(uint64_t *ns, int64_t by_ns)
+{
+	if (*ns)
+		*ns += (uint64_t)by_ns;
+}
+
+void findings_clock_set(struct findings *f, int64_t by_ns)
+{
+	f->clock_set_ns = clock_mono_ns();
+	shift(&f->hour_ns, by_ns);
+	for (uint32_t i = 0; i < LINK_SERVICES_MAX; i++) {
+		struct watched *w = &f->items[i];
+		struct db_finding *it = &w->finding;
+		uint64_t *const times[] = {
+			&it->begin_ns, &it->last_ns, &it->end_ns, &it->capture_from_ns,
+			&it->capture_until_ns, &it->judged_from_ns, &it->judged_until_ns,
+			&w->from_ns, &w->bad_ns, &w->look_ns,
+		};
+
+		for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
+			shift(times[k], by_ns);
+	}
+}
+
 static struct watched *of_finding(struct findings *f, uint64_t id)
 {
 	for (uint32_t i = 0; i < LINK_SERVICES_MAX; i++)
@@ -429,7 +458,8 @@ void findings_tidy(struct findings *f, uint64_t keep_bytes, uint64_t keep_ns)
 {
 	uint64_t now = clock_real_ns(), id, bytes;
 
-	db_forget(f->db, now > keep_ns ? now - keep_ns : 0);
+	if (!f->clock_set_ns || clock_mono_ns() - f->clock_set_ns > CLOCK_TRUST_NS)
+		db_forget(f->db, now > keep_ns ? now - keep_ns : 0);
 	bytes = files_sum(f);
 	while (bytes > keep_bytes && (id = db_oldest_captured(f->db)) != 0) {
 		struct db_finding it;

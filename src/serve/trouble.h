@@ -31,6 +31,13 @@ void findings_captured(struct findings *f, const struct link_captured *c);
 /* The name of a service, "" where it is not known. */
 const char *findings_name(const struct findings *f, uint32_t at);
 
+/*
+ * The wall clock was set, by so much: times of troubles that are not over, and of those
+ * just over, are as the new one has them, so that they last as long as they did.  For a
+ * while nothing is forgotten for its age: the new time may be wrong.
+ */
+void findings_clock_set(struct findings *f, int64_t by_ns);
+
 /* Judgements that were finished go into the store. */
 void findings_step(struct findings *f);
 
