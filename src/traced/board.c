@@ -225,10 +225,11 @@ void board_summary(const struct board *b, uint64_t now_ns, struct board_summary 
 				      .over_cnt = b->over_cnt};
 	VEC_FOREACH(&b->agents, a) {
 		uint64_t recorded = since(a->recorded_cnt, a->recorded_0);
+		bool off = a->epoch == b->epoch && !a->on_cnt;
 		bool silent = now_ns - a->last_ns > BOARD_LEASE_MS * NS_PER_MS;
 
-		ret->silent_cnt += silent;
-		ret->off_cnt += a->epoch == b->epoch && !a->on_cnt;
+		ret->off_cnt += off;
+		ret->silent_cnt += silent && !off;
 		ret->point_cnt += a->point_cnt;
 		ret->queue = silent ? ret->queue : fmax(ret->queue, a->queue);
 		ret->recorded_cnt += recorded;

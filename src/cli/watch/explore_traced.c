@@ -108,7 +108,7 @@ static void switch_off(struct explore_traced *t)
 	drive_end(t->drive);
 	do {
 		board_summary(t->board, now_ns, &t->after);
-		if (t->after.off_cnt == t->after.agent_cnt)
+		if (t->after.off_cnt + t->after.silent_cnt == t->after.agent_cnt)
 			break;
 		now_ns = serve(t);
 	} while (now_ns - begin_ns < OFF_NS);
