@@ -459,6 +459,14 @@ static uint64_t front_handle(struct request *r)
 
 /* ---- clients */
 
+static volatile sig_atomic_t ends;	/* by SIGTERM: the clients say what they got */
+
+static void end_soon(int sig)
+{
+	(void)sig;
+	ends = 1;
+}
+
 static struct {
 	pthread_mutex_t lock;
 	uint64_t right, wrong;
@@ -512,7 +520,8 @@ static int load(uint16_t port, double rate, double seconds, unsigned burst)
 	size_t cnt;
 
 	clients.port = port;
-	while (next_us < seconds * 1e6) {
+	signal(SIGTERM, end_soon);
+	while (next_us < seconds * 1e6 && !ends) {
 		unsigned size = 1 + draw(number, 8, burst);
 		double gap = (double)size * 1e6 / rate, at = (double)(now_us(CLOCK_MONOTONIC) - begin);
 
