@@ -70,6 +70,14 @@ static int caps_set(const struct __user_cap_data_struct *data)
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
 }
 
+bool rights_have(uint64_t mask)
+{
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	return caps_get(data) == 0 &&
+	       !(mask & ~(data[0].effective | (uint64_t)data[1].effective << 32));
+}
+
 int rights_keep(uint64_t mask)
 {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];

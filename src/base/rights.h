@@ -26,6 +26,9 @@ uint64_t rights_of_owners(void);
 /* To become another user. */
 uint64_t rights_of_users(void);
 
+/* Are all of mask effective now? */
+bool rights_have(uint64_t mask);
+
 /* Keeps the capabilities in mask and gives up all others; 0 or -errno. */
 int rights_keep(uint64_t mask);
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "cli/opts/cmd.h"
 #include "serve/http.h"
 #include "serve/serve.h"
@@ -63,7 +64,7 @@ static int serve_main(struct cli *cli, int argc, char **argv)
 		rc = post_check(settings.announce.webhook, &err);
 	if (rc == 0 && o->check)
 		printf("%s: fine\n", o->config ? o->config : SETTINGS_FILE);
-	else if (rc == 0 && geteuid() != 0)
+	else if (rc == 0 && geteuid() != 0 && !rights_have(rights_of_watch()))
 		rc = err_rights(&err, -EPERM, "watching needs root: sudo heldup serve");
 	if (rc == 0 && !o->check) {
 		log_set_level(LOG_INFO);
