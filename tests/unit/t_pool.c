@@ -353,3 +353,37 @@ TEST(pool_of_what_was_not_seen_is_a_guess)
 	EQ_U(j.v->findings[0].conf, CONF_LOW);
 	judged_release(&j);
 }
+
+/* The server runs a program for each connection, two at a time, and has answered nothing itself. */
+TEST(pool_of_programs_that_do_not_listen_is_a_limit)
+{
+	struct synth *s = synth_new(1000);
+	struct judged j;
+
+	synth_host(s)->cpu_idle_ns = 2000000000;
+	synth_thread(s, SRV, SRV, "super");
+	synth_pending(s, SRV, WAIT_CHILD, 0, 1);
+	for (uint32_t pid = 40; pid < 42; pid++) {
+		synth_thread(s, pid, pid, "program");
+		for (uint32_t i = 0; i < 8; i++) {
+			uint32_t runs = pid + 10 * (i + 1);
+			double at = i * 125;
+			struct ev_task *ev;
+
+			ev = synth_event(s, EV_TASK, sizeof(*ev), at + 0.9);
+			ev->h.tid = ev->tgid = runs;
+			ev->op = TASK_FORK;
+			ev->flags = TASKF_TARGET;
+			ev->comm = synth_str(s, "sleep");
+			synth_irq_wait(s, runs, WAIT_TIMER, 0, at + 1, at + 120, at + 120,
+				       WAKER_TIMER);
+			synth_exit(s, runs, at + 121);
+			synth_wait(s, pid, WAIT_CHILD, 0, at + 1, at + 121, at + 121, runs);
+		}
+	}
+	unaccepted(s, 4);
+	judge(&j, s);
+	EQ_S(finding_name(j.v->findings[0].cls), "conn-limit");
+	EQ_S(j.v->findings[0].culprit.comm, "super");
+	judged_release(&j);
+}

@@ -169,16 +169,23 @@ static unsigned pool_kept_by(const struct context *k, uint32_t group, double *re
 /* Share of its life: a thread that rests so long has the time to take what lies there. */
 #define REST_MIN 0.5
 
-/* A server that answered nothing has shown by no request which of its threads take them. */
-static bool may_take(const struct context *k, uint32_t t)
+/*
+ * A server that answered nothing has shown by no request which of its threads take them;
+ * programs that it runs for a connection do not listen.
+ */
+static bool may_take(const struct context *k, uint32_t t, uint32_t listens)
 {
 	unsigned role = k->w->threads[t].role;
 
-	return k->turns < 1 || role == ROLE_T_ENTRY || role == ROLE_T_LOOP || role == ROLE_T_ACCEPT;
+	return role == ROLE_T_ENTRY || role == ROLE_T_LOOP || role == ROLE_T_ACCEPT ||
+	       (k->turns < 1 && k->m->threads[t].tgid == listens);
 }
 
-/* None of the threads that connections or requests come in through is busy, nor held back. */
-static bool takers_rest(const struct context *k)
+/*
+ * None of the threads that connections or requests come in through is busy, nor held back:
+ * those of process listens, and of others that were seen to take some.
+ */
+static bool takers_rest(const struct context *k, uint32_t listens)
 {
 	uint32_t cnt = 0;
 
@@ -189,7 +196,7 @@ static bool takers_rest(const struct context *k)
 		const struct thread *th = &k->m->threads[t];
 		const struct wthread *w = &k->w->threads[t];
 
-		if (!th->tracked || !thread_is_target(k->m, t) || !may_take(k, t))
+		if (!th->tracked || !thread_is_target(k->m, t) || !may_take(k, t, listens))
 			continue;
 		cnt++;
 		if ((double)w->idle_ns < REST_MIN * (double)(th->end_ns - th->begin_ns))
@@ -204,7 +211,6 @@ static bool takers_rest(const struct context *k)
  */
 static double backlog_ns(const struct context *k, bool all_busy)
 {
-	bool rest = takers_rest(k);
 	double ns = 0;
 
 	for (size_t i = 0; i < k->m->listen_cnt; i++) {
@@ -213,7 +219,8 @@ static double backlog_ns(const struct context *k, bool all_busy)
 
 		if (!proc_is_target(k->m, p) || l->backlog_avg < QUEUE_MIN)
 			continue;
-		if (all_busy || (rest && l->backlog_min >= QUEUE_MIN) ||
+		if (all_busy ||
+		    (l->backlog_min >= QUEUE_MIN && takers_rest(k, l->e.tgid)) ||
 		    l->backlog_avg >= BACKLOG_FULL * l->e.backlog_max ||
 		    k->m->host.listen_overflows)
 			ns += l->backlog_avg * k->window_ns;
