@@ -45,4 +45,5 @@ class TheCase(foreign.Foreign):
         self.truth_of = foreign.Named(
             'clients', 'workers', 'conn-limit',
             what='the clients that keep connections, or the two processes',
-            party=foreign.process(keeps) + '|plackup|perl|clients of 127')
+            party='|'.join((foreign.process(keeps), foreign.process(self.server),
+                            'placku|perl|clients of 127')))
