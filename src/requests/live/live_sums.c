@@ -130,3 +130,26 @@ void live_sums_view(const struct live_sums *s, const struct live_edges *edges,
 			share_set(&ret->variance, edges, e, cov / var, e->sum_us / cnt);
 	}
 }
+
+void live_sums_longer(const struct live_sums *before, const struct live_sums *now,
+		      const struct live_edges *edges, struct live_share *ret)
+{
+	double longer_us, most_us = 0;
+
+	*ret = (struct live_share){0};
+	if (!before->cnt || !now->cnt)
+		return;
+	longer_us = now->sum_us / (double)now->cnt - before->sum_us / (double)before->cnt;
+	for (uint32_t i = 0; i < now->edge_cnt; i++) {
+		const struct live_edge_sum *e = &now->edges[i];
+		double us = e->sum_us / (double)now->cnt;
+
+		for (uint32_t k = 0; k < before->edge_cnt; k++)
+			if (before->edges[k].hash == e->hash)
+				us -= before->edges[k].sum_us / (double)before->cnt;
+		if (us <= most_us)
+			continue;
+		most_us = us;
+		share_set(ret, edges, e, longer_us > 0 ? us / longer_us : 0, us);
+	}
+}

@@ -63,4 +63,11 @@ uint64_t live_sums_quantile(const struct live_sums *s, double q);
 void live_sums_view(const struct live_sums *s, const struct live_edges *edges,
 		    struct live_view *ret);
 
+/*
+ * The edge that takes most longer in now than in before, per request; share is
+ * of what requests take longer.
+ */
+void live_sums_longer(const struct live_sums *before, const struct live_sums *now,
+		      const struct live_edges *edges, struct live_share *ret);
+
 #endif /* LIVE_SUMS_H */
