@@ -20,6 +20,7 @@
 #include "serve/settings.h"
 #include "serve/spans/kept_types.h"
 #include "serve/spans/span_link.h"
+#include "serve/spans/span_trouble.h"
 
 #define STEP_MS 200
 #define TELL_NS (5 * NS_PER_SEC)   /* services' rows: how old a list may be */
@@ -34,6 +35,7 @@ struct keeper {
 	struct ask *ask;
 	struct link_cost cost;
 	struct kept_types *types;
+	struct span_troubles *troubles;
 	struct span_counts spans;
 	uint64_t dropped_cnt, bad_cnt, tell_ns, tidy_ns, start_ns;
 	int link, spans_link;
@@ -161,6 +163,7 @@ static void tell_spans(struct keeper *k)
 		{"left_out_span_traces", c->left_out_traces},
 		{"left_out_request_types", kept_types_left_out(k->types)},
 		{"left_out_span_ports", c->closed_ports},
+		{"left_out_span_findings", span_troubles_left_out(k->troubles)},
 	};
 
 	for (unsigned i = 0; i < sizeof(facts) / sizeof(*facts); i++)
@@ -230,6 +233,14 @@ static void send_order(void *ctx, uint32_t service, const struct link_order *ord
 		k->dropped_cnt++;
 }
 
+static void say(void *ctx, const char *event, const struct db_finding *f)
+{
+	if (strcmp(event, "joins") == 0)
+		findings_join(ctx, f->id, f->reason);
+	else
+		findings_say(ctx, event, f);
+}
+
 static void send_ask(void *ctx, const struct link_ask *who)
 {
 	struct keeper *k = ctx;
@@ -261,7 +272,8 @@ int keeper_run(const struct settings *settings, const struct links *links, struc
 	fds[1].fd = http_fd(k.http);
 	db_close_open(k.db, k.start_ns);
 	k.findings = findings_new(settings, k.db, send_order, &k);
-	k.types = kept_types_new(k.db, k.start_ns);
+	k.troubles = span_troubles_new(k.db, say, k.findings);
+	k.types = kept_types_new(k.db, k.troubles, k.start_ns);
 	while (!stop_requested()) {
 		poll(fds, 3, STEP_MS);
 		step(&k);
@@ -272,6 +284,7 @@ int keeper_run(const struct settings *settings, const struct links *links, struc
 	ask_close(k.ask);
 	findings_free(k.findings);
 	kept_types_free(k.types);
+	span_troubles_free(k.troubles);
 	db_close(k.db);
 	return 0;
 }

@@ -396,6 +396,24 @@ static void set_judged(struct findings *f, struct db_finding *it, const void *ar
 	announce(f->announce, "judged", it);
 }
 
+static void add_reason(struct findings *f, struct db_finding *it, const void *arg)
+{
+	size_t len = strlen(it->reason);
+
+	(void)f;
+	snprintf(it->reason + len, sizeof(it->reason) - len, "; spans: %s", (const char *)arg);
+}
+
+void findings_join(struct findings *f, uint64_t id, const char *reason)
+{
+	change(f, id, add_reason, reason);
+}
+
+void findings_say(struct findings *f, const char *event, const struct db_finding *it)
+{
+	announce(f->announce, event, it);
+}
+
 void findings_step(struct findings *f)
 {
 	uint64_t id;

@@ -14,6 +14,7 @@
 #include "serve/link.h"
 
 struct db;
+struct db_finding;
 struct findings;
 struct settings;
 
@@ -40,6 +41,12 @@ void findings_clock_set(struct findings *f, int64_t by_ns);
 
 /* Judgements that were finished go into the store. */
 void findings_step(struct findings *f);
+
+/* Announces a finding that is another's, as its own: event is announce's. */
+void findings_say(struct findings *f, const char *event, const struct db_finding *it);
+
+/* Adds to a finding's reason what else was noticed of its trouble. */
+void findings_join(struct findings *f, uint64_t id, const char *reason);
 
 /* Puts what is known of each service, and the finding that lasts, into the store. */
 void findings_tell(struct findings *f);

@@ -139,7 +139,7 @@ TEST(live_windows_forget_and_outlive_a_restart)
 
 	OK(mkdtemp(dir) != NULL);
 	EQ_I(db_open(dir, true, &db, &err), 0);
-	k = kept_types_new(db, begin);
+	k = kept_types_new(db, NULL, begin);
 	for (uint64_t minute = 0; minute < 120; minute++)
 		kept_types_slice(k, &s, begin + minute * 60 * NS_PER_SEC);
 	kept_types_put(k, begin + 119 * 60 * NS_PER_SEC);
@@ -150,7 +150,7 @@ TEST(live_windows_forget_and_outlive_a_restart)
 	EQ_S(rows.by_window[0].view.time.name, "in db SELECT");
 	EQ_U(kept_types_left_out(k), 0);
 	kept_types_free(k);
-	k = kept_types_new(db, begin + 119 * 60 * NS_PER_SEC);
+	k = kept_types_new(db, NULL, begin + 119 * 60 * NS_PER_SEC);
 	kept_types_slice(k, &s, begin + 119 * 60 * NS_PER_SEC);
 	kept_types_put(k, begin + 119 * 60 * NS_PER_SEC);
 	rows = rows_of(db);

@@ -8,7 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "requests/live/shift.h"
 #include "serve/keep/db_requests.h"
+#include "serve/spans/span_trouble.h"
 
 #define MINUTES 60
 #define HOURS 24
@@ -28,10 +30,12 @@ struct kept_type {
 	struct live_edges edges;
 	uint32_t put_edge_cnt;	/* of their names, into the store */
 	struct span_time minutes[MINUTES], hours[HOURS];
+	struct shift shift;
 };
 
 struct kept_types {
 	struct db *db;
+	struct span_troubles *troubles;
 	struct kept_type *items[KEPT_TYPES_MAX];
 	uint32_t cnt;
 	uint64_t left_out_cnt;
@@ -126,6 +130,18 @@ static void add(struct kept_type *t, struct span_time *m, const struct live_slic
 	m->is_changed = true;
 }
 
+static void judge(struct kept_types *k, struct kept_type *t, const struct live_slice *s,
+		  uint64_t now_ns)
+{
+	const struct span_trouble_type type = {t->hash, t->service, t->name};
+	struct live_sums slice = {0};
+	struct shift_found found = {0};
+
+	live_sums_slice(&slice, &t->edges, s);
+	span_trouble_step(k->troubles, &type, shift_slice(&t->shift, &slice, &t->edges, &found),
+			  &found, now_ns);
+}
+
 void kept_types_slice(struct kept_types *k, const struct live_slice *s, uint64_t now_ns)
 {
 	struct kept_type *t = find(k, s->hash);
@@ -141,6 +157,8 @@ void kept_types_slice(struct kept_types *k, const struct live_slice *s, uint64_t
 	t->seen_ns = now_ns;
 	add(t, time_of(t, MINUTE_NS, now_ns), s);
 	add(t, time_of(t, HOUR_NS, now_ns), s);
+	if (k->troubles)
+		judge(k, t, s, now_ns);
 }
 
 uint64_t kept_types_left_out(const struct kept_types *k)
@@ -223,11 +241,12 @@ static void restore_edge(void *ctx, uint64_t hash, uint64_t edge, const char *na
 		live_edges_name(&t->edges, edge, name);
 }
 
-struct kept_types *kept_types_new(struct db *db, uint64_t now_ns)
+struct kept_types *kept_types_new(struct db *db, struct span_troubles *troubles, uint64_t now_ns)
 {
 	struct kept_types *k = xcalloc(1, sizeof(*k));
 
 	k->db = db;
+	k->troubles = troubles;
 	db_requests(db, restore_type, k);
 	db_request_sums(db, 0, now_ns - DAY_NS, restore_time, k);
 	db_request_edges(db, restore_edge, k);

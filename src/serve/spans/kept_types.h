@@ -8,7 +8,7 @@
  *
  *	kept_types_new, kept_types_slice for each, kept_types_put now and then
  *
- * Bounded: KEPT_TYPES_MAX types of about 110 kB each; one that is new when there
+ * Bounded: KEPT_TYPES_MAX types of about 130 kB each; one that is new when there
  * is no room takes the place of one not seen for an hour, or is counted.
  */
 #include <stdint.h>
@@ -18,12 +18,13 @@
 struct db;
 struct kept_types;
 struct live_slice;
+struct span_troubles;
 
 enum { KEPT_TYPES_MAX = 256 };
 
-struct kept_type;
-
-struct kept_types *kept_types_new(struct db *db, uint64_t now_ns);
+/* troubles, borrowed, is given the steps of each type's shift; NULL: none are looked for. */
+struct kept_types *kept_types_new(struct db *db, struct span_troubles *troubles,
+				  uint64_t now_ns);
 void kept_types_free(struct kept_types *k); /* NULL is fine; puts what it has */
 
 void kept_types_slice(struct kept_types *k, const struct live_slice *s, uint64_t now_ns);
