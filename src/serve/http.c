@@ -201,14 +201,38 @@ static void minute_json(void *ctx, const struct db_minute *m)
 	json_obj_end(j);
 }
 
+static enum MHD_Result send_request_series(struct http *h, struct MHD_Connection *c, const char *id)
+{
+	CLEANUP(buf_release) struct buf out = {0};
+	char *end;
+	uint64_t hash = strtoull(id, &end, 16);
+	struct json j;
+
+	if (end == id || *end || !hash)
+		return send_error(c, MHD_HTTP_BAD_REQUEST, "?request=ID is 16 hex digits");
+	json_init(&j, &out, JSON_COMPACT);
+	json_obj(&j);
+	json_kstr(&j, "schema", "heldup/series/1");
+	json_kstr(&j, "request", id);
+	json_key(&j, "minutes");
+	if (request_series_json(h->db, hash, clock_real_ns() - SERIES_NS, &j) < 0)
+		return send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "the store cannot be read");
+	json_obj_end(&j);
+	json_finish(&j);
+	return send_text(c, MHD_HTTP_OK, "application/json", buf_str(&out));
+}
+
 static enum MHD_Result send_series(struct http *h, struct MHD_Connection *c)
 {
 	const char *name = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "service");
+	const char *id = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "request");
 	CLEANUP(buf_release) struct buf out = {0};
 	struct json j;
 
+	if (id)
+		return send_request_series(h, c, id);
 	if (!name)
-		return send_error(c, MHD_HTTP_BAD_REQUEST, "give ?service=NAME");
+		return send_error(c, MHD_HTTP_BAD_REQUEST, "give ?service=NAME or ?request=ID");
 	json_init(&j, &out, JSON_COMPACT);
 	json_obj(&j);
 	json_kstr(&j, "schema", "heldup/series/1");

@@ -3,7 +3,7 @@
 "use strict";
 (() => {
 	const EVERY_MS = 5000, SERIES_EVERY_MS = 60000, SVG = "http://www.w3.org/2000/svg";
-	const series = new Map(); // service name to {at, minutes}
+	const series = new Map(); // name of a service or id of a request type to {at, minutes}
 	const by = id => document.getElementById(id);
 
 	function el(tag, text, cls) {
@@ -103,6 +103,35 @@
 		return li;
 	}
 
+	function percent(part) {
+		return `${Number((100 * part).toPrecision(2))} %`;
+	}
+
+	// One request type over the window that was chosen; null: it had no requests in it.
+	function request(r, seconds, all) {
+		const w = r.windows.find(v => v.window_ns === seconds * 1e9);
+		if (!w || !w.requests)
+			return null;
+		const li = el("li"), row = el("div", undefined, "row");
+		const rate = w.covered_ns ? w.requests / (w.covered_ns / 1e9) : 0;
+		row.append(el("h3", r.name), el("span", r.service, "dim"));
+		li.append(row, numbers([["requests/s", Number(rate.toPrecision(3))],
+			["failed", percent(w.failed / w.requests)], ["p50", time(w.p50_ns)], ["p99", time(w.p99_ns)]]));
+		const c = chart(series.get(r.id)?.minutes || [], all.filter(f => f.service === r.service && f.rule === "shifted"));
+		if (c)
+			li.append(c);
+		for (const [what, e] of [["of the time", w.time], ["of the variance", w.variance]])
+			if (e)
+				li.append(el("p", `${percent(e.share)} ${what} ${e.edge}, ${time(e.mean_ns)} a request`, "what"));
+		return li;
+	}
+
+	function requests(st, log) {
+		const seconds = Number(by("window").value);
+		by("requests-section").hidden = !st.requests.length;
+		by("requests").replaceChildren(...st.requests.map(r => request(r, seconds, log.findings)).filter(Boolean));
+	}
+
 	function finding(f, now) {
 		const li = el("li"), row = el("div", undefined, "row"), h = el("h3");
 		const a = el("a", `${f.id} · ${f.service}${f.verdict.title ? ": " + f.verdict.title : ""}`);
@@ -133,13 +162,14 @@
 		return r.json();
 	}
 
-	async function get_series(services) {
-		for (const s of services) {
-			const had = series.get(s.name);
+	async function get_series(st) {
+		const wanted = [...st.services.map(s => ["service", s.name]), ...st.requests.map(r => ["request", r.id])];
+		for (const [kind, id] of wanted) {
+			const had = series.get(id);
 			if (had && Date.now() - had.at < SERIES_EVERY_MS)
 				continue;
-			const got = await get(`/api/series?service=${encodeURIComponent(s.name)}`);
-			series.set(s.name, {at: Date.now(), minutes: got.minutes});
+			const got = await get(`/api/series?${kind}=${encodeURIComponent(id)}`);
+			series.set(id, {at: Date.now(), minutes: got.minutes});
 		}
 	}
 
@@ -151,6 +181,7 @@
 		const all = `${st.services.length} service${st.services.length === 1 ? "" : "s"}`;
 		by("now").textContent = bad ? `${bad} of ${all} held up` : `${all}, none held up`;
 		by("services").replaceChildren(...st.services.map(s => service(s, log.findings)));
+		requests(st, log);
 		by("findings").replaceChildren(...shown.map(f => finding(f, now)));
 		by("none").hidden = shown.length > 0;
 		by("cost").textContent = cost(st.self);
@@ -161,7 +192,7 @@
 	async function turn() {
 		try {
 			const st = await get("/api/services"), log = await get("/api/findings");
-			await get_series(st.services);
+			await get_series(st);
 			last = [st, log];
 			// what has the focus is not drawn anew under the person's hands
 			if (!document.activeElement || !document.activeElement.closest("main li"))
@@ -177,6 +208,10 @@
 	by("filter").addEventListener("input", () => {
 		const v = by("filter").value;
 		history.replaceState(null, "", v ? `?service=${encodeURIComponent(v)}` : location.pathname);
+		if (last)
+			draw(...last);
+	});
+	by("window").addEventListener("change", () => {
 		if (last)
 			draw(...last);
 	});

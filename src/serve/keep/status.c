@@ -43,6 +43,8 @@ int status_read(struct db *db, bool runs, struct status *st)
 	st->runs = runs;
 	if (rc == 0)
 		rc = db_findings(db, &filter, add_finding, st);
+	if (rc == 0)
+		rc = request_rows_read(db, &st->requests);
 	return rc == 0 ? db_facts(db, add_fact, st) : rc;
 }
 
@@ -51,6 +53,7 @@ void status_release(struct status *st)
 	vec_release(&st->services);
 	vec_release(&st->findings);
 	vec_release(&st->facts);
+	request_rows_release(&st->requests);
 }
 
 uint64_t status_fact(const struct status *st, const char *name)
@@ -154,6 +157,8 @@ void status_json(const struct status *st, struct json *j)
 	for (size_t i = 0; i < st->findings.cnt && i < STATUS_FINDINGS; i++)
 		finding_json(j, &st->findings.items[i]);
 	json_arr_end(j);
+	json_key(j, "requests");
+	request_rows_json(&st->requests, j);
 	json_kobj(j, "self");
 	VEC_FOREACH(&st->facts, f)
 		json_ku64(j, f->name, f->value);
@@ -172,16 +177,6 @@ int status_log_json(struct db *db, const struct db_filter *filter, struct json *
 }
 
 /* ---- OpenMetrics */
-
-/* Names are of processes and units: quoted as the format wants it. */
-static void label(struct buf *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			buf_addch(out, '\\');
-		buf_addch(out, (unsigned char)*text < ' ' ? '?' : *text);
-	}
-}
 
 static double held_up(const struct status *st, const struct db_service *s)
 {
@@ -237,10 +232,11 @@ void status_metrics(const struct status *st, struct buf *out)
 			   gauges[i].name, gauges[i].name, gauges[i].help);
 		VEC_FOREACH(&st->services, s) {
 			buf_printf(out, "heldup_service_%s{service=\"", gauges[i].name);
-			label(out, s->name);
+			metrics_label(out, s->name);
 			buf_printf(out, "\"} %.9g\n", gauges[i].value(st, s));
 		}
 	}
+	request_rows_metrics(&st->requests, out);
 	VEC_FOREACH(&st->facts, f)
 		buf_printf(out, "# TYPE heldup_self_%s gauge\nheldup_self_%s %llu\n", f->name,
 			   f->name, (unsigned long long)f->value);

@@ -13,6 +13,7 @@
 
 #include "base/vec.h"
 #include "serve/keep/db.h"
+#include "serve/keep/request_rows.h"
 
 struct buf;
 struct json;
@@ -28,6 +29,7 @@ struct status {
 	VEC(struct db_service) services;
 	VEC(struct db_finding) findings; /* the newest first */
 	VEC(struct status_fact) facts;
+	struct request_rows requests;
 	uint64_t now_ns;
 	bool runs;			 /* heldup serve, now */
 };
