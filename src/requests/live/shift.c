@@ -47,7 +47,7 @@ struct usual {
 static struct usual usual_of(const struct shift *s, int which)
 {
 	uint32_t cnt = s->learnt_cnt < SHIFT_LEARNT ? s->learnt_cnt : SHIFT_LEARNT;
-	uint64_t values[SHIFT_LEARNT];
+	uint64_t values[SHIFT_LEARNT] = {0};
 	struct usual u = {0};
 
 	if (!cnt)
