@@ -502,6 +502,24 @@ def test_requests_page_is_for_its_owner_alone():
         assert os.stat(page).st_mode & 0o777 == 0o600, oct(os.stat(page).st_mode)
 
 
+def test_requests_short_ids_are_one_route():
+    """Six letters and digits look like a word: their number and rarity tells."""
+    rand, rows = random.Random(7), []
+    for i in range(200):
+        name = "".join(rand.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in range(6))
+        at = 1700000000000000 + i * 100000
+        rows.append("%x,1,,web,GET /s/%s,%d,%d,t" % (i + 1, name, at, 5000 + i * 37 % 900))
+        rows.append("%x,2,1,db,query,%d,2500,t" % (i + 1, at + 500))
+    with Files() as f:
+        path = write_csv(f, "s.csv", rows)
+        got = requests_json(path)
+        names = [t["name"] for t in got["types"]]
+        assert names == ["web: GET /s/{id}"], names[:9]
+        again = requests_json(write_csv(f, "s.csv", rows, 3))
+        assert got["types"] == again["types"], "hangs on the order"
+        assert len(requests_json(path, "--no-fold")["types"]) > 1
+
+
 def test_requests_folded_holds_all_time():
     with Files() as f:
         shop = Shop()

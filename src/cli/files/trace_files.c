@@ -21,6 +21,7 @@
 #include "requests/graph/synthetic_root.h"
 #include "spans/assemble.h"
 #include "spans/fold.h"
+#include "spans/rare_names.h"
 #include "spans/spans.h"
 
 #define SHOW_NS (200 * NS_PER_MS)	/* a person sees it move, the disk of a log does not fill */
@@ -44,6 +45,7 @@ struct reader {
 	struct progress progress;
 	struct skew *skew;
 	struct fold *fold;
+	struct rare *rare;	/* NULL: ids are kept */
 	struct strtab *strings;
 	struct stand_in_stats rooted;
 	struct detach_stats detached;
@@ -115,6 +117,8 @@ static int take_span(void *ctx, const struct trace_id *trace, const struct span 
 
 	r->progress.span_cnt++;
 	attrs = fold_span(r->fold, &folded, attrs);
+	if (r->rare && !(folded.flags & SPANF_POINT))
+		rare_add(r->rare, folded.service, folded.name);
 	return assembler_add(r->assembler, trace, &folded, attrs, refs);
 }
 
@@ -145,13 +149,15 @@ static int take_request(void *ctx, const struct trace *t)
 static int take_trace(void *ctx, const struct trace *t)
 {
 	struct reader *r = ctx;
-	struct trace mended;
+	struct trace named = *t, mended;
 
 	if (out_of_time(r))
 		return -EINTR;
 	progress_trace(&r->progress);
 	arena_clear(&r->mended);
-	skew_mend(r->skew, t, &r->mended, &mended);
+	if (r->rare)
+		rare_trace(r->rare, t, &r->mended, &named);
+	skew_mend(r->skew, &named, &r->mended, &mended);
 	return detach_each(&mended, &r->mended, &r->detached, take_request, r);
 }
 
@@ -184,6 +190,7 @@ static void reader_release(struct reader *r)
 	assembler_free(r->assembler);
 	skew_free(r->skew);
 	fold_free(r->fold);
+	rare_free(r->rare);
 	arena_release(&r->mended);
 }
 
@@ -288,9 +295,12 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 	if (!r.assembler)
 		return err ? err->code : -EIO;
 	r.fold = fold_new(opts->fold, strings);
+	if (!opts->fold || !opts->fold->keep_ids)
+		r.rare = rare_new(strings);
 	r.progress.shown = isatty(STDERR_FILENO);
 	r.progress.begin_ns = clock_mono_ns();
 	code = read_all(&r, paths, cnt, opts, strings, files, &in.file_cnt, err);
+	in.folded_cnt = code == 0 && r.rare ? rare_settle(r.rare) : 0;
 	in.stopped = stop_requested();
 	if (in.stopped)
 		r.end_ns = clock_mono_ns() + ANSWER_NS;
@@ -306,7 +316,7 @@ int trace_files_read(char **paths, size_t cnt, const struct trace_files_opts *op
 	in.trace_cnt = r.progress.trace_cnt;
 	in.rooted = r.rooted;
 	in.detached = r.detached;
-	in.folded_cnt = fold_cnt(r.fold);
+	in.folded_cnt += fold_cnt(r.fold);
 	progress_end(&r.progress);
 	reader_release(&r);
 	if (code == 0)
