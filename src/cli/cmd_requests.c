@@ -21,6 +21,7 @@
 #include "cli/opts/options.h"
 #include "cli/opts/select_opts.h"
 #include "cli/files/page_file.h"
+#include "cli/files/path_file.h"
 #include "cli/files/trace_files.h"
 #include "trace/points.h"
 #include "report/export/trace_export.h"
@@ -42,6 +43,7 @@ enum export_kind {
 	EXPORT_FOLDED,
 	EXPORT_CHROME,
 	EXPORT_HTML,
+	EXPORT_RECORD,		/* what was seen of running servers: path_file.h */
 	EXPORT_OTLP,		/* all requests, from here on */
 	EXPORT_JAEGER,
 	EXPORT_CNT,
@@ -60,6 +62,7 @@ struct requests_cmd_opts {
 	bool no_events, slowest;
 	struct output_opts output;
 	const char *exports[EXPORT_CNT];	/* that of the page is in output */
+	const char *input_path;			/* one more file */
 };
 
 /* One set of requests; the tables are shared with the other of --diff. */
@@ -77,12 +80,16 @@ struct set {
 	int64_t slowest_ns;		/* --slowest: found[0] takes so long */
 	regex_t *type_re;		/* --type; NULL: all */
 	struct trace_export *exported;	/* EXPORT_CNT of them; NULL: not this set */
+	struct buf *record;		/* --record; NULL: not this set, or nothing */
 };
 
 /* ---- options */
 
 static int check_input(const struct requests_cmd_opts *o, const char *file, struct err *err)
 {
+	if (o->exports[EXPORT_RECORD] && select_is_empty(&o->select))
+		return err_usage(err, "--record keeps what is seen of running servers: choose some "
+				 "with -p PID, -u UNIT, --port N or --comm RE");
 	if (select_is_empty(&o->select)) {
 		if (!file)
 			return err_usage(err, "give files of spans, - for standard input, or "
@@ -117,7 +124,7 @@ static int check(const struct requests_cmd_opts *o, const char *file, uint64_t *
 		to_stdout += o->exports[k] && strcmp(o->exports[k], "-") == 0;
 	if (to_stdout + o->output.json > 1)
 		return err_usage(err, "only one of --json, --html -, --folded -, --chrome -, "
-				 "--otlp - and --jaeger - can go to standard output");
+				 "--record -, --otlp - and --jaeger - can go to standard output");
 	*ret_memory_bytes = 0;
 	if (o->memory && size_parse(o->memory, ret_memory_bytes) < 0)
 		return err_usage(err, "--memory %s: give a size such as 64M or 1G", o->memory);
@@ -200,13 +207,17 @@ static int set_read(struct set *s, enum edge_rank_side side, char **paths, size_
 	const struct follow_requests_opts live = {.cmd = s->cli->cmd, .cmd_opts = o,
 						.select = &o->select,
 						.duration_ns = o->window.duration_ns,
-						.max_cost_ppm = o->cost.max_ppm};
+						.max_cost_ppm = o->cost.max_ppm,
+						.record = s->record};
 	int code;
 
 	s->requests = requests_new(&opts, s->strings, s->points);
 	if (!select_is_empty(&o->select))
 		code = follow_requests_read(&live, s->strings, &sink, &s->cli->arena, &s->input,
 					  err);
+	else if (cnt && path_file_is(paths[0]))
+		code = follow_requests_files(paths, cnt, s->strings, &sink, &s->cli->arena,
+					     &s->input, err);
 	else
 		code = trace_files_read(paths, cnt, &how, s->strings, &sink, &s->cli->arena,
 					&s->input, err);
@@ -281,6 +292,8 @@ static int export_one(unsigned kind, const struct set *s, const struct requests_
 	case EXPORT_CHROME:
 		requests_chrome(v, &out);
 		break;
+	case EXPORT_RECORD:
+		return page_file_write(f, s->record, err);
 	default:
 		requests_html(v, &out);
 	}
@@ -397,10 +410,12 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 		[EXPORT_OTLP] = {.format = TRACE_EXPORT_OTLP, .strings = &strings},
 		[EXPORT_JAEGER] = {.format = TRACE_EXPORT_JAEGER, .strings = &strings},
 	};
+	CLEANUP(buf_release) struct buf record = {0};
 	regex_t re;
 	int code = 0;
 
 	set.exported = exported;
+	set.record = o->exports[EXPORT_RECORD] ? &record : NULL;
 	if (o->type_re && regcomp(&re, o->type_re, REG_EXTENDED | REG_NOSUB) == 0)
 		set.type_re = &re;
 	if (o->trace_id)
@@ -436,17 +451,23 @@ static int requests_run(struct cli *cli, int argc, char **argv)
 	struct requests_cmd_opts *o = cli->opts;
 	struct page_file files[EXPORT_CNT];
 	struct err err = {0};
+	char **paths = ARENA_ARRAY(&cli->arena, char *, (size_t)argc + 1);
 	uint64_t memory_bytes = 0;
+	size_t cnt = 0;
 	int code;
 
+	if (o->input_path)
+		paths[cnt++] = arena_strdup(&cli->arena, o->input_path);
+	for (int i = 0; i < argc; i++)
+		paths[cnt++] = argv[i];
 	o->exports[EXPORT_HTML] = o->output.html_path;
-	code = check(o, argc ? argv[0] : NULL, &memory_bytes, &err);
+	code = check(o, cnt ? paths[0] : NULL, &memory_bytes, &err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		files[k] = (struct page_file){.fd = -1};
 	for (unsigned k = 0; k < EXPORT_CNT && code == 0; k++)
 		code = page_file_open(&files[k], o->exports[k], &err);
 	if (code == 0)
-		code = answer(cli, argv, (size_t)argc, memory_bytes, files, &err);
+		code = answer(cli, paths, cnt, memory_bytes, files, &err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
 		page_file_close(&files[k]);
 	return code < 0 ? cli_fail(cli, &err) : CLI_OK;
@@ -458,6 +479,12 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_CUSTOM, .long_name = "max-cost", .metavar = "PCT",
 	 .help = "follow part of the time over this share of the CPU; 0: all",
 	 .def = "1", .parse = cost_parse, OPT_AT(struct requests_cmd_opts, cost.max_ppm)},
+	{.type = OPT_STRING, .long_name = "record", .metavar = "FILE",
+	 .help = "keep what is seen of running servers, for -i",
+	 OPT_AT(struct requests_cmd_opts, exports[EXPORT_RECORD])},
+	{.type = OPT_STRING, .short_name = 'i', .long_name = "input", .metavar = "FILE",
+	 .help = "read this file, as FILE does",
+	 OPT_AT(struct requests_cmd_opts, input_path)},
 	{.type = OPT_STRING, .long_name = "type", .metavar = "RE",
 	 .help = "show only request types whose name matches",
 	 OPT_AT(struct requests_cmd_opts, type_re)},
@@ -522,8 +549,9 @@ const struct cmd cmd_requests = {
 		 "reads spans (OTLP, Jaeger, Zipkin, OSProfiler, X-Trace, tables; also packed),\n"
 		 "groups requests by their critical path, and says between which two tracepoints\n"
 		 "time and variance arise and which attributes explain it.  Several FILEs are one\n"
-		 "set; - is standard input.",
+		 "set; - is standard input.  FILEs of --record from several hosts are joined.",
 	.examples = "  heldup requests --port 80 -d 30s           # of a running server\n"
+		    "  heldup requests web.paths db.paths         # of two hosts (--record)\n"
 		    "  heldup requests traces.json.gz             # what is held up, and where\n"
 		    "  heldup requests day1.json day2.json --type GET\n"
 		    "  heldup requests --diff good.json bad.json  # what changed\n"

@@ -3,8 +3,6 @@
  * Applies the rules in their order.  A gated rule is first held, process by process,
  * against the calls that earlier rules have decided.
  */
-#include <sys/socket.h>
-
 #include "paths/paths_int.h"
 
 struct tally {			/* of one process */
@@ -345,15 +343,11 @@ static void siblings(struct paths *p)
 
 /* ---- from process to process */
 
-
-/* A connection by its two ends, the one that asks first; 0: not known. */
-static uint64_t ends_key(const struct path_sock *s, bool asks)
+static uint64_t host_key(uint32_t tgid, const struct path_sock *s, bool asks)
 {
-	if (s->family == AF_UNIX)
-		return asks ? hash_pair(s->pair[0], s->pair[1]) : hash_pair(s->pair[1], s->pair[0]);
-	if (!s->lport || !s->rport)
-		return 0;
-	return asks ? (uint64_t)s->lport << 16 | s->rport : (uint64_t)s->rport << 16 | s->lport;
+	uint64_t key = paths_ends_key(s, asks);
+
+	return key ? hash_pair(key, tgid >> PATHS_HOST_SHIFT) : 0;
 }
 
 /*
@@ -369,14 +363,15 @@ static void parents(struct paths *p)
 		uint64_t call;
 
 		for (; next < p->calls.cnt; next++) {
-			uint64_t key = ends_key(&p->calls.items[next].at, true);
+			const struct paths_call *c = &p->calls.items[next];
+			uint64_t key = host_key(c->tgid, &c->at, true);
 
 			if (p->calls.items[next].start_ns > r->arrival_ns)
 				break;
 			if (key)
 				hmap_put(&last, key, next);
 		}
-		if (!r->shared && hmap_get(&last, ends_key(&r->at, false), &call) &&
+		if (!r->shared && hmap_get(&last, host_key(r->tgid, &r->at, false), &call) &&
 		    p->calls.items[call].tgid != r->tgid &&
 		    (!p->calls.items[call].end_ns || p->calls.items[call].end_ns >= r->arrival_ns))
 			r->parent = (uint32_t)call;

@@ -54,6 +54,9 @@ static void count(struct paths *p)
 		r->shared_call_cnt += p->conns.items[c->conn].shared;
 	}
 	VEC_FOREACH(&p->requests, q) {
+		r->joined_cnt += q->parent != PATHS_NONE &&
+				 p->calls.items[q->parent].tgid >> PATHS_HOST_SHIFT !=
+					 q->tgid >> PATHS_HOST_SHIFT;
 		r->shared_cnt += q->shared;
 		r->setup_cnt += q->setup;
 	}
@@ -79,6 +82,7 @@ void paths_finish(struct paths *p)
 	paths_thread_rules(p);
 	paths_conns_share(p);
 	paths_decide(p);
+	paths_join_hosts(p);
 	paths_waits(p);
 	in_flight(p);
 	count(p);

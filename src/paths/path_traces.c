@@ -44,6 +44,7 @@ struct maker {
 	/* Words made once, since there are few: by number, and by address with its kind. */
 	struct hmap numbers, addrs;
 	uint32_t keys[KEY_CNT];
+	uint32_t host;		/* of the present request: string id */
 	struct made made;
 };
 
@@ -120,6 +121,7 @@ static struct span *span_add(struct maker *m, uint64_t parent, uint64_t begin_ns
 	struct span *s = vec_add(&m->made.spans);
 
 	s->id = m->made.spans.cnt;
+	s->host = m->host;
 	s->parent = parent;
 	s->begin_ns = (int64_t)begin_ns + m->opts->offset_ns;
 	s->end_ns = (int64_t)end_ns + m->opts->offset_ns;
@@ -208,10 +210,13 @@ static void calls_add(struct maker *m, uint32_t request, uint64_t parent, int de
 static void request_add(struct maker *m, uint32_t idx, uint64_t parent, int depth)
 {
 	const struct paths_request *r = &m->r->requests[idx];
-	struct span *s = span_add(m, parent, r->arrival_ns, r->reply_ns);
-	uint64_t id = s->id;
-	uint32_t service = word(m, m->opts->comm(m->opts->ctx, r->tgid));
+	uint32_t service = word(m, m->opts->comm(m->opts->ctx, r->tgid)), asked_on = m->host;
+	struct span *s;
+	uint64_t id;
 
+	m->host = m->opts->host ? m->opts->host(m->opts->ctx, r->tgid) : 0;
+	s = span_add(m, parent, r->arrival_ns, r->reply_ns);
+	id = s->id;
 	s->service = service;
 	s->name = addr_word(m, &r->at, r->shared ? ADDR_SHARED : ADDR_REQUEST);
 	s->kind = SPAN_SERVER;
@@ -225,6 +230,7 @@ static void request_add(struct maker *m, uint32_t idx, uint64_t parent, int dept
 	for (uint32_t i = m->first_wait[idx]; i && i <= m->r->wait_cnt &&
 	     m->r->waits[i - 1].request == idx; i++)
 		wait_add(m, id, service, &m->r->waits[i - 1]);
+	m->host = asked_on;
 }
 
 /* ---- all of them */

@@ -53,6 +53,19 @@ void paths_switches(struct paths *p, uint32_t tgid)
 	paths_proc(p, tgid)->switches = true;
 }
 
+void paths_serves_on(struct paths *p, uint32_t host, uint16_t port)
+{
+	hmap_put(&p->ports, (uint64_t)host << 16 | port, 1);
+	p->last_host = host > p->last_host ? host : p->last_host;
+}
+
+void paths_gap(struct paths *p, uint32_t host, uint64_t ns)
+{
+	const struct path_event e = {.kind = PATH_GAP, .ns = ns, .tgid = paths_on_host(host, 0)};
+
+	paths_add(p, &e);
+}
+
 void paths_shares(struct paths *p, uint64_t cookie)
 {
 	hmap_put(&p->sharing, cookie, 1);

@@ -40,6 +40,7 @@ struct paths_request {
 	uint32_t nth;			/* on its connection, from 0, since the recording began */
 	uint64_t arrival_ns;		/* 0: before the recording began */
 	uint64_t first_reply_ns, reply_ns; /* 0: none was seen */
+	uint64_t cut_ns;		/* it was open when the recording paused; 0: no */
 	uint64_t bytes_in, bytes_out;
 	bool asks;			/* its reader began a call right after a read of it */
 	bool shared;			/* on its connection several are under way at once */
@@ -58,6 +59,7 @@ struct paths_call {
 	uint8_t rule;			/* enum call_rule */
 	uint64_t start_ns, answer_ns, end_ns; /* the last two 0: no answer was seen */
 	uint64_t bytes_out, bytes_in;
+	uint32_t seq;			/* TCP: of its first byte */
 	struct path_sock at;
 };
 
@@ -79,6 +81,7 @@ struct paths_result {
 	uint64_t refused_cnt[PATH_RULE_CNT];	/* would have left [arrival, last reply] */
 	uint64_t shared_cnt, setup_cnt;		/* requests, see above */
 	uint64_t shared_call_cnt;		/* answered calls on such connections: unknown */
+	uint64_t joined_cnt;			/* requests that are calls of another host's */
 	uint64_t bad_cnt;			/* records not understood */
 	const uint64_t *shared_conns;		/* cookies of connections like that */
 	size_t shared_conn_cnt;
@@ -90,6 +93,22 @@ void paths_free(struct paths *p);
 
 /* A port on which followed processes listen. */
 void paths_serves(struct paths *p, uint16_t port);
+
+/*
+ * Events of several hosts: ids of threads and processes from paths_on_host, cookies and
+ * pairs of unix sockets made different by the caller, times of one clock, or nearly.  A
+ * request is of another host's call by ports and sequence numbers.
+ */
+#define PATHS_HOST_SHIFT 22
+#define PATHS_HOSTS_MAX 256
+static inline uint32_t paths_on_host(uint32_t host, uint32_t id)
+{
+	return host << PATHS_HOST_SHIFT | (id & ((1u << PATHS_HOST_SHIFT) - 1));
+}
+void paths_serves_on(struct paths *p, uint32_t host, uint16_t port);
+
+/* Nothing of the host was recorded from ns to its next event. */
+void paths_gap(struct paths *p, uint32_t host, uint64_t ns);
 
 /*
  * A process whose threads switch between tasks without the kernel (Go): its threads

@@ -46,6 +46,7 @@ struct path_thread {
 	VEC(uint32_t) replies;	/* requests that it finished, in order of the last reply */
 	VEC(uint32_t) called;	/* calls, in order of start */
 	VEC(uint32_t) slept;	/* events, in order of time */
+	size_t read_before;	/* of read: before the last gap */
 	bool is_loop, is_busy;
 };
 
@@ -80,6 +81,7 @@ struct paths {
 	struct hmap conn_of, thread_of, proc_of, word_of, ports;
 	struct hmap sharing;	/* cookies: paths_shares */
 	VEC(uint64_t) shared_conns;
+	uint32_t last_host;
 	struct paths_result result;
 };
 
@@ -111,6 +113,12 @@ void paths_decide(struct paths *p);
 
 /* After decide: sleeps of threads while they worked on a request. */
 void paths_waits(struct paths *p);
+
+/* After decide: requests that are calls of another host's processes. */
+void paths_join_hosts(struct paths *p);
+
+/* A connection by its two ends, the one that asks first; 0: not known. */
+uint64_t paths_ends_key(const struct path_sock *s, bool asks);
 
 /* Could the call be a part of the request? */
 bool paths_fits(const struct paths_request *r, const struct paths_call *c);

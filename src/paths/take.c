@@ -42,7 +42,8 @@ static uint8_t role_of(const struct paths *p, const struct path_event *e)
 	if (e->kind == PATH_CONNECT)
 		return ROLE_ASKS;
 	if (s->lport)
-		return hmap_get(&p->ports, s->lport, NULL) ? ROLE_SERVES : ROLE_ASKS;
+		return hmap_get(&p->ports, (uint64_t)(e->tgid >> PATHS_HOST_SHIFT) << 16 | s->lport,
+				NULL) ? ROLE_SERVES : ROLE_ASKS;
 	if (s->bound & PATH_OWN_NAME)
 		return ROLE_SERVES;
 	return s->bound & PATH_PEER_NAME ? ROLE_ASKS : ROLE_NONE;
@@ -192,6 +193,8 @@ static void call_sent(struct paths *p, struct path_conn *c, const struct path_ev
 		call_overlaps(c, i);
 	if (i == PATHS_NONE || p->calls.items[i].answer_ns)
 		i = call_begin(p, c, e);
+	if (!p->calls.items[i].bytes_out)
+		p->calls.items[i].seq = e->sock.seq;
 	p->calls.items[i].bytes_out += e->sock.bytes;
 	p->calls.items[i].at = e->sock;
 }
@@ -264,7 +267,7 @@ static void slept(struct paths *p, const struct path_event *e, uint32_t idx)
 /* The only open request that the thread has read, or PATHS_NONE. */
 static uint32_t open_of(const struct paths *p, const struct path_thread *t)
 {
-	uint32_t i = t->read.cnt ? t->read.items[t->read.cnt - 1] : PATHS_NONE;
+	uint32_t i = t->read.cnt > t->read_before ? *vec_last(&t->read) : PATHS_NONE;
 
 	if (i == PATHS_NONE || p->requests.items[i].reply_ns)
 		return PATHS_NONE;
@@ -294,6 +297,27 @@ static void woken(struct paths *p, const struct path_event *e)
 	}
 }
 
+/* Nobody knows which exchanges ended meanwhile, and which began. */
+static void gap(struct paths *p, const struct path_event *e)
+{
+	uint32_t host = e->tgid >> PATHS_HOST_SHIFT;
+
+	VEC_FOREACH(&p->conns, c) {
+		if (c->tgid >> PATHS_HOST_SHIFT != host)
+			continue;
+		if (c->request != PATHS_NONE && !p->requests.items[c->request].reply_ns)
+			p->requests.items[c->request].cut_ns = e->ns;
+		c->request = c->call = PATHS_NONE;
+	}
+	VEC_FOREACH(&p->threads, t) {
+		if (t->tgid >> PATHS_HOST_SHIFT != host)
+			continue;
+		piece_begin(t, PATHS_NONE, PATHS_NONE);
+		t->read_last = t->answered_last = t->woken_for = PATHS_NONE;
+		t->read_before = t->read.cnt;
+	}
+}
+
 void paths_take(struct paths *p)
 {
 	items_make(p);
@@ -304,6 +328,8 @@ void paths_take(struct paths *p)
 			woken(p, e);
 		else if (e->kind == PATH_WAIT)
 			slept(p, e, item->event);
+		else if (e->kind == PATH_GAP)
+			gap(p, e);
 		else if (e->kind != PATH_CLONE)
 			socket_event(p, e);
 	}

@@ -17,6 +17,8 @@ uint64_t paths_open_until(const struct paths *p, const struct paths_request *r)
 		return r->nth ? 0 : p->conns.items[r->conn].end_ns;
 	if (r->reply_ns)
 		return r->reply_ns;
+	if (r->cut_ns)
+		return r->cut_ns;
 	/* in a loop it may be open still; elsewhere it is no request, but the end of one */
 	if (hmap_get(&p->thread_of, r->reader, &at) && p->threads.items[at - 1].is_loop)
 		return UINT64_MAX;

@@ -19,10 +19,12 @@ enum path_event_kind {
 	PATH_CONNECT = 4,	/* connect() began; the local port is not known yet */
 	PATH_CLONE = 5,		/* tid made the thread or process `other` */
 	PATH_POINT = 6,		/* the thread entered a function */
+	PATH_GAP = 7,		/* user space: until the next event nothing was recorded */
 	PATH_KIND_CNT,
 };
 
 #define PATH_NO_CALL 0xffff
+#define PATH_PID_MAX (1u << 22)	/* the kernel's own limit */
 #define PATH_OWN_NAME 1		/* the socket has a name: it serves */
 #define PATH_PEER_NAME 2	/* its peer has one: it asks */
 

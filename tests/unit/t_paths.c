@@ -376,6 +376,72 @@ TEST(paths_connection_that_is_known_to_share)
 	paths_free(play.p);
 }
 
+/* ---- several hosts */
+
+enum { OTHER = 1, OTHER_PORT = 81 };
+
+/* Bytes between the caller on host 0 and the other one; seq: of the first of them. */
+static void crosses(struct play *play, uint32_t host, uint16_t kind, uint32_t seq)
+{
+	struct path_event e = {.kind = kind, .ns = play->ns += US, .tid = paths_on_host(host, 1),
+			       .tgid = paths_on_host(host, PROC),
+			       .sock = {.cookie = 1001 + host, .bytes = 10, .family = 2}};
+
+	e.sock.lport = host ? OTHER_PORT : 40001;
+	e.sock.rport = host ? 40001 : OTHER_PORT;
+	e.sock.seq = seq;
+	paths_add(play->p, &e);
+}
+
+TEST(paths_request_of_another_host_s_call)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	paths_serves_on(play.p, OTHER, OTHER_PORT);
+	for (uint32_t i = 0; i < 3; i++) {
+		gets(&play, 1, 1);
+		crosses(&play, 0, PATH_SEND, UINT32_MAX - 14 + 10 * i);	/* over zero */
+		crosses(&play, OTHER, PATH_RECV, UINT32_MAX - 14 + 10 * i);
+		crosses(&play, OTHER, PATH_SEND, 500 + 10 * i);
+		crosses(&play, 0, PATH_RECV, 500 + 10 * i);
+		sends(&play, 1, 1);
+	}
+	crosses(&play, OTHER, PATH_RECV, 9000);		/* of a call that was not seen */
+	crosses(&play, OTHER, PATH_SEND, 9000);
+	r = done(&play);
+	EQ_U(r->request_cnt, 7);
+	EQ_U(r->call_cnt, 3);
+	EQ_U(r->joined_cnt, 3);
+	for (size_t i = 0; i < 3; i++) {
+		EQ_U(r->requests[1 + 2 * i].parent, i);
+		EQ_U(owner(r, i), 1);
+	}
+	EQ_U(r->requests[6].parent, PATHS_NONE);
+	paths_free(play.p);
+}
+
+/* What is under way when the recording pauses has no end, and begins nothing after it. */
+TEST(paths_pause_of_the_recording)
+{
+	struct play play = play_new();
+	const struct paths_result *r;
+
+	gets(&play, 1, 1);
+	sends(&play, 1, 1001);
+	paths_gap(play.p, 0, play.ns + 1);
+	gets(&play, 1, 1001);
+	sends(&play, 1, 1);
+	gets(&play, 1, 1);
+	sends(&play, 1, 1);
+	r = done(&play);
+	EQ_U(r->request_cnt, 3);
+	OK(!r->requests[0].reply_ns && !r->requests[1].arrival_ns);
+	OK(r->requests[2].arrival_ns && r->requests[2].reply_ns);
+	EQ_U(r->calls[0].answer_ns, 0);
+	paths_free(play.p);
+}
+
 /* Exchanges of one connection: bytes in and out, in turn; 0: no more. */
 static void exchanges(struct play *play, uint64_t conn, const uint32_t *sizes)
 {

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "cli/files/file_answers.h"
+#include "cli/files/path_file.h"
 #include "collect/source.h"
 #include "spans/spans.h"
 #include "store/format.h"
@@ -25,6 +26,7 @@ static const struct {
 } begins[] = {
 	{FILE_CAPTURE, CAPTURE_MAGIC},
 	{FILE_FOREST, "heldup-forest "},
+	{FILE_PATHS, PATH_FILE_MAGIC},
 	{FILE_SPACE, "heldup-space "},
 	{FILE_SIGNATURES, "heldup-signatures "},
 };
@@ -35,6 +37,7 @@ static const struct {
 } kinds[FILE_KIND_CNT] = {
 	[FILE_CAPTURE] = {"a capture", "heldup why -i"},
 	[FILE_CALLS] = {"a trace of calls", "heldup why -i"},
+	[FILE_PATHS] = {"what heldup saw of running servers", "heldup requests -i"},
 	[FILE_SPANS] = {"a trace of requests", "heldup requests"},
 	[FILE_FOREST] = {"a forest of hypotheses", "heldup forest"},
 	[FILE_SPACE] = {"what heldup replay has learnt", "heldup replay --space"},

@@ -13,6 +13,7 @@ enum file_kind {
 	FILE_CAPTURE,	 /* of heldup record */
 	FILE_CALLS,	 /* a trace of strace, perf or LTTng */
 	FILE_SPANS,	 /* recorded requests */
+	FILE_PATHS,	 /* of heldup requests --record */
 	FILE_FOREST,	 /* of heldup replay --forest */
 	FILE_SPACE,	 /* of heldup replay --space */
 	FILE_SIGNATURES, /* of heldup learn */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -14,6 +16,9 @@
 #include "base/hash.h"
 #include "base/stop.h"
 #include "base/path_limit.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "cli/files/path_file.h"
 #include "cli/opts/file_rights.h"
 #include "cli/watch/followed_set.h"
 #include "collect/paths/paths_watch.h"
@@ -25,14 +30,18 @@ struct live {
 	struct strtab *strings;
 	const struct trace_files_sink *sink;
 	struct hmap comms;	/* string ids by process */
+	VEC(uint32_t) hosts;	/* string ids, by number: of files */
 	struct followed_set followed;
 	int64_t offset_ns;
 	uint64_t duration_ns;
 	uint64_t next_s;	/* of the watch: the progress line is written again; 0: none yet */
 	int code;		/* of the sink */
+	struct buf *record;	/* NULL: none */
 	struct path_traces_cnt cnt;
 	struct requests_live out;
 };
+
+static uint32_t host_of(void *ctx, uint32_t tgid);
 
 static void slice_begin(struct live *l)
 {
@@ -43,6 +52,8 @@ static void put_port(void *ctx, uint16_t port)
 {
 	struct live *l = ctx;
 
+	if (l->record)
+		path_file_port(l->record, port);
 	followed_port(&l->followed, l->paths, port);
 }
 
@@ -50,6 +61,8 @@ static void put_process(void *ctx, uint32_t tgid, const char *comm, bool switche
 {
 	struct live *l = ctx;
 
+	if (l->record)
+		path_file_process(l->record, tgid, comm, switches);
 	hmap_put(&l->comms, tgid, strtab_add(l->strings, *comm ? comm : "process that ended"));
 	if (!switches)
 		return;
@@ -61,6 +74,8 @@ static void put_event(void *ctx, const struct path_event *e)
 {
 	struct live *l = ctx;
 
+	if (l->record && !path_file_event(l->record, e))
+		l->out.unrecorded_cnt++;
 	paths_add(l->paths, e);
 }
 
@@ -85,9 +100,12 @@ static void slice_end(void *ctx)
 	struct live *l = ctx;
 	const struct path_traces_opts how = {.strings = l->strings, .comm = comm_of,
 					     .trace = put_trace, .ctx = l,
+					     .host = l->hosts.cnt > 1 ? host_of : NULL,
 					     .offset_ns = l->offset_ns};
 	const struct paths_result *r;
 
+	if (l->record)
+		path_file_slice_end(l->record);
 	paths_finish(l->paths);
 	r = paths_result(l->paths);
 	for (int rule = 0; rule < PATH_RULE_CNT; rule++) {
@@ -99,6 +117,7 @@ static void slice_end(void *ctx)
 	l->out.shared_cnt += r->shared_cnt;
 	l->out.shared_call_cnt += r->shared_call_cnt;
 	l->out.setup_cnt += r->setup_cnt;
+	l->out.joined_cnt += r->joined_cnt;
 	l->out.bad_cnt += r->bad_cnt;
 	followed_shares(&l->followed, l->paths);
 	if (l->code == 0)
@@ -157,10 +176,31 @@ static void result_fill(struct live *l, const struct paths_watched *w, struct ar
 				       .trace_cnt = l->cnt.trace_cnt};
 }
 
+/* All that was seen until now becomes the answer's input. */
+static int live_end(struct live *l, const struct paths_watched *w, struct arena *arena,
+		    struct requests_input *ret, struct err *err)
+{
+	if (l->code < 0)
+		return l->code;
+	if (!l->cnt.trace_cnt)
+		return nothing(l, w, err);
+	result_fill(l, w, arena, ret);
+	return 0;
+}
+
+static void record_begin(struct live *l)
+{
+	struct path_file_head head = {.offset_ns = l->offset_ns};
+
+	gethostname(head.host, sizeof(head.host) - 1);
+	path_file_begin(l->record, &head);
+}
+
 static void live_release(struct live *l)
 {
 	paths_free(l->paths);
 	hmap_release(&l->comms);
+	vec_release(&l->hosts);
 	followed_release(&l->followed);
 }
 
@@ -184,17 +224,146 @@ int follow_requests_read(const struct follow_requests_opts *opts, struct strtab 
 		to.step = step;
 	l.duration_ns = opts->duration_ns;
 	l.offset_ns = (int64_t)(clock_real_ns() - clock_mono_ns());
+	l.record = opts->record;
+	if (l.record)
+		record_begin(&l);
 	slice_begin(&l);
 	code = paths_watch(&watch, &to, &watched, err);
 	if (l.next_s) {
 		fputs("\r\033[K", stderr);
 		fflush(stderr);
 	}
-	if (code == 0)
-		code = l.code;
-	if (code == 0 && !l.cnt.trace_cnt)
-		code = nothing(&l, &watched, err);
-	if (code == 0)
-		result_fill(&l, &watched, arena, ret);
-	return code;
+	if (code == 0 && l.record)
+		path_file_end(l.record, &watched);
+	return code < 0 ? code : live_end(&l, &watched, arena, ret, err);
+}
+
+/* ---- from files */
+
+struct host {			/* of a file */
+	struct live *l;
+	uint32_t idx;
+	int64_t offset_ns;
+	uint64_t last_ns;	/* of its events so far, since 1970 */
+};
+
+static void host_port(void *ctx, uint16_t port)
+{
+	const struct host *h = ctx;
+
+	paths_serves_on(h->l->paths, h->idx, port);
+}
+
+static void host_process(void *ctx, uint32_t tgid, const char *comm, bool switches)
+{
+	const struct host *h = ctx;
+
+	put_process(h->l, paths_on_host(h->idx, tgid), comm, switches);
+}
+
+/* Ids and times that no other host has. */
+static void host_event(void *ctx, const struct path_event *e)
+{
+	struct host *h = ctx;
+	struct path_event to = *e;
+	uint64_t mark = (uint64_t)h->idx << 56, offset_ns = (uint64_t)h->offset_ns;
+
+	to.ns += offset_ns;
+	to.tid = paths_on_host(h->idx, e->tid);
+	to.tgid = paths_on_host(h->idx, e->tgid);
+	if (e->kind == PATH_WAIT) {
+		to.other = e->other ? paths_on_host(h->idx, e->other) : 0;
+		to.wait.off_ns += offset_ns;
+		to.wait.wake_ns += e->wait.wake_ns ? offset_ns : 0;
+	} else if (e->kind == PATH_SEND || e->kind == PATH_RECV || e->kind == PATH_CONNECT) {
+		to.sock.cookie ^= mark;
+		to.sock.pair[0] ^= e->sock.family == AF_UNIX ? mark : 0;
+		to.sock.pair[1] ^= e->sock.family == AF_UNIX ? mark : 0;
+	}
+	h->last_ns = to.ns > h->last_ns ? to.ns : h->last_ns;
+	paths_add(h->l->paths, &to);
+}
+
+static void host_slice_end(void *ctx)
+{
+	const struct host *h = ctx;
+
+	paths_gap(h->l->paths, h->idx, h->last_ns);
+}
+
+static uint32_t host_of(void *ctx, uint32_t tgid)
+{
+	const struct live *l = ctx;
+
+	return l->hosts.items[tgid >> PATHS_HOST_SHIFT];
+}
+
+/* Adds a file to all of them: times that the longest one has, sums of the rest. */
+static void watched_add(struct paths_watched *all, const struct paths_watched *w, const char *host)
+{
+	size_t len = strlen(all->selection);
+
+	snprintf(all->selection + len, sizeof(all->selection) - len, "%s%s: %s", len ? "; " : "",
+		 host, w->selection);
+	if (w->end_ns - w->begin_ns > all->end_ns)
+		all->end_ns = w->end_ns - w->begin_ns;
+	if (w->followed_ns > all->followed_ns)
+		all->followed_ns = w->followed_ns;
+	if (w->cost_share > all->cost_share)
+		all->cost_share = w->cost_share;
+	if (w->slice_cnt > all->slice_cnt)
+		all->slice_cnt = w->slice_cnt;
+	all->event_cnt += w->event_cnt;
+	all->lost_cnt += w->lost_cnt;
+	all->bad_cnt += w->bad_cnt;
+}
+
+static int file_play(struct live *l, const char *path, uint32_t idx, uint32_t cnt,
+		     struct paths_watched *all, struct err *err)
+{
+	struct host host = {.l = l, .idx = idx};
+	const struct paths_sink alone = {.ctx = l, .port = put_port, .process = put_process,
+					 .event = put_event, .slice_end = slice_end};
+	const struct paths_sink beside = {.ctx = &host, .port = host_port,
+					  .process = host_process, .event = host_event,
+					  .slice_end = host_slice_end};
+	CLEANUP(buf_release) struct buf bytes = {0};
+	struct path_file_head head;
+	struct paths_watched w;
+	int code = path_file_read(path, &bytes, &head, err);
+
+	if (code < 0)
+		return code;
+	host.offset_ns = head.offset_ns;
+	l->offset_ns = cnt > 1 ? 0 : head.offset_ns;
+	vec_push(&l->hosts, strtab_add(l->strings, head.host));
+	code = path_file_play(bytes.data, bytes.len, cnt > 1 ? &beside : &alone, &w, err);
+	if (code < 0)
+		return err_prefix(err, "%s", path);
+	if (cnt > 1)
+		watched_add(all, &w, head.host);
+	else
+		*all = w;
+	return 0;
+}
+
+int follow_requests_files(char **paths, size_t cnt, struct strtab *strings,
+			  const struct trace_files_sink *sink, struct arena *arena,
+			  struct requests_input *ret, struct err *err)
+{
+	CLEANUP(live_release) struct live l = {.strings = strings, .sink = sink};
+	struct paths_watched watched = {0};
+	int code = 0;
+
+	if (cnt > PATHS_HOSTS_MAX)
+		return err_set(err, -E2BIG, "%zu files: at most %d are joined", cnt,
+			       PATHS_HOSTS_MAX);
+	slice_begin(&l);
+	for (size_t i = 0; i < cnt && code == 0; i++)
+		code = file_play(&l, paths[i], (uint32_t)i, (uint32_t)cnt, &watched, err);
+	if (code < 0)
+		return code;
+	if (cnt > 1)
+		slice_end(&l);
+	return live_end(&l, &watched, arena, ret, err);
 }

@@ -145,6 +145,7 @@ static void json_live(struct json *j, const struct requests_input *in)
 	json_ku64(j, "shared_requests", l->shared_cnt);
 	json_ku64(j, "shared_calls", l->shared_call_cnt);
 	json_ku64(j, "handshakes", l->setup_cnt);
+	json_ku64(j, "joined_requests", l->joined_cnt);
 	requests_json_num(j, "cost_share", l->cost_share, 5);
 	json_kbool(j, "switches_tasks", l->switches);
 	json_obj_end(j);

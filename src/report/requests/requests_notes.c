@@ -60,6 +60,8 @@ static void notes_live(struct list *l, const struct requests_live *live)
 	note(l, "cut_requests", "requests not seen from begin to end", live->cut_cnt);
 	note(l, "refused_calls", "calls refused: not within the time of their request",
 	     live->refused_cnt);
+	note(l, "unrecorded_events", "events left out of the full file of --record",
+	     live->unrecorded_cnt);
 	note(l, "handshakes", "exchanges of TLS handshakes left out", live->setup_cnt);
 }
 

@@ -48,6 +48,8 @@ struct requests_live {		/* how running servers were followed */
 	uint64_t shared_cnt;	/* requests on connections that carry several at once */
 	uint64_t shared_trace_cnt;	/* the same, of those seen from begin to end */
 	uint64_t shared_call_cnt;	/* calls on such connections: of unknown_cnt */
+	uint64_t joined_cnt;	/* requests that are calls of another host's servers */
+	uint64_t unrecorded_cnt;	/* events that did not fit into the file of --record */
 	uint64_t setup_cnt;	/* exchanges of TLS handshakes: no requests */
 	double cost_share;	/* of the CPU time in use */
 	bool switches;		/* a runtime switches between tasks without the kernel */

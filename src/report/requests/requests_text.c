@@ -212,6 +212,11 @@ static void put_shared(const struct requests_live *l, struct pen *p)
 		   "request is unknown", fmt_count(n, l->shared_call_cnt));
 	if (l->shared_call_cnt)
 		requests_put_line(p, PEN_DOUBT, buf_str(&b));
+	buf_clear(&b);
+	buf_printf(&b, "%s requests are calls of another host's servers, by ports and sequence "
+		   "numbers", fmt_count(n, l->joined_cnt));
+	if (l->joined_cnt)
+		requests_put_line(p, PEN_DIM, buf_str(&b));
 }
 
 /* For how many calls it is known which request made them, and what that cost. */
