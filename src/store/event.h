@@ -327,7 +327,7 @@ struct ev_self {		/* cumulative own cost */
 	struct event_hdr h;
 	uint64_t cpu_ns, rss_bytes, rss_max_bytes, events, bytes;
 	uint64_t bpf_runs, bpf_ns;	/* bpf_ns estimated where the kernel does not measure */
-	uint64_t map_bytes;
+	uint64_t map_bytes, bound_ns;	/* that cpu_ns and bpf_ns may come to, 0: any */
 };
 
 enum note_kind { NOTE_MISSING_HOOK = 1, NOTE_LIMIT = 2, NOTE_INFO = 3 };

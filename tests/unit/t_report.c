@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -282,5 +283,33 @@ TEST(report_clean_text)
 		pen_clean(&out, rows[i].in, rows[i].ascii);
 		EQ_S(buf_str(&out), rows[i].out);
 		buf_release(&out);
+	}
+}
+
+TEST(report_text_says_by_how_much_the_cost_is_over_its_bound)
+{
+	static const struct {
+		uint64_t bound_ns;
+		const char *text; /* NULL: nothing is said of it */
+	} rows[] = {
+		{ 0, NULL }, { 91000000, NULL }, { 90000000, "1.0 times --max-cost" },
+		{ 29000000, "3.1 times --max-cost" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena arena = {0};
+		struct answer a = fixture_answer(&arena, FIXTURE_LOCK, 9);
+		struct text_opts opts = { .columns = 200 };
+		struct model m = *a.model;
+		struct buf out = {0};
+
+		ROW(i);
+		m.self.bound_ns = rows[i].bound_ns;
+		a.model = &m;
+		answer_text(&a, &opts, &out);
+		OK(!strstr(buf_str(&out), rows[i].text ? rows[i].text : "times --max-cost") ==
+		   !rows[i].text);
+		buf_release(&out);
+		arena_release(&arena);
 	}
 }

@@ -178,6 +178,15 @@ static void measure_end(struct live *l, uint64_t now)
 	cost_sum(c, now);
 }
 
+/* The CPU time in use on the machine since the watch began, or one CPU's if that is more. */
+static double used_ns(const struct live *l, uint64_t now)
+{
+	double busy = (double)(host_busy_ns() - l->cost->busy_ns);
+	double gone = (double)(now - l->start_ns) + 1;
+
+	return busy > gone ? busy : gone;
+}
+
 /*
  * What the programs may take in the time ahead, and what they would: for the
  * watched threads, which is what shedding can change.  Our own CPU time goes on
@@ -188,8 +197,7 @@ static void budget(struct live *l, uint64_t now, double *ret_may, double *ret_ta
 {
 	struct live_cost *c = l->cost;
 	double part = l->opts.max_cost_ppm / 1e6, gone = (double)(now - l->start_ns) + 1;
-	double busy = (double)(host_busy_ns() - c->busy_ns);
-	double use = busy > gone ? busy : gone, own = (double)own_cpu_ns();
+	double use = used_ns(l, now), own = (double)own_cpu_ns();
 	double own_rate = (own - (double)l->start_cpu_ns) / gone;
 	double ahead = l->end_ns != UINT64_MAX && l->end_ns > now ? (double)(l->end_ns - now)
 								   : (double)HORIZON_NS;
@@ -384,4 +392,11 @@ uint64_t live_cost_bpf_ns(const struct live *l)
 	if (!c)
 		return 0;
 	return (uint64_t)(c->cost_ns + (rate > 0 ? rate * (double)(now - c->told_ns) : 0));
+}
+
+uint64_t live_cost_bound_ns(const struct live *l)
+{
+	if (!l->cost || !l->opts.max_cost_ppm)
+		return 0;
+	return (uint64_t)(l->opts.max_cost_ppm / 1e6 * used_ns(l, clock_mono_ns()));
 }

@@ -27,4 +27,7 @@ void live_cost_end(struct live *l, uint64_t now);
 /* CPU time of the BPF programs so far, with the calls of them. */
 uint64_t live_cost_bpf_ns(const struct live *l);
 
+/* The CPU time that all of the watch may have taken until now, 0: any. */
+uint64_t live_cost_bound_ns(const struct live *l);
+
 #endif /* LIVE_COST_H */

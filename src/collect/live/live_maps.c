@@ -252,6 +252,7 @@ static void put_self(struct live *l, uint64_t now)
 	for (int i = 0; i < RUN_ANSWER; i++)
 		ev.bpf_runs += runs.cnt[i];
 	ev.bpf_ns = live_cost_bpf_ns(l);
+	ev.bound_ns = live_cost_bound_ns(l);
 	EMIT(&l->emit, &ev, EV_SELF, 0, now);
 }
 

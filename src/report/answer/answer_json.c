@@ -80,6 +80,7 @@ static void json_self(struct json *j, const struct answer *a)
 	json_ku64(j, "bpf_runs", m->self.bpf_runs);
 	json_ku64(j, "bpf_ns", m->self.bpf_ns);
 	json_kf64_dec(j, "bpf_cores", facts_self_bpf(a), 5);
+	json_ku64(j, "bound_ns", m->self.bound_ns);
 	json_ku64(j, "rss_bytes", m->self.rss_bytes);
 	json_ku64(j, "rss_max_bytes", m->self.rss_max_bytes);
 	json_ku64(j, "map_bytes", m->self.map_bytes);

@@ -398,6 +398,9 @@ static void put_cost(struct pen *p, const struct answer *a)
 		buf_printf(&line, " + kernel %s", fmt_ns(u, self->bpf_ns));
 	if (self->bpf_ns)
 		buf_printf(&line, " (%s)", fmt_share(u, facts_self_bpf(a)));
+	if (self->bound_ns && self->cpu_ns + self->bpf_ns > self->bound_ns)
+		buf_printf(&line, ", %.1f times --max-cost",
+			   (double)(self->cpu_ns + self->bpf_ns) / (double)self->bound_ns);
 	buf_printf(&line, "; %s", fmt_bytes(v, self->rss_max_bytes ? self->rss_max_bytes
 								   : self->rss_bytes));
 	pen_nl(p);
