@@ -13,7 +13,7 @@
 enum {
 	EACH_MS = 250,		/* the protocol allows 500 */
 	BATCH = 256,
-	SEND_MS = 1000,
+	SEND_MS = 3000,		/* the queue holds what comes meanwhile */
 	REPLY_MAX = 4096,
 };
 
