@@ -170,7 +170,14 @@ build/lib/$(LIB_SO): $(LIB_SRC:lib/%.c=build/lib/obj/%.o)
 	$(Q)$(CC) -shared -Wl,-soname,$(LIB_SO) -Wl,-z,defs -Wl,-z,noexecstack -o $@ $^ -lpthread
 	$(Q)ln -sf $(LIB_SO) build/lib/libheldup.so
 
-examples: $(EXAMPLES)
+examples: $(EXAMPLES) build/tests/agent
+
+# Linked as a program is that finds the library by pkg-config: shared.
+build/tests/agent: tests/explore/agent.c build/lib/$(LIB_SO)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) $(FATAL) -D_GNU_SOURCE -Ilib -MMD -MP -MF $@.d -o $@ $< \
+		-Lbuild/lib -lheldup -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
 build/examples/%: examples/%.c build/lib/libheldup.a
 	@mkdir -p $(@D)

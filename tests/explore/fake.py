@@ -60,7 +60,8 @@ def proto_spans(body):
                 yield {"service": resource.get("service.name"), "name": get[5].decode(),
                        "trace": get[1].hex(), "id": get[2].hex(), "parent": get.get(4, b"").hex(),
                        "begin_ns": get[7], "end_ns": get[8],
-                       "attrs": attrs_of(v for n, v in one if n == 9)}
+                       "attrs": attrs_of(v for n, v in one if n == 9),
+                       "events": [dict(fields(v))[2].decode() for n, v in one if n == 11]}
 
 
 def json_attrs(pairs):
@@ -81,7 +82,8 @@ def json_spans(body):
                        "parent": s.get("parentSpanId", ""),
                        "begin_ns": int(s["startTimeUnixNano"]),
                        "end_ns": int(s["endTimeUnixNano"]),
-                       "attrs": json_attrs(s.get("attributes", []))}
+                       "attrs": json_attrs(s.get("attributes", [])),
+                       "events": [e["name"] for e in s.get("events", [])]}
 
 
 class Fake:
@@ -139,9 +141,13 @@ class Fake:
             def log_message(self, *_):
                 pass
 
-        http.server.ThreadingHTTPServer.allow_reuse_address = True
-        http.server.ThreadingHTTPServer.daemon_threads = True
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                """An agent that was killed while it was answered."""
+
+        self.server = Server(("127.0.0.1", port), Handler)
         self.port = self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
