@@ -79,6 +79,21 @@ def runtime_libraries(files):
     return errors if needed else ["readelf -d heldup: %s" % (out.stderr.strip() or "no NEEDED")]
 
 
+def debian_packages(files):
+    """What the packages are built with is what tools/deps installs to build."""
+    group = re.search(r'\[build\]="([^"]*)"', files["tools/deps"]).group(1).split()
+    control = files["packaging/debian/control"]
+    depends = re.search(r"^Build-Depends: (.*(?:\n .*)*)", control, re.M).group(1)
+    named = set(re.findall(r"[a-z0-9][a-z0-9+.-]+", re.sub(r"\([^)]*\)", "", depends)))
+    essential = {"make", "gcc", "libc6-dev", "linux-libc-dev"}  # build-essential
+    errors = ["packaging/debian/control: Build-Depends and tools/deps differ in %s" % p
+              for p in sorted(set(group) - essential ^ named - {"debhelper-compat"})]
+    rest = section(files["README.md"], "Install").split("It looks for three more")[-1]
+    loaded = {p for p in re.findall(r"`(lib[a-z0-9.-]+)`", rest) if ".so" not in p}
+    return errors + ["packaging/debian/control: does not recommend %s" % p
+                     for p in sorted(loaded) if p not in control]
+
+
 def plain(page):
     """A manual page's text without its fonts and escapes."""
     return re.sub(r"\\f[BIR]|\\&", "", page).replace("\\-", "-").replace("\\e", "\\")
@@ -148,5 +163,6 @@ CHECKS = [
     ("first-commands", first_commands),
     ("warnings-fatal", warnings_fatal),
     ("runtime-libraries", runtime_libraries),
+    ("debian-packages", debian_packages),
     ("manual-pages", manual_pages),
 ]
