@@ -12,6 +12,7 @@
 #include "verdict/evidence/cpu_users.h"
 #include "verdict/evidence/forks.h"
 #include "verdict/evidence/lock_facts.h"
+#include "verdict/evidence/whose_request.h"
 #include "verdict/findings/findings.h"
 #include "verdict/findings/next_step.h"
 
@@ -122,7 +123,7 @@ static const char *held_words(struct context *k, const struct cand *c, const str
 static void explain_lock(struct context *k, struct finding *f, const struct cand *c)
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
-	const char *did, *name;
+	const char *did, *name, *whose;
 	double share;
 
 	if (!l) {
@@ -167,6 +168,10 @@ static void explain_lock(struct context *k, struct finding *f, const struct cand
 	say_figures(k, f, "the lock was waited for {} of the time; {} threads held it meanwhile",
 		    N_SHARE("time_waited_for", part_of(l->busy_ns, k->window_ns)),
 		    N_CNT("holders", l->holder_cnt));
+	whose = l->holder == NO_IDX ? "" : whose_request(k, end_of_line(k, c));
+	if (*whose)
+		say(k, f, "%s has it in a request of %s", thread_label(k, end_of_line(k, c)),
+		    whose);
 	did = holders_mostly(l, &share);
 	if (did)
 		say_figures(k, f, "holders were {} {} of that time", N_WORD(did),
