@@ -21,7 +21,7 @@
 
 #include "base/vec.h"
 #include "trace/trace.h"
-#include "spans/spans.h"
+#include "spans/span_sink.h"
 
 struct spans_in;
 
