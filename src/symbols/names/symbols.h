@@ -33,13 +33,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/names/symbol_source.h"
+
 struct err;
 struct symbols;
 
 enum {
 	SYMBOLS_MODULE_MAX = 65470, /* ids fit a frame's 16 bits; 64 stand for languages */
 	SYMBOLS_FRAME_MAX = 16,	    /* inlined into one another, the function itself included */
-	SYMBOLS_NAME_MAX = 1024,    /* bytes of a name, longer ones end in "..." */
 	SYMBOLS_JIT_MAX = 1024,	    /* processes with a perf map that are kept */
 };
 
@@ -50,19 +51,6 @@ struct symbols_opts {		/* a zero field means its default */
 	uint32_t read_ms;	/* reading tables in all, and 2 % of the time on top; default 5 s */
 	uint32_t max_files;	/* kept open; default 400, of more the names are copied */
 	bool no_debug_files;	/* look for no separate debug files */
-};
-
-enum symbol_source {
-	SYMBOL_NONE = 0,	/* nothing: "file+0xADDRESS" */
-	SYMBOL_FDE = 1,		/* bounds of the function only: "file+0xSTART" */
-	SYMBOL_DYNSYM = 2,	/* exported names */
-	SYMBOL_SYMTAB = 3,
-	SYMBOL_DEBUGDATA = 4,	/* .gnu_debugdata */
-	SYMBOL_DEBUG_FILE = 5,	/* found by build id or debug link */
-	SYMBOL_DEBUGINFOD = 6,
-	SYMBOL_PERF_MAP = 7,
-	SYMBOL_PLT = 8,		/* jumps to a function of another file: "NAME@plt" */
-	SYMBOL_GO = 9,		/* .gopclntab */
 };
 
 struct symbol_frame {

@@ -18,7 +18,7 @@
 #include "base/search.h"
 #include "symbols/names/gopcln.h"
 #include "symbols/files/image.h"
-#include "symbols/names/symbols.h"
+#include "symbols/names/symbol_source.h"
 
 enum { NAME_SCAN_MAX = 4 * SYMBOLS_NAME_MAX + 1 }; /* a longer name is none */
 

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "symbols/names/symbols.h"
+#include "symbols/names/symbol_source.h"
 
 struct buf;
 struct gopcln;
