@@ -94,7 +94,7 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	struct watching w = {.verb = "recording calls", .ctrl_c = "answer now",
 			     .duration_ns = o->window.duration_ns};
 	CLEANUP(path_limit_close) struct path_limit *writes =
-		file_rights_writes(&cmd_functions, o, sig_store_dir(&arena));
+		file_rights_writes(&cmd_functions, o, NULL);
 	struct watch_opts watch = {.select = &o->select, .duration_ns = o->window.duration_ns,
 				   .stacks = 1, .no_runtime_names = o->no_runtimes,
 				   .keep = file_rights_of_outputs(&cmd_functions, o),
@@ -105,6 +105,7 @@ static int model_live(const struct functions_cmd_opts *o, struct model **ret_mod
 	struct source *src;
 	int code;
 
+	file_rights_reads(writes, sig_store_dir(&arena));
 	flight.stacks = o->all_stacks ? FLIGHT_STACKS_ALL : FLIGHT_STACKS_SLOW;
 	watching_cmdline(&cmdline);
 	watch.cmdline = buf_str(&cmdline);

@@ -279,6 +279,26 @@ struct path_limit *file_rights_writes(const struct cmd *cmd, const void *opts, c
 	return w.limit;
 }
 
+static int allow_reading(const void *ctx, int talk, struct err *err)
+{
+	const struct writes *w = ctx;
+
+	(void)talk;
+	(void)err;
+	return path_limit_allow_reading(w->limit, w->extra);
+}
+
+void file_rights_reads(struct path_limit *limit, const char *path)
+{
+	struct writes w = {.limit = limit, .extra = path};
+
+	if (!limit)
+		return;
+	path_limit_share(limit);
+	timed_fork(allow_reading, &w, TIMED_FORK_LOOK_NS, NULL);
+	path_limit_unshare(limit);
+}
+
 static void filtered(int rc)
 {
 	if (rc < 0)

@@ -34,6 +34,9 @@ uint64_t file_rights_of_path(const char *path);
 struct path_limit *file_rights_writes(const struct cmd *cmd, const void *opts,
 				       const char *extra);
 
+/* It may read path, too, and what is below; limit may be NULL. */
+void file_rights_reads(struct path_limit *limit, const char *path);
+
 /* For a command that only looks at processes, by what reads_start started (reads.h). */
 int file_rights_look(const struct cmd *cmd, const void *opts, struct err *err);
 
