@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "cli/kept/request_table.h"
 #include "cli/watch/follow_requests.h"
 #include "cli/opts/cmd.h"
 #include "cli/files/forest_file_read.h"
@@ -32,6 +33,7 @@
 #include "requests/diff/key_changes.h"
 #include "requests/requests.h"
 #include "requests/service_blame.h"
+#include "serve/settings.h"
 #include "spans/reading.h"
 
 enum {
@@ -60,6 +62,7 @@ struct requests_cmd_opts {
 	struct key_list keys;
 	struct fold_list fold;
 	bool no_events, slowest;
+	struct past_opts past;
 	struct output_opts output;
 	const char *exports[EXPORT_CNT];	/* that of the page is in output */
 	const char *input_path;			/* one more file */
@@ -101,6 +104,15 @@ static int check_input(const struct requests_cmd_opts *o, const char *file, stru
 	} else if (select_check(&o->select, err) < 0) {
 		return err->code;
 	}
+	return 0;
+}
+
+static int check_past(const struct requests_cmd_opts *o, const char *file, struct err *err)
+{
+	if (file || !select_is_empty(&o->select))
+		return err_usage(err, "--since: of what heldup serve keeps, no files or servers");
+	if (o->output.json || o->output.html_path)
+		return err_usage(err, "--since prints text: heldup status --json has all of it");
 	return 0;
 }
 
@@ -443,7 +455,9 @@ static int answer(struct cli *cli, char **paths, size_t cnt, uint64_t memory_byt
 
 static bool looks(const void *opts)
 {
-	return !select_is_empty(&((const struct requests_cmd_opts *)opts)->select);
+	const struct requests_cmd_opts *o = opts;
+
+	return o->past.since || !select_is_empty(&o->select);
 }
 
 static int requests_run(struct cli *cli, int argc, char **argv)
@@ -460,6 +474,12 @@ static int requests_run(struct cli *cli, int argc, char **argv)
 		paths[cnt++] = arena_strdup(&cli->arena, o->input_path);
 	for (int i = 0; i < argc; i++)
 		paths[cnt++] = argv[i];
+	if (o->past.since) {
+		code = check_past(o, cnt ? paths[0] : NULL, &err);
+		if (code == 0)
+			code = request_table_since(&o->past, &o->output, &err);
+		return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+	}
 	o->exports[EXPORT_HTML] = o->output.html_path;
 	code = check(o, cnt ? paths[0] : NULL, &memory_bytes, &err);
 	for (unsigned k = 0; k < EXPORT_CNT; k++)
@@ -488,6 +508,12 @@ static const struct opt requests_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "type", .metavar = "RE",
 	 .help = "show only request types whose name matches",
 	 OPT_AT(struct requests_cmd_opts, type_re)},
+	{.type = OPT_STRING, .long_name = "since", .metavar = "TIME",
+	 .help = "types that heldup serve saw since: 10m, 03:10",
+	 OPT_AT(struct requests_cmd_opts, past.since)},
+	{.type = OPT_STRING, .long_name = "state", .metavar = "DIR", .def = SETTINGS_STATE,
+	 .help = "with --since: what heldup serve keeps",
+	 OPT_AT(struct requests_cmd_opts, past.state)},
 	{.type = OPT_STRING, .long_name = "trace", .metavar = "ID",
 	 .help = "show why this request was slow, beside others of its path",
 	 OPT_AT(struct requests_cmd_opts, trace_id)},
@@ -552,6 +578,7 @@ const struct cmd cmd_requests = {
 		 "set; - is standard input.  FILEs of --record from several hosts are joined.",
 	.examples = "  heldup requests --port 80 -d 30s           # of a running server\n"
 		    "  heldup requests web.paths db.paths         # of two hosts (--record)\n"
+		    "  sudo heldup requests --since 10m           # of spans that serve takes\n"
 		    "  heldup requests traces.json.gz             # what is held up, and where\n"
 		    "  heldup requests day1.json day2.json --type GET\n"
 		    "  heldup requests --diff good.json bad.json  # what changed\n"

@@ -10,6 +10,7 @@
 #include "base/fmt.h"
 #include "base/json.h"
 #include "cli/kept/kept.h"
+#include "cli/kept/request_table.h"
 #include "cli/opts/cmd.h"
 #include "report/lines/pen.h"
 #include "report/lines/table.h"
@@ -49,42 +50,19 @@ static void print_services(const struct status *st, struct pen *pen)
 	table_release(&t);
 }
 
-/* The types with the most requests of the last five minutes. */
+/* The types with the most requests. */
 static void print_requests(const struct status *st, struct pen *pen)
 {
-	static const struct column columns[] = {
-		{"service", 0, 20}, {"request", 0, 36}, {"/s", 1, 0}, {"failed", 1, 0},
-		{"p50", 1, 0}, {"p99", 1, 0}, {"most time", 0, 48}, {"", 1, 0},
-	};
-	struct table t;
-	char rate[FMT_MAX], failed[FMT_MAX], p50[FMT_MAX], p99[FMT_MAX], share[FMT_MAX];
-	unsigned cnt = 0;
+	uint32_t cnt;
 
-	table_init(&t, columns, sizeof(columns) / sizeof(*columns));
-	VEC_FOREACH(&st->requests.rows, r) {
-		const struct live_view *v = &r->view;
-
-		if (r->seconds != REQUEST_WINDOW || !v->cnt || cnt++ >= REQUESTS_SHOWN)
-			continue;
-		table_cell(&t, "%s", r->service);
-		table_cell(&t, "%s", r->name);
-		table_cell(&t, "%s", fmt_count(rate, (uint64_t)(request_rate(r) + 0.5)));
-		table_cell(&t, "%s", v->failed_cnt ? fmt_share(failed, (double)v->failed_cnt /
-							       (double)v->cnt) : "");
-		table_cell(&t, "%s", fmt_ns(p50, v->p50_ns));
-		table_cell(&t, "%s", fmt_ns(p99, v->p99_ns));
-		table_cell(&t, "%s", v->time.name);
-		table_cell(&t, "%s", *v->time.name ? fmt_share(share, v->time.share) : "");
-	}
-	if (cnt) {
-		pen_nl(pen);
-		table_print(&t, pen, "Requests of the last five minutes, from spans", 0);
-	}
+	pen_nl(pen);
+	cnt = request_table_print(&st->requests, REQUEST_WINDOW * NS_PER_SEC, REQUESTS_SHOWN,
+				  "Requests of the last five minutes, from spans", pen);
 	if (cnt > REQUESTS_SHOWN) {
-		pen_fmt(pen, PEN_DIM, "%u types more: heldup status --json", cnt - REQUESTS_SHOWN);
+		pen_fmt(pen, PEN_DIM, "%u types more: heldup requests --since 5m",
+			cnt - REQUESTS_SHOWN);
 		pen_nl(pen);
 	}
-	table_release(&t);
 }
 
 /* "heldup serve costs 0.8 % of a CPU, 41.0 MiB and 12.0 MiB of the kernel's" */
@@ -121,7 +99,8 @@ static void print_text(const struct status *st, const struct kept_opts *o)
 	if (!st->runs)
 		pen_nl(&pen);
 	print_services(st, &pen);
-	print_requests(st, &pen);
+	if (st->requests.rows.cnt)
+		print_requests(st, &pen);
 	pen_nl(&pen);
 	pen_text(&pen, PEN_HEAD, st->findings.cnt ? "Last findings" : "No findings");
 	pen_nl(&pen);

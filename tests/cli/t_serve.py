@@ -49,7 +49,8 @@ def test_serve_missing_settings():
 
 def test_serve_nothing_is_kept():
     with tempfile.TemporaryDirectory() as folder:
-        for words in (("status",), ("log",), ("show", "1"), ("why", "web", "--since", "-5min")):
+        for words in (("status",), ("log",), ("show", "1"), ("why", "web", "--since", "-5min"),
+                      ("requests", "--since", "10m")):
             heldup(*words, "--state", folder).ended(FAILED).one_line().says(r"heldup serve")
 
 

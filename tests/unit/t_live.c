@@ -11,12 +11,14 @@
 #include "requests/live/live_sums.h"
 #include "serve/keep/db.h"
 #include "serve/keep/db_requests.h"
+#include "serve/keep/request_rows.h"
 #include "serve/spans/kept_types.h"
 #include "serve/spans/span_link.h"
 #include "trace_make.h"
 #include "unit.h"
 
 #define MS INT64_C(1000000)
+#define MINUTE (60 * NS_PER_SEC)
 
 /* A request of 20 ms and a call of call_ms in it. */
 static void request(struct live_types *l, struct made *m, uint64_t id, int64_t call_ms)
@@ -127,6 +129,19 @@ static struct rows rows_of(struct db *db)
 	return rows;
 }
 
+static uint64_t since(struct db *db, uint64_t since_ns, uint64_t now_ns)
+{
+	struct request_rows rows = {0};
+	uint64_t cnt;
+
+	EQ_I(request_rows_since(db, since_ns, now_ns, &rows), 0);
+	EQ_U(rows.rows.cnt, 1);
+	EQ_S(rows.rows.items[0].view.time.name, "in db SELECT");
+	cnt = rows.rows.items[0].view.cnt;
+	request_rows_release(&rows);
+	return cnt;
+}
+
 TEST(live_windows_forget_and_outlive_a_restart)
 {
 	const uint64_t begin = UINT64_C(1800000000) * NS_PER_SEC;
@@ -140,15 +155,18 @@ TEST(live_windows_forget_and_outlive_a_restart)
 	OK(mkdtemp(dir) != NULL);
 	EQ_I(db_open(dir, true, &db, &err), 0);
 	k = kept_types_new(db, NULL, begin);
-	for (uint64_t minute = 0; minute < 120; minute++)
-		kept_types_slice(k, &s, begin + minute * 60 * NS_PER_SEC);
-	kept_types_put(k, begin + 119 * 60 * NS_PER_SEC);
+	for (uint64_t minute = 0; minute < 120; minute++) {
+		kept_types_slice(k, &s, begin + minute * MINUTE);
+		kept_types_put(k, begin + minute * MINUTE);
+	}
 	rows = rows_of(db);
 	EQ_U(rows.by_window[0].view.cnt, 500);
 	EQ_U(rows.by_window[1].view.cnt, 6000);
 	EQ_U(rows.by_window[2].view.cnt, 12000);
 	EQ_S(rows.by_window[0].view.time.name, "in db SELECT");
 	EQ_U(kept_types_left_out(k), 0);
+	EQ_U(since(db, begin + 110 * MINUTE, begin + 119 * MINUTE), 1000);
+	EQ_U(since(db, begin, begin + 119 * MINUTE), 12000); /* hours, then minutes */
 	kept_types_free(k);
 	k = kept_types_new(db, NULL, begin + 119 * 60 * NS_PER_SEC);
 	kept_types_slice(k, &s, begin + 119 * 60 * NS_PER_SEC);

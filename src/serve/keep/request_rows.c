@@ -3,9 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/cmp.h"
 #include "base/json.h"
 
 static void add_row(void *ctx, const struct db_request *r)
@@ -18,6 +20,95 @@ static void add_row(void *ctx, const struct db_request *r)
 int request_rows_read(struct db *db, struct request_rows *r)
 {
 	return db_requests(db, add_row, r);
+}
+
+/* ---- since a time */
+
+struct summing {
+	struct request_rows *rows;
+	VEC(struct live_sums) sums;	/* of each row */
+	VEC(struct live_edges) edges;
+	uint64_t first_ns;		/* the first of them */
+	uint64_t minutes_from_ns;	/* since then there are minutes; before it hours count */
+};
+
+static size_t row_of(const struct summing *s, uint64_t hash)
+{
+	size_t i = 0;
+
+	while (i < s->rows->rows.cnt && s->rows->rows.items[i].hash != hash)
+		i++;
+	return i;
+}
+
+static void add_type(void *ctx, const struct db_request *r)
+{
+	struct summing *s = ctx;
+
+	if (r->seconds != REQUEST_WINDOW)
+		return;
+	vec_push(&s->rows->rows, *r);
+	s->rows->rows.items[s->rows->rows.cnt - 1].seconds = 0;
+	(void)vec_add(&s->sums);
+	(void)vec_add(&s->edges);
+}
+
+static void add_edge(void *ctx, uint64_t hash, uint64_t edge, const char *name)
+{
+	struct summing *s = ctx;
+	size_t at = row_of(s, hash);
+
+	if (at < s->rows->rows.cnt)
+		live_edges_name(&s->edges.items[at], edge, name);
+}
+
+static void add_sums(void *ctx, const struct db_request_sums *row)
+{
+	struct summing *s = ctx;
+	size_t at = row_of(s, row->hash);
+	struct live_sums sums;
+
+	if (at == s->rows->rows.cnt || row->sums_len != sizeof(sums) ||
+	    (row->seconds == 3600) != (row->begin_ns < s->minutes_from_ns))
+		return;
+	if (row->begin_ns < s->first_ns)
+		s->first_ns = row->begin_ns;
+	memcpy(&sums, row->sums, sizeof(sums));
+	if (sums.edge_cnt <= LIVE_EDGES_GIVEN)
+		live_sums_add(&s->sums.items[at], &sums);
+}
+
+static int by_requests(const void *a, const void *b)
+{
+	const struct db_request *x = a, *y = b;
+
+	CMP(y->view.cnt, x->view.cnt);
+	CMP(x->hash, y->hash);
+	return 0;
+}
+
+int request_rows_since(struct db *db, uint64_t since_ns, uint64_t now_ns,
+		       struct request_rows *r)
+{
+	const uint64_t hour_ns = 3600 * NS_PER_SEC;
+	struct summing s = {.rows = r, .first_ns = now_ns};
+	int rc = db_requests(db, add_type, &s);
+
+	/* minutes are kept for two hours: from the last whole hour in them on they are all there */
+	s.minutes_from_ns = since_ns + hour_ns < now_ns ? now_ns - now_ns % hour_ns - hour_ns : 0;
+	since_ns -= since_ns % (s.minutes_from_ns ? hour_ns : 60 * NS_PER_SEC);
+	if (rc == 0)
+		rc = db_request_edges(db, add_edge, &s);
+	if (rc == 0)
+		rc = db_request_sums(db, 0, since_ns, add_sums, &s);
+	for (size_t i = 0; i < r->rows.cnt; i++) {
+		r->rows.items[i].covered_ns = now_ns - s.first_ns;
+		live_sums_view(&s.sums.items[i], &s.edges.items[i], &r->rows.items[i].view);
+	}
+	vec_sort(&r->rows, by_requests);
+	vec_release(&s.sums);
+	vec_release(&s.edges);
+	return rc;
 }
 
 void request_rows_release(struct request_rows *r)

@@ -19,6 +19,13 @@ struct request_rows {		/* by type, its windows side by side */
 };
 
 int request_rows_read(struct db *db, struct request_rows *r);
+/*
+ * The types since then, added up from minutes, or where these are gone from hours:
+ * rows of seconds 0, those with the most requests first.
+ */
+int request_rows_since(struct db *db, uint64_t since_ns, uint64_t now_ns,
+		       struct request_rows *r);
+
 void request_rows_release(struct request_rows *r);
 
 /* Requests in a second of a row's window. */
