@@ -41,8 +41,8 @@ struct maker {
 	uint32_t *first_call, *next_call;	/* of each request; each call's next: idx + 1 */
 	uint32_t *child_of;			/* request that a call is, idx + 1 */
 	uint32_t *first_wait;			/* of each request: idx + 1 */
-	/* Words made once, since there are few: by number, and by address with its kind. */
-	struct hmap numbers, addrs;
+	/* Words made once, since there are few: by thread, and by address with its kind. */
+	struct hmap threads, addrs;
 	uint32_t keys[KEY_CNT];
 	uint32_t host;		/* of the present request: string id */
 	struct made made;
@@ -55,13 +55,16 @@ static uint32_t word(struct maker *m, const char *text)
 	return strtab_add(m->opts->strings, text);
 }
 
-static uint32_t number(struct maker *m, uint32_t n)
+/* A thread, "22046", and "22046@db1" where there are several hosts. */
+static uint32_t thread(struct maker *m, uint32_t tid)
 {
-	uint64_t *at = hmap_slot(&m->numbers, n);
-	char text[16];
+	uint64_t *at = hmap_slot(&m->threads, tid);
+	const struct path_traces_opts *o = m->opts;
+	char text[96];
 
 	if (!*at) {
-		snprintf(text, sizeof(text), "%u", n);
+		snprintf(text, sizeof(text), "%u%s%.64s", tid & PATHS_ID_MASK, o->host ? "@" : "",
+			 o->host ? strtab_str(o->strings, o->host(o->ctx, tid)) : "");
 		*at = (uint64_t)word(m, text) + 1;
 	}
 	return (uint32_t)(*at - 1);
@@ -154,7 +157,7 @@ static void request_attrs(struct maker *m, struct span *s, const struct paths_re
 {
 	if (r->at.family != AF_UNIX)
 		attr_str(m, s, KEY_PEER, addr_word(m, &r->at, ADDR_PEER));
-	attr_str(m, s, KEY_WORKER, number(m, r->replier));
+	attr_str(m, s, KEY_WORKER, thread(m, r->replier));
 	attr_num(m, s, KEY_CPU, r->at.cpu);
 	attr_num(m, s, KEY_BYTES_IN, (double)r->bytes_in);
 	attr_num(m, s, KEY_BYTES_OUT, (double)r->bytes_out);
@@ -169,9 +172,9 @@ static void wait_add(struct maker *m, uint64_t parent, uint32_t service,
 
 	s->service = service;
 	s->name = wait_name(m, w);
-	attr_str(m, s, KEY_THREAD, number(m, w->tid));
+	attr_str(m, s, KEY_THREAD, thread(m, w->tid));
 	if (w->waker)
-		attr_str(m, s, KEY_WOKEN_BY, number(m, w->waker));
+		attr_str(m, s, KEY_WOKEN_BY, thread(m, w->waker));
 	if (w->waker_request != PATHS_NONE) {
 		const struct paths_request *by = &m->r->requests[w->waker_request];
 		char addr[PATHS_ADDR_MAX];
@@ -198,7 +201,7 @@ static void calls_add(struct maker *m, uint32_t request, uint64_t parent, int de
 		s->service = service;
 		s->name = addr_word(m, &c->at, ADDR_CALL);
 		s->kind = SPAN_CLIENT;
-		attr_str(m, s, KEY_THREAD, number(m, c->caller));
+		attr_str(m, s, KEY_THREAD, thread(m, c->caller));
 		attr_str(m, s, KEY_KNOWN_BY, word(m, call_rules[c->rule].name));
 		attr_num(m, s, KEY_BYTES_OUT, (double)c->bytes_out);
 		attr_num(m, s, KEY_BYTES_IN, (double)c->bytes_in);
@@ -265,7 +268,7 @@ static void maker_release(struct maker *m)
 	free(m->first_wait);
 	free(m->next_call);
 	free(m->child_of);
-	hmap_release(&m->numbers);
+	hmap_release(&m->threads);
 	hmap_release(&m->addrs);
 	vec_release(&m->made.spans);
 	vec_release(&m->made.attrs);

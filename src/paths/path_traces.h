@@ -22,7 +22,7 @@ struct path_traces_opts {
 	/* "nginx"; borrowed until the next call. */
 	const char *(*comm)(void *ctx, uint32_t tgid);
 	/* String id of the host; NULL: all are of one. */
-	uint32_t (*host)(void *ctx, uint32_t tgid);
+	uint32_t (*host)(void *ctx, uint32_t id); /* of a process or thread */
 	int (*trace)(void *ctx, const struct trace *t);	/* 0, or < 0 to end with that */
 	void *ctx;
 	int64_t offset_ns;	/* added to each time: from CLOCK_MONOTONIC to since 1970 */

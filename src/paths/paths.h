@@ -100,10 +100,11 @@ void paths_serves(struct paths *p, uint16_t port);
  * request is of another host's call by ports and sequence numbers.
  */
 #define PATHS_HOST_SHIFT 22
+#define PATHS_ID_MASK ((1u << PATHS_HOST_SHIFT) - 1)
 #define PATHS_HOSTS_MAX 256
 static inline uint32_t paths_on_host(uint32_t host, uint32_t id)
 {
-	return host << PATHS_HOST_SHIFT | (id & ((1u << PATHS_HOST_SHIFT) - 1));
+	return host << PATHS_HOST_SHIFT | (id & PATHS_ID_MASK);
 }
 void paths_serves_on(struct paths *p, uint32_t host, uint16_t port);
 

@@ -10,14 +10,16 @@ CAPTURE = os.path.join(TOP, "tests", "golden", "healthy.cap")
 SPANS = os.path.join(TOP, "tests", "golden", "shop.spans.csv")
 STRACE = "".join("%d 1700000000.%06d read(3, \"x\", 1) = 1 <0.000100>\n" % (7, i)
                  for i in range(0, 900000, 1000))
+PATHS = os.path.join(TOP, "tests", "fuzz", "corpus", "fuzz_path_file", "front")
 READERS = {  # how each kind is read
     "capture": "heldup why -i", "calls": "heldup why -i", "spans": "heldup requests",
+    "paths": "heldup requests -i",
     "forest": "heldup forest", "signatures": "heldup learn --show", "answer": None,
 }
 
 
 def files(folder):
-    paths = {"capture": CAPTURE, "spans": SPANS}
+    paths = {"capture": CAPTURE, "spans": SPANS, "paths": PATHS}
     for name, text in (("calls", STRACE), ("signatures", "heldup-signatures 2\n"),
                        ("answer", heldup("why", "-i", CAPTURE, "--json").ended(OK).out)):
         paths[name] = os.path.join(folder, name)
@@ -37,8 +39,8 @@ def commands():
     yield ["why", "-i", CAPTURE, "--baseline"], calls
     yield ["record", "-o", "/dev/null", "-i"], calls
     yield ["learn", "-o", "/dev/null", "-i"], calls
-    yield ["requests"], ("spans",)
-    yield ["requests", SPANS, "--diff"], ("spans",)
+    yield ["requests"], ("spans", "paths")
+    yield ["requests", SPANS, "--diff"], ("spans", "paths")
     yield ["replay"], ("spans",)
     yield ["replay", SPANS, "--space"], ()
     yield ["forest"], ("forest",)

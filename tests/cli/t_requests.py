@@ -152,6 +152,37 @@ def test_requests_tell_values_from_the_slowest_on():
         assert order[:2] == ["d", "b"] and order == sorted(order, key="dbca".index), told.group(1)
 
 
+PATHS = os.path.join(TOP, "tests", "fuzz", "corpus", "fuzz_path_file", "")
+
+
+def test_requests_of_recorded_servers():
+    """18 ms of a server whose threads ask one of another host, which sleeps 3 ms."""
+    front = requests_json("-i", PATHS + "front", "--min-requests", "4")
+    check_schema(front)
+    live = front["input"]["live"]
+    assert (front["input"]["requests"], live["calls"], live["unknown_calls"]) == (39, 39, 0), live
+    assert live["joined_requests"] == 0, live
+    assert [t["name"] for t in front["types"]] == ["python3: :7001"]
+    r = heldup("requests", PATHS + "front", "--min-requests", "4").ended(OK)
+    assert "ask 10.118.0.2:7002" in r.out, r.out
+
+
+def test_requests_of_two_recorded_hosts_are_joined():
+    both = requests_json(PATHS + "front", PATHS + "back", "--min-requests", "4")
+    check_schema(both)
+    assert both["input"]["live"]["joined_requests"] == 47, both["input"]["live"]
+    assert both["input"]["requests"] == 39 and len(both["types"]) == 1, both["input"]
+    r = heldup("requests", PATHS + "front", PATHS + "back", "--slowest").ended(OK)
+    assert re.search("thread [0-9]+@back waits 3.* ms: clock_nanosleep", r.out), r.out
+
+
+def test_requests_of_a_damaged_recording_are_refused():
+    with open(PATHS + "front", "rb") as f, tempfile.NamedTemporaryFile() as cut:
+        cut.write(f.read()[:-9])
+        cut.flush()
+        heldup("requests", cut.name).ended(FAILED).one_line().says("offset [0-9]+: ends amid a record")
+
+
 def test_requests_fits_the_schema():
     with Files() as f:
         path, other = f.write("a.json", Shop().traces), f.write("b.json", Shop(30, 2).traces)
