@@ -16,7 +16,6 @@
 #define RT_KEPT 6u	    /* words kept of a frame */
 #define RT_ELEM_WORDS 16u   /* words read of one, a power of two */
 #define RT_WORDS_MAX 512u   /* of one stack */
-#define RT_FRAMES_MAX 128u  /* the same */
 #define RT_PROCS_MAX 256u   /* processes with a runtime */
 #define RT_THREADS_MAX 8192u
 
@@ -38,7 +37,17 @@ struct rt_shape {
 	u32 kept_cnt;
 	u32 kept[RT_KEPT];
 	u32 check_off;	     /* not 0: in the thread lies what pthread_self() returns */
+	/*
+	 * Not 0: its frames are native ones, those that the unwinder leaves by the frame
+	 * pointer.  back bytes before that one begins what is read; the last word of it
+	 * becomes the frame's index in wire_stack.frames.  Frames whose ref leads nowhere
+	 * are none of the runtime's.
+	 */
+	u32 by_fp;
+	u32 back;
+	s32 ref_add; /* to the word ref */
+	u32 pad;
 };
-_Static_assert(sizeof(struct rt_shape) == 68, "rt_shape");
+_Static_assert(sizeof(struct rt_shape) == 84, "rt_shape");
 
 #endif /* WIRE_RUNTIMES_H */

@@ -24,7 +24,8 @@ TEST(mixed_stack_puts_functions_where_the_loop_ran_them)
 	const uint64_t native[] = {AT(2, 5), AT(PY, 0x900), AT(PY, 0x150), AT(PY, 0x800),
 				   AT(3, 7), AT(PY, 0x200), AT(PY, 0x700), AT(2, 9)};
 	const struct mixed_frame frames[] = {
-		{AT(APP, 1), false}, {AT(APP, 2), true}, {AT(APP, 3), false}, {0, true}};
+		{AT(APP, 1), false, 0}, {AT(APP, 2), true, 0}, {AT(APP, 3), false, 0},
+		{0, true, 0}};
 	const uint64_t want[] = {AT(2, 5), AT(PY, 0x900), AT(APP, 1), AT(APP, 2), AT(3, 7),
 				 AT(APP, 3), AT(PY, 0x700), AT(2, 9)};
 	uint64_t got[16];
@@ -42,7 +43,7 @@ TEST(mixed_stack_keeps_functions_that_no_loop_was_seen_for)
 {
 	const uint64_t native[] = {AT(2, 5), AT(PY, 0x150)};
 	const struct mixed_frame frames[] = {
-		{AT(APP, 1), true}, {AT(APP, 2), true}, {AT(APP, 3), false}};
+		{AT(APP, 1), true, 0}, {AT(APP, 2), true, 0}, {AT(APP, 3), false, 0}};
 	uint64_t got[4];
 	bool cut;
 
@@ -56,7 +57,7 @@ TEST(mixed_stack_keeps_functions_that_no_loop_was_seen_for)
 /* A return address that ends the loop is of a call in it; the innermost pc is itself. */
 TEST(mixed_stack_knows_the_ends_of_the_loop)
 {
-	const struct mixed_frame frames[] = {{AT(APP, 1), true}};
+	const struct mixed_frame frames[] = {{AT(APP, 1), true, 0}};
 	const uint64_t inner[] = {AT(PY, 0x200)}, outer[] = {AT(2, 1), AT(PY, 0x100)};
 	uint64_t got[4];
 	bool cut;
@@ -72,8 +73,8 @@ TEST(mixed_stack_takes_frames_side_by_side_for_one_run)
 {
 	const uint64_t native[] = {AT(2, 5), AT(PY, 0x150), AT(PY, 0x160), AT(3, 7),
 				   AT(PY, 0x170), AT(3, 8)};
-	const struct mixed_frame frames[] = {{AT(APP, 1), false}, {AT(APP, 2), false},
-					     {AT(APP, 3), true}, {AT(APP, 4), true}};
+	const struct mixed_frame frames[] = {{AT(APP, 1), false, 0}, {AT(APP, 2), false, 0},
+					     {AT(APP, 3), true, 0}, {AT(APP, 4), true, 0}};
 	const struct mixed_parts p = {.native = native, .native_cnt = 6, .frames = frames,
 				      .frame_cnt = 4, .loops = &loop, .loop_cnt = 1,
 				      .loops_merge = true};
@@ -87,4 +88,26 @@ TEST(mixed_stack_takes_frames_side_by_side_for_one_run)
 		ROW(i);
 		EQ_U(got[i], want[i]);
 	}
+}
+
+/* Where each function is a native frame, those that were read take their places. */
+TEST(mixed_stack_puts_functions_in_place_of_their_frames)
+{
+	const uint64_t native[] = {AT(2, 5), AT(PY, 1), AT(PY, 2), AT(2, 6)};
+	const struct mixed_frame frames[] = {
+		{AT(APP, 1), false, 1}, {0, false, 2}, {AT(APP, 3), false, 9}};
+	const struct mixed_parts p = {.native = native, .native_cnt = 4, .frames = frames,
+				      .frame_cnt = 3, .by_native = true};
+	const uint64_t want[] = {AT(2, 5), AT(APP, 1), AT(PY, 2), AT(2, 6)};
+	uint64_t got[4];
+	bool cut;
+
+	EQ_U(mixed_stack(&p, got, 4, &cut), 4);
+	for (size_t i = 0; i < 4; i++) {
+		ROW(i);
+		EQ_U(got[i], want[i]);
+	}
+	OK(!cut);
+	EQ_U(mixed_stack(&p, got, 3, &cut), 3);
+	OK(cut);
 }

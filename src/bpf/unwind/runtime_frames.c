@@ -31,7 +31,10 @@ static __always_inline int rt_stop(struct unw_state *st, u8 end)
 	return 1;
 }
 
-/* One frame, and what its pointer leads to behind it: zeros where that is NULL. */
+/*
+ * One frame, and what its pointer leads to behind it: zeros where that is NULL, or where a
+ * native frame has something else in its place.
+ */
 static __always_inline bool rt_read(struct rt_walk *w)
 {
 	u32 len = w->shape.len & 127, ref_len = w->shape.ref_len & 127;
@@ -43,25 +46,18 @@ static __always_inline bool rt_read(struct rt_walk *w)
 		return false;
 	ref = w->elem[MASKED(w->shape.ref, RT_ELEM_WORDS - 1)];
 	return !ref_len || !ref ||
-	       !bpf_probe_read_user((void *)w->elem + len, ref_len, (void *)ref);
+	       !bpf_probe_read_user((void *)w->elem + len, ref_len,
+				    (void *)(ref + (s64)w->shape.ref_add)) ||
+	       w->shape.by_fp;
 }
 
-/* The words of one frame are noted; not 0: it was the last. */
-__noinline int rt_step(struct unw_state *st)
+/* The words of the frame that was read are noted; not 0: there is no room. */
+static __always_inline int rt_keep(struct unw_state *st)
 {
-	struct rt_walk *w;
+	struct rt_walk *w = &st->rt;
 	u64 word;
 	u32 i, at;
 
-	if (!st)
-		return 1;
-	w = &st->rt;
-	if (!w->frame)
-		return rt_stop(st, RT_WHOLE);
-	if (st->rec.rt_cnt > RT_WORDS_MAX - RT_KEPT)
-		return rt_stop(st, RT_DEEP);
-	if (!rt_read(w))
-		return rt_stop(st, RT_BAD);
 	for (i = 0; i < RT_KEPT && i < w->shape.kept_cnt; i++) {
 		word = w->elem[MASKED(w->shape.kept[i], RT_ELEM_WORDS - 1)];
 		at = w->at;
@@ -72,8 +68,43 @@ __noinline int rt_step(struct unw_state *st)
 		w->at = at + 1;
 		st->rec.rt_cnt++;
 	}
-	w->frame = w->elem[MASKED(w->shape.next, RT_ELEM_WORDS - 1)];
 	return 0;
+}
+
+/* The next native frame that was left by its frame pointer, if it is one of the runtime's. */
+static __always_inline int rt_step_native(struct unw_state *st)
+{
+	struct rt_walk *w = &st->rt;
+	u32 n = w->fp;
+
+	if (n >= st->fp_cnt || n >= UNW_USER_MAX)
+		return rt_stop(st, RT_WHOLE);
+	w->fp = n + 1;
+	w->frame = st->fps[n] - w->shape.back;
+	if (!rt_read(w) || !w->elem[MASKED(w->shape.len / 8, RT_ELEM_WORDS - 1)])
+		return 0;
+	w->elem[RT_ELEM_WORDS - 1] = st->fp_at[n];
+	return rt_keep(st);
+}
+
+/* One frame; not 0: it was the last. */
+__noinline int rt_step(struct unw_state *st)
+{
+	struct rt_walk *w;
+
+	if (!st)
+		return 1;
+	w = &st->rt;
+	if (st->rec.rt_cnt > RT_WORDS_MAX - RT_KEPT)
+		return rt_stop(st, RT_DEEP);
+	if (w->shape.by_fp)
+		return rt_step_native(st);
+	if (!w->frame)
+		return rt_stop(st, RT_WHOLE);
+	if (!rt_read(w))
+		return rt_stop(st, RT_BAD);
+	w->frame = w->elem[MASKED(w->shape.next, RT_ELEM_WORDS - 1)];
+	return rt_keep(st);
 }
 
 /* Not 0: no more. */
@@ -105,27 +136,40 @@ static __always_inline bool rt_first(struct rt_walk *w, u64 anchor, u64 pthread)
 	return true;
 }
 
-/* Those of the current task behind the native ones.  0: its process has no runtime. */
-static __always_inline int rt_frames(struct unw_state *st)
+/* The list of the current task, from its beginning; false: that is not known, or no longer so. */
+static __always_inline bool rt_list(struct unw_state *st, struct task_struct *cur)
+{
+	u32 pid = cur->pid;
+	u64 *anchor = bpf_map_lookup_elem(&hu_rt_threads, &pid);
+
+	if (!anchor)
+		return false;
+	st->rec.rt_end = rt_first(&st->rt, *anchor, pthread_of(cur)) ? RT_DEEP : RT_BAD;
+	return true;
+}
+
+/*
+ * Those of the current task behind the native ones, of a runtime with a list of its own
+ * where lists says so.  0: none are to be had.
+ */
+static __always_inline int rt_frames(struct unw_state *st, bool lists)
 {
 	struct task_struct *cur = bpf_get_current_task_btf();
-	u32 pid = cur->pid, tgid = cur->tgid, i;
+	u32 tgid = cur->tgid, i;
 	const struct rt_shape *shape;
-	u64 *anchor;
 
-	if (!st)
+	if (!lists && !st->fp_cnt)
 		return 0;
 	shape = bpf_map_lookup_elem(&hu_rt_shapes, &tgid);
-	anchor = shape ? bpf_map_lookup_elem(&hu_rt_threads, &pid) : NULL;
-	if (!anchor)
+	if (!shape || (!lists && !shape->by_fp))
 		return 0;
 	st->rt.shape = *shape;
 	st->rt.at = st->rec.user_cnt + st->rec.kernel_cnt;
-	st->rec.rt_cnt = 0;
+	st->rt.fp = 0;
 	st->rec.rt_end = RT_DEEP;
-	if (!rt_first(&st->rt, *anchor, pthread_of(cur)))
-		st->rec.rt_end = RT_BAD;
-	for (i = 0; i < RT_FRAMES_MAX / ROUNDS && st->rec.rt_end != RT_BAD; i++)
+	if (!shape->by_fp && !rt_list(st, cur))
+		return 0;
+	for (i = 0; i < UNW_USER_MAX / ROUNDS && st->rec.rt_end != RT_BAD; i++)
 		if (rt_steps(st))
 			break;
 	if (st->rec.rt_end == RT_BAD)

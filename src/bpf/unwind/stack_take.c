@@ -329,7 +329,8 @@ __noinline int stack_begin(u64 now)
 static __always_inline void stack_learn(struct thr_stack *k, const struct unw_state *st, u32 user,
 					u32 id, bool same, struct unw_cpu *c, u64 now)
 {
-	if (st->end == UNW_END_NO_MAP) { /* the next may know the mapping */
+	/* the next may know the mapping, or run another function of a runtime */
+	if (st->end == UNW_END_NO_MAP || st->rec.rt_cnt) {
 		k->id = 0;
 		return;
 	}
@@ -348,7 +349,7 @@ static __always_inline void stack_learn(struct thr_stack *k, const struct unw_st
 
 /* how of stack_end: these bits and the index of the scratch */
 #define END_SAME 0x100
-#define END_RUNTIME 0x200 /* with the frames of an interpreter */
+#define END_RUNTIME 0x200 /* with the frames that an interpreter has in a list */
 
 /*
  * bytes of the kernel's frames lie behind the user's.  k may be NULL.  Lets go of
@@ -366,7 +367,7 @@ __noinline int stack_end(struct unw_state *st, struct thr_stack *k, s64 bytes, u
 	if (st->own)
 		st->hash = mix64(st->hash + cur->tgid);
 	unw_add_kernel(st, bytes);
-	if (how & END_RUNTIME && rt_frames(st)) {
+	if (rt_frames(st, how & END_RUNTIME)) {
 		count_walk(c, UNWC_RT + (st->rec.rt_end & 3));
 		c->cnt[UNWC_RT_FRAMES] += st->rec.rt_cnt;
 	}

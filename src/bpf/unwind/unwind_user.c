@@ -33,6 +33,7 @@ struct sigframe {
 struct rt_walk {
 	struct rt_shape shape;
 	u32 at;	  /* where the next word goes */
+	u32 fp;	  /* index of the next frame pointer */
 	u64 frame; /* the next one's address */
 	u64 elem[RT_ELEM_WORDS];
 };
@@ -50,6 +51,7 @@ struct unw_state {
 	u8 end;		/* enum unw_end */
 	u8 own;		/* frames that mean nothing in another process */
 	u32 guessed;	/* pc was found by the frame pointer */
+	u32 fp_cnt;	/* frames that were left by theirs */
 	u32 fresh;	/* no set: the process, whose mappings are in hu_fresh */
 	struct unw_exe exe; /* ... or, with an inode, in hu_programs */
 	u64 code_lo, code_len, mmap_base;
@@ -57,6 +59,8 @@ struct unw_state {
 	u64 slot_pc[2];
 	struct sigframe sig; /* here, for a program's own stack is small */
 	struct rt_walk rt;
+	u64 fps[UNW_USER_MAX];
+	u8 fp_at[UNW_USER_MAX]; /* ... and their indices */
 	struct wire_stack rec;
 };
 
@@ -243,6 +247,7 @@ static __always_inline int unw_next(struct unw_state *st, u64 pc, u64 sp, u64 bp
 
 static __always_inline int step_fp(struct unw_state *st)
 {
+	u32 n = st->fp_cnt;
 	u64 two[2];
 	int end;
 
@@ -250,6 +255,11 @@ static __always_inline int step_fp(struct unw_state *st)
 		return unw_stop(st, UNW_END_NO_RULE);
 	if (bpf_probe_read_user(two, sizeof(two), (void *)st->bp))
 		return unw_stop(st, UNW_END_BAD_READ);
+	if (n < UNW_USER_MAX) {
+		st->fps[n] = st->bp;
+		st->fp_at[n] = st->cnt - 1;
+		st->fp_cnt = n + 1;
+	}
 	end = unw_next(st, two[1], st->bp + 16, two[0], st->bp + 8);
 	st->guessed = 1;
 	return end;

@@ -91,6 +91,9 @@ static void text_found(const struct names_view *v, struct pen *p)
 	if (*v->found.problem.msg)
 		pen_fmt(p, PEN_PLAIN, "%s: its functions are not read from memory: %s", name,
 			v->found.problem.msg);
+	else if (runtime_by_native(v->found.proc))
+		pen_fmt(p, PEN_PLAIN, "%s %s: its functions are read from memory with each stack",
+			name, names_version(v));
 	else
 		pen_fmt(p, PEN_PLAIN, "%s %s: the functions of its %ld thread%s are read from "
 			"memory, while they sleep", name, names_version(v), v->thread_cnt,

@@ -50,10 +50,29 @@ static void put_run(struct mix *m)
 	}
 }
 
+/* Both ascend by their native frames. */
+static void put_in_place(struct mix *m)
+{
+	for (size_t i = 0; i < m->p->native_cnt; i++) {
+		uint64_t frame = 0;
+
+		for (; m->next < m->p->frame_cnt && m->p->frames[m->next].native <= i; m->next++)
+			if (m->p->frames[m->next].native == i)
+				frame = m->p->frames[m->next].frame;
+		put(m, frame ? frame : m->p->native[i]);
+	}
+}
+
 size_t mixed_stack(const struct mixed_parts *p, uint64_t *ret, size_t max, bool *ret_cut)
 {
 	struct mix m = {.p = p, .out = ret, .max = max};
 	bool inside = false, was_loop = false;
+
+	if (p->by_native) {
+		put_in_place(&m);
+		*ret_cut = m.cut;
+		return m.cnt;
+	}
 
 	for (size_t i = 0; i < p->native_cnt; i++) {
 		bool loop = is_loop(p, i);

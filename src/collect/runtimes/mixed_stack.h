@@ -21,6 +21,7 @@
 struct mixed_frame {
 	uint64_t frame;
 	bool ends_loop;
+	uint32_t native; /* by_native: index of the native frame that it is */
 };
 
 struct mixed_loop { /* frames as in EV_STACK */
@@ -34,6 +35,7 @@ struct mixed_parts {
 	size_t frame_cnt;
 	const struct mixed_loop *loops;
 	size_t loop_cnt;
+	bool by_native;	  /* each takes the place of its native frame */
 	bool loops_merge; /* those side by side run functions up to one that ends_loop */
 };
 

@@ -156,9 +156,10 @@ static const struct named *named_of(struct runtime_stacks *s, const struct runti
 static uint64_t frames_hash(const struct runtime_frame *frames, size_t cnt, uint64_t hash)
 {
 	for (size_t i = 0; i < cnt; i++)
-		hash = hash_pair(hash, hash_pair(frames[i].code, frames[i].at << 2 |
-						 frames[i].is_hidden << 1 |
-						 (uint64_t)frames[i].ends_loop));
+		hash = hash_pair(hash ^ frames[i].native,
+				 hash_pair(frames[i].code, frames[i].at << 2 |
+						   frames[i].is_hidden << 1 |
+						   (uint64_t)frames[i].ends_loop));
 	return hash;
 }
 
@@ -168,14 +169,14 @@ static bool frames_add(struct runtime_stacks *s, const struct runtime_list *l, s
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct runtime_frame *f = &s->list[i];
-		struct mixed_frame mixed = {.ends_loop = f->ends_loop};
+		struct mixed_frame mixed = {.ends_loop = f->ends_loop, .native = f->native};
 		const struct named *n;
 
 		if (!f->is_hidden) {
 			n = named_of(s, l, f, now);
-			if (!n)
+			if (!n && !runtime_by_native(l->proc))
 				return false;
-			mixed.frame = n->frame;
+			mixed.frame = n ? n->frame : 0;
 		}
 		vec_push(&s->frames, mixed);
 	}
@@ -189,7 +190,8 @@ static uint32_t stack_put(struct runtime_stacks *s, size_t at, uint64_t now)
 	uint64_t hash = cnt, *slot;
 
 	for (size_t i = 0; i < cnt; i++)
-		hash = hash_pair(hash, frames[i].frame ^ (uint64_t)frames[i].ends_loop << 63);
+		hash = hash_pair(hash ^ frames[i].native,
+				 frames[i].frame ^ (uint64_t)frames[i].ends_loop << 63);
 	slot = hmap_slot(&s->by_hash, hash);
 	if (*slot) {
 		s->frames.cnt = at;

@@ -487,6 +487,7 @@ void runtime_watch_parts(const struct runtime_watch *w, uint32_t tgid, uint32_t 
 	ret->frames = runtime_stacks_at(w->stacks, stack, &ret->frame_cnt);
 	ret->loops = p ? p->loops : NULL;
 	ret->loop_cnt = p ? p->loop_cnt : 0;
+	ret->by_native = p && p->found && p->found->proc && runtime_by_native(p->found->proc);
 	ret->loops_merge = p && p->found && p->found->proc && runtime_loops_merge(p->found->proc);
 }
 

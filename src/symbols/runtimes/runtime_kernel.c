@@ -17,6 +17,14 @@ bool runtime_kernel_shape(const struct runtime_proc *r, struct rt_shape *ret)
 		.ref = s->ref_off / 8, .next = s->next_off / 8, .kept_cnt = k->kept_cnt,
 		.check_off = k->check_off,
 	};
+	if (k->native_len) {
+		ret->by_fp = 1;
+		ret->len = k->native_len;
+		ret->back = k->back;
+		ret->ref = k->ref_off / 8;
+		ret->ref_add = k->ref_add;
+		ret->ref_len = sizeof(uint64_t);
+	}
 	for (uint32_t i = 0; i < s->step_cnt; i++)
 		ret->steps[i] = s->steps[i];
 	for (uint32_t i = 0; i < k->kept_cnt; i++)

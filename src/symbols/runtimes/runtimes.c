@@ -15,6 +15,7 @@ static const struct runtime_lang *const langs[] = {
 	&runtime_php,
 	&runtime_hotspot,
 	&runtime_ruby,
+	&runtime_v8,
 };
 
 size_t runtime_lang_cnt(void)
@@ -127,6 +128,11 @@ size_t runtime_loops(const struct runtime_proc *r, struct runtime_range ret[RUNT
 bool runtime_loops_merge(const struct runtime_proc *r)
 {
 	return r->lang->loops_merge;
+}
+
+bool runtime_by_native(const struct runtime_proc *r)
+{
+	return r->lang->by_native;
 }
 
 long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,

@@ -64,6 +64,8 @@ struct runtime_thread {
 struct runtime_frame {
 	uint64_t code;	   /* whose name it has */
 	uint64_t at;	   /* where in it */
+	uint64_t lines;	   /* of some runtimes: what leads from at to a line */
+	uint32_t native;   /* index of the native frame that it is, runtime_by_native */
 	bool is_hidden;	   /* no function of the program */
 	bool ends_loop;	   /* the outermost that one native frame of the interpreter runs */
 };
@@ -109,6 +111,12 @@ long runtime_threads(struct runtime_proc *r, struct runtime_thread *ret, size_t 
 
 /* Native code whose frames run those of the program: addresses in the process. */
 size_t runtime_loops(const struct runtime_proc *r, struct runtime_range ret[RUNTIME_LOOP_MAX]);
+
+/*
+ * True where each of the program's functions is one native frame, which the kernel side
+ * hands over: such a runtime has no threads and no list to be read.
+ */
+bool runtime_by_native(const struct runtime_proc *r);
 
 /* True where native frames of loops that lie side by side run one piece of the program. */
 bool runtime_loops_merge(const struct runtime_proc *r);

@@ -17,6 +17,9 @@ struct image;
 struct runtime_running {
 	uint32_t kept_cnt, kept[RT_KEPT];
 	uint32_t check_off; /* as in rt_shape */
+	uint32_t native_len; /* not 0: by native frames, so many bytes of each */
+	uint32_t back, ref_off;
+	int32_t ref_add;
 };
 
 struct runtime_proc {
@@ -34,6 +37,7 @@ struct runtime_proc {
 struct runtime_lang {
 	const char *name;
 	bool loops_merge; /* as runtime_loops_merge */
+	bool by_native;	  /* as runtime_by_native */
 	bool (*is_file)(const char *base_name);
 	/* r has lang, mem and bias; fills version, shape, loops, own. */
 	int (*open)(struct runtime_proc *r, const struct runtime_file *f, struct image *im,
@@ -58,6 +62,7 @@ extern const struct runtime_lang runtime_cpython;
 extern const struct runtime_lang runtime_php;
 extern const struct runtime_lang runtime_hotspot;
 extern const struct runtime_lang runtime_ruby;
+extern const struct runtime_lang runtime_v8;
 
 /* ---- runtime_read.c */
 
