@@ -95,7 +95,8 @@ static const struct {
 	{"v8dbg_class_BytecodeArray__data__uintptr_t", 64},
 	{"v8dbg_class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_", 16},
 	{"v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", SHARED},
-	{"v8dbg_type_Script__SCRIPT_TYPE", SCRIPT}, {"v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE", SCOPE},
+	{"v8dbg_type_Script__SCRIPT_TYPE", SCRIPT},
+	{"v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE", SCOPE},
 	{"v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE", CODE},
 	{"v8dbg_type_ByteArray__BYTE_ARRAY_TYPE", BYTES},
 };
@@ -135,6 +136,10 @@ static struct runtime_make *node(void)
 							  VALUES + i * 8 - MAKE_BIAS, 4};
 		runtime_make_put(&m, VALUES + i * 8, (uint32_t)exported[i].value);
 	}
+	runtime_make_put(&m, MAKE_BASE, SMALL(63 + 4)); /* a frame of it, for the fuzz target */
+	runtime_make_put(&m, MAKE_BASE + 8, PTR(OBJ(5)));
+	runtime_make_put(&m, MAKE_BASE + 16, PTR(OBJ(9)));
+	runtime_make_put(&m, MAKE_BASE + 24, PTR(OBJ(0)));
 	object(&m, 0, SHARED);
 	runtime_make_put(&m, OBJ(0) + 8, PTR(OBJ(5)));
 	runtime_make_put(&m, OBJ(0) + 16, PTR(OBJ(1)));
