@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define WAITS_MAX_DEPTH 12
+#define LOCK_MAY_HOLD_MAX 4 /* sessions to name where any may have it: what a person asks after */
 #define WAITS_STALL_NS 50000000 /* what nobody at the other end notices is shorter */
 #define WAITS_MAX_LINE 48 /* hops while they follow a line for one lock, each waiter to the next */
 
@@ -109,6 +110,7 @@ struct lock {		    /* a resource, or several that behave as one */
 	uint64_t holder_st[32]; /* what the holders did meanwhile, by ST_* */
 	double holders_avg; /* that have it at one time: 1 a lock, more a counted limit */
 	uint32_t pending_cnt; /* still waiting at the end */
+	uint32_t may_hold[LOCK_MAY_HOLD_MAX], may_hold_cnt; /* where nobody is presumed */
 	struct site site, release, held_in; /* virtual: waited for, let go; presumed: held */
 };
 
@@ -129,8 +131,7 @@ struct wgroup { uint32_t proc; uint8_t role; const char *comm; uint32_t thread_c
 
 struct wreq {		    /* requests of one process */
 	uint32_t proc;
-	uint64_t turns;
-	uint64_t demand_ns; /* open requests x time, plus unread */
+	uint64_t turns, demand_ns; /* open requests x time, plus unread */
 	uint64_t queue_ns;  /* arrived and not yet read */
 	uint64_t service_ns, answer_max_ns;
 	uint64_t p50_ns, p99_ns;
@@ -147,8 +148,7 @@ struct wreq {		    /* requests of one process */
 };
 
 struct wcycle {
-	uint32_t thread[16], res[16];
-	uint32_t len;
+	uint32_t thread[16], res[16], len;
 	uint64_t ns;
 	uint8_t pending;
 };

@@ -15,6 +15,8 @@ static struct ev_conn *conn_at(struct synth *s, uint32_t tgid, uint32_t conns, d
 	c->family = AF_INET;
 	c->lport = 5432;
 	c->conns = conns;
+	c->peer_tgid = 1000 + tgid;
+	c->peer_comm = synth_str(s, "psql");
 	return c;
 }
 
@@ -81,6 +83,15 @@ TEST(verdict_names_a_lock_by_its_function)
 	}
 }
 
+static bool says(const struct finding *f, const char *text)
+{
+	for (size_t i = 0; i < f->evidence_cnt; i++) {
+		if (!strcmp(f->evidence[i], text))
+			return true;
+	}
+	return false;
+}
+
 /* Which of two that wait for their clients has an open transaction is not known. */
 TEST(verdict_names_no_holder_of_two)
 {
@@ -89,6 +100,8 @@ TEST(verdict_names_no_holder_of_two)
 	judge(&j, asleep_world(false, true));
 	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
 	EQ_U(j.v->findings[0].culprit.pid, 0);
+	OK(says(&j.v->findings[0], "it may be db (pid 90), which serves psql (pid 1090)"));
+	OK(says(&j.v->findings[0], "it may be db (pid 96), which serves psql (pid 1096)"));
 	judged_release(&j);
 }
 

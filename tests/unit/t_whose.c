@@ -56,7 +56,7 @@ TEST(whose_request_has_the_lock)
 	EQ_S(finding_name(j.v->findings[0].cls), "lock-held");
 	for (size_t i = 0; i < j.v->findings[0].evidence_cnt; i++)
 		said |= strstr(j.v->findings[0].evidence[i],
-			       "has it in a request of psql (pid 920) at 127.0.0.1:5020") != NULL;
+			       ", which has it, serves psql (pid 920) at 127.0.0.1:5020") != NULL;
 	OK(said);
 	judged_release(&j);
 }

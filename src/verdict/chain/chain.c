@@ -8,6 +8,7 @@
 #include "verdict/context/say.h"
 #include "verdict/context/targets.h"
 #include "verdict/evidence/lock_facts.h"
+#include "verdict/evidence/whose_request.h"
 
 #define CHAIN_MAX 8
 
@@ -102,24 +103,6 @@ static uint32_t entry_of(const struct context *k, uint32_t proc)
 		}
 	}
 	return best;
-}
-
-/* The one process at the other ends of p's connections with clients, 0: several, or not known. */
-static uint32_t only_client(const struct context *k, const struct proc *p, const char **ret_comm)
-{
-	uint32_t pid = 0;
-
-	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
-		const struct ev_conn *n = &k->m->conns_last[i];
-
-		if (n->tgid != p->tgid || n->role != ROLE_SERVER || n->peer_tgid == pid)
-			continue;
-		if (pid || !n->peer_tgid)
-			return 0;
-		pid = n->peer_tgid;
-		*ret_comm = model_str(k->m, n->peer_comm);
-	}
-	return pid;
 }
 
 /* The client it waits for: what it sleeps on is its own end, called after its own port. */

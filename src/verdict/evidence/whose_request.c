@@ -23,6 +23,35 @@ static const struct sock *client_sock(const struct model *m, uint32_t t)
 	return best;
 }
 
+uint32_t only_client(const struct context *k, const struct proc *p, const char **ret_comm)
+{
+	uint32_t pid = 0;
+
+	for (size_t i = 0; i < k->m->conn_last_cnt; i++) {
+		const struct ev_conn *n = &k->m->conns_last[i];
+
+		if (n->tgid != p->tgid || n->role != ROLE_SERVER || n->peer_tgid == pid)
+			continue;
+		if (pid || !n->peer_tgid)
+			return 0;
+		pid = n->peer_tgid;
+		*ret_comm = model_str(k->m, n->peer_comm);
+	}
+	return pid;
+}
+
+/* A process for each connection has one client, though nothing was read meanwhile. */
+static const char *client_of_proc(struct context *k, uint32_t thread)
+{
+	uint32_t p = thread != NO_IDX ? k->m->threads[thread].proc : NO_IDX, pid;
+	const char *comm = "";
+
+	if (p == NO_IDX || k->m->procs[p].thread_cnt != 1)
+		return "";
+	pid = only_client(k, &k->m->procs[p], &comm);
+	return pid ? arena_printf(k->arena, "%s (pid %u)", comm, pid) : "";
+}
+
 const char *whose_request(struct context *k, uint32_t thread)
 {
 	const struct sock *s = NULL;
@@ -33,7 +62,7 @@ const char *whose_request(struct context *k, uint32_t thread)
 	if (thread != NO_IDX && k->w->threads[thread].role == ROLE_T_ENTRY)
 		s = client_sock(k->m, thread);
 	if (!s)
-		return "";
+		return client_of_proc(k, thread);
 	r = &k->m->res[s->res];
 	if (r->rport && inet_ntop(r->family, r->raddr, addr, sizeof(addr)))
 		at = arena_printf(k->arena, r->family == AF_INET6 ? "[%s]:%u" : "%s:%u", addr,

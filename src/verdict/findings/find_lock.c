@@ -120,6 +120,19 @@ static const char *held_words(struct context *k, const struct cand *c, const str
 	return "";
 }
 
+/* Any of several sessions may have it, in an open transaction: whose they are. */
+static void say_candidates(struct context *k, struct finding *f, const struct lock *l)
+{
+	say(k, f, "nobody let go while it was watched, and %u sessions wait for their clients: one "
+	    "of them may have it, in an open transaction", l->may_hold_cnt);
+	for (uint32_t i = 0; i < l->may_hold_cnt && i < LOCK_MAY_HOLD_MAX; i++) {
+		const char *whose = whose_request(k, l->may_hold[i]);
+
+		say(k, f, "it may be %s%s%s", thread_label(k, l->may_hold[i]),
+		    *whose ? ", which serves " : "", whose);
+	}
+}
+
 static void explain_lock(struct context *k, struct finding *f, const struct cand *c)
 {
 	const struct lock *l = c->lock != NO_IDX ? &k->w->locks[c->lock] : NULL;
@@ -152,8 +165,7 @@ static void explain_lock(struct context *k, struct finding *f, const struct cand
 		    "anyone did", N_CNT("waits", l->wait_cnt), N_NS("waited", l->wait_ns),
 		    N_NS("longest", l->max_ns), N_AVG("waiting_threads", l->avg_waiters));
 	if (l->presumed && l->holder == NO_IDX) {
-		say(k, f, "nobody let go while it was watched, and several sessions wait for their "
-			  "clients: one of them may have it, in an open transaction");
+		say_candidates(k, f, l);
 	} else if (l->presumed) {
 		say(k, f, c->top && c->top->kind == CAUSE_CLIENT ?
 		    "nobody let go while it was watched: the holder is the only session that "
@@ -170,7 +182,7 @@ static void explain_lock(struct context *k, struct finding *f, const struct cand
 		    N_CNT("holders", l->holder_cnt));
 	whose = l->holder == NO_IDX ? "" : whose_request(k, end_of_line(k, c));
 	if (*whose)
-		say(k, f, "%s has it in a request of %s", thread_label(k, end_of_line(k, c)),
+		say(k, f, "%s, which has it, serves %s", thread_label(k, end_of_line(k, c)),
 		    whose);
 	did = holders_mostly(l, &share);
 	if (did)

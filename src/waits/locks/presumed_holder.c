@@ -38,6 +38,7 @@ struct crowd {			/* of one family */
 	uint64_t since_ns;
 	uint32_t holder;	/* place among the stucks, NO_IDX */
 	bool known;		/* it is, or is one of those who wait for their clients */
+	uint32_t idle[LOCK_MAY_HOLD_MAX], idle_cnt; /* those: places among the stucks; all */
 };
 
 static bool in_crowd(const struct engine *e, const struct crowd *c, const struct stuck *s)
@@ -93,6 +94,9 @@ static void crowd_lock(struct engine *e, const stucks *all, const struct crowd *
 	l->virt = 1;
 	l->presumed = 1;
 	l->holder = c->holder == NO_IDX ? NO_IDX : all->items[c->holder].thread;
+	for (uint32_t i = 0; i < c->idle_cnt && i < LOCK_MAY_HOLD_MAX && c->holder == NO_IDX; i++)
+		l->may_hold[i] = all->items[c->idle[i]].thread;
+	l->may_hold_cnt = c->holder == NO_IDX ? c->idle_cnt : 0;
 	for (size_t i = 0; i < all->cnt; i++) {
 		const struct stuck *s = &all->items[i];
 
@@ -112,10 +116,10 @@ static void crowd_lock(struct engine *e, const stucks *all, const struct crowd *
  */
 static void crowd_holder(const struct engine *e, const stucks *all, struct crowd *c)
 {
-	uint32_t idle = NO_IDX, idle_cnt = 0;
 	uint64_t best_ns = UINT64_MAX;
 
 	c->holder = NO_IDX;
+	c->idle_cnt = 0;
 	for (uint32_t i = 0; i < all->cnt; i++) {
 		const struct stuck *s = &all->items[i];
 
@@ -123,16 +127,17 @@ static void crowd_holder(const struct engine *e, const stucks *all, struct crowd
 		    s->since_ns >= c->since_ns + ORDER_SLACK_NS)
 			continue;
 		if (s->idle) {
-			idle = i;
-			idle_cnt++;
+			if (c->idle_cnt < LOCK_MAY_HOLD_MAX)
+				c->idle[c->idle_cnt] = i;
+			c->idle_cnt++;
 		} else if ((c->site || !s->again) && s->since_ns < best_ns) {
 			best_ns = s->since_ns;
 			c->holder = i;
 		}
 	}
-	c->known = c->holder != NO_IDX || idle_cnt > 0;
-	if (c->holder == NO_IDX && idle_cnt == 1)
-		c->holder = idle;
+	c->known = c->holder != NO_IDX || c->idle_cnt > 0;
+	if (c->holder == NO_IDX && c->idle_cnt == 1)
+		c->holder = c->idle[0];
 }
 
 static void crowd_count(const struct engine *e, const stucks *all, struct crowd *c)
