@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store of heldup serve. */
 #include <errno.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -215,6 +218,97 @@ TEST(db_minutes_of_two_runs_are_one)
 	EQ_U(got.p50_ns, 15);
 	EQ_U(got.p99_ns, 50);
 	EQ_U(got.open_max, 6);
+	db_close(db);
+	drop_dir();
+}
+
+/* Writes until it is killed; what it says through the pipe was committed. */
+static void write_for_ever(const char *where, int said)
+{
+	struct db_minute m = {.answer_cnt = 1};
+	struct err err = {0};
+	struct db *db;
+
+	if (db_open(where, true, &db, &err) < 0)
+		_exit(1);
+	for (uint64_t i = 1;; i++) {
+		m.minute_ns = i;
+		db_begin(db);
+		if (db_minute_put(db, "web", &m) < 0)
+			_exit(1);
+		db_commit(db);
+		if (write(said, &i, sizeof(i)) != sizeof(i))
+			_exit(1);
+	}
+}
+
+static void count_minute(void *ctx, const struct db_minute *m)
+{
+	(void)m;
+	++*(uint64_t *)ctx;
+}
+
+TEST(db_killed_at_random_points)
+{
+	const char *where = make_dir();
+	uint64_t most = 0;
+
+	srand(1);
+	for (unsigned turn = 0; turn < 40; turn++) {
+		uint64_t said = 0, cnt = 0, one;
+		struct err err = {0};
+		struct db *db;
+		int pipes[2];
+		pid_t pid;
+
+		ROW(turn);
+		EQ_I(pipe(pipes), 0);
+		pid = fork();
+		if (pid == 0)
+			write_for_ever(where, pipes[1]);
+		close(pipes[1]);
+		usleep(2000 + (useconds_t)rand() % 15000);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		while (read(pipes[0], &one, sizeof(one)) == sizeof(one))
+			said = one;
+		close(pipes[0]);
+		most = said > most ? said : most;
+		EQ_I(db_open(where, true, &db, &err), 0);
+		EQ_I(db_minutes(db, "web", 0, count_minute, &cnt), 0);
+		OK(cnt >= most && cnt <= most + 1); /* none is lost, none is half there */
+		most = cnt;
+		db_close(db);
+	}
+	OK(most > 0);
+	drop_dir();
+}
+
+TEST(db_full_disk)
+{
+	struct rlimit limit = {64 << 10, 64 << 10};
+	struct db_minute m = {.answer_cnt = 1};
+	struct err err = {0};
+	uint64_t cnt = 0, put = 0;
+	struct db *db;
+
+	signal(SIGXFSZ, SIG_IGN);
+	EQ_I(db_open(make_dir(), true, &db, &err), 0);
+	EQ_I(setrlimit(RLIMIT_FSIZE, &limit), 0); /* files do not grow, as on a full disk */
+	for (uint64_t i = 1; i < 20000; i++) {
+		m.minute_ns = i;
+		if (db_minute_put(db, "web", &m) < 0)
+			break;
+		put++;
+	}
+	OK(put > 0 && put < 19999);
+	EQ_I(db_minutes(db, "web", 0, count_minute, &cnt), 0);
+	EQ_U(cnt, put);
+	db_close(db);
+	cnt = 0;
+	EQ_I(db_open(dir, false, &db, &err), 0);
+	EQ_I(db_minutes(db, "web", 0, count_minute, &cnt), 0);
+	EQ_U(cnt, put);
 	db_close(db);
 	drop_dir();
 }

@@ -179,3 +179,34 @@ TEST(live_windows_forget_and_outlive_a_restart)
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	EQ_I(system(command), 0);
 }
+
+TEST(live_windows_stand_a_clock_that_is_set)
+{
+	const uint64_t begin = UINT64_C(1800000000) * NS_PER_SEC, hour = 60 * MINUTE;
+	char dir[] = "/tmp/heldup-live-XXXXXX", command[64];
+	const int64_t steps[] = {0, -2, 1, -30, 25, 3, -1, 0};
+	struct live_slice s = make_slice(30);
+	struct kept_types *k;
+	struct err err = {0};
+	struct rows rows;
+	struct db *db;
+
+	OK(mkdtemp(dir) != NULL);
+	EQ_I(db_open(dir, true, &db, &err), 0);
+	k = kept_types_new(db, NULL, begin);
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		uint64_t now = begin + (uint64_t)steps[i] * hour;
+
+		ROW(i);
+		kept_types_slice(k, &s, now);
+		kept_types_put(k, now);
+		rows = rows_of(db);
+		OK(rows.by_window[0].view.cnt >= 100);
+		OK(rows.by_window[2].view.cnt <= 100 * (i + 1));
+		OK(rows.by_window[0].covered_ns <= 300 * NS_PER_SEC);
+	}
+	kept_types_free(k);
+	db_close(db);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	EQ_I(system(command), 0);
+}

@@ -4,6 +4,7 @@
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,37 @@ TEST(rights_filter_leaves_descriptors_and_memory)
 	EQ_I(socket(AF_INET, SOCK_STREAM, 0), -1);
 	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
 	EQ_I(kill(getppid(), 0), -1);
+}
+
+TEST(rights_filter_of_an_intake_takes_connections_alone)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int listening = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+	int rc, taken;
+	char byte = 1;
+
+	EQ_I(bind(listening, (void *)&at, len), 0);
+	EQ_I(listen(listening, 1), 0);
+	EQ_I(getsockname(listening, (void *)&at, &len), 0);
+	EQ_I(connect(client, (void *)&at, len), 0);
+	rc = rights_filter(RIGHTS_SERVES_CONNECTIONS);
+	if (rc == -ENOTSUP || rc == -EINVAL)
+		SKIP("no filter of system calls here");
+	EQ_I(rc, 0);
+	taken = accept4(listening, NULL, NULL, SOCK_NONBLOCK);
+	OK(taken >= 0);
+	EQ_I(send(taken, &byte, 1, 0), 1);
+	EQ_I(recv(client, &byte, 1, 0), 1);
+	EQ_I(socket(AF_INET, SOCK_STREAM, 0), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(connect(client, (void *)&at, len), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(open("/dev/zero", O_RDONLY), -1);
+	EQ_I(errno, EPERM);
+	EQ_I(fork(), -1);
+	EQ_I(execl("/bin/true", "true", (char *)NULL), -1);
 }
 
 TEST(rights_filter_of_readers_opens_for_reading)
