@@ -179,13 +179,15 @@
 		const shown = log.findings.filter(f => f.service.includes(want));
 		const now = st.self.now_ns || Date.now() * 1e6;
 		const all = `${st.services.length} service${st.services.length === 1 ? "" : "s"}`;
-		by("now").textContent = bad ? `${bad} of ${all} held up` : `${all}, none held up`;
+		const slower = [...new Set(log.findings.filter(f => !f.end_ns && f.rule === "shifted").map(f => f.service))];
+		by("now").textContent = (bad ? `${bad} of ${all} held up` : `${all}, none held up`) +
+			(slower.length ? `; requests became slower: ${slower.join(", ")}` : "");
 		by("services").replaceChildren(...st.services.map(s => service(s, log.findings)));
 		requests(st, log);
 		by("findings").replaceChildren(...shown.map(f => finding(f, now)));
 		by("none").hidden = shown.length > 0;
 		by("cost").textContent = cost(st.self);
-		document.title = bad ? `(${bad}) heldup` : "heldup";
+		document.title = bad + slower.length ? `(${bad + slower.length}) heldup` : "heldup";
 	}
 
 	let last;
