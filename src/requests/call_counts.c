@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "requests/call_counts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -49,6 +50,17 @@ static void settle(struct call_sums *s, int64_t total_ns)
 	s->now = 0;
 }
 
+static void took_add(struct call_sums *s, int64_t took_ns)
+{
+	u128 ns = took_ns < 0 ? 0 : took_ns > MOMENTS_NS_MAX ? MOMENTS_NS_MAX : (u128)took_ns;
+
+	if (s->took_cnt == MOMENTS_CNT_MAX)
+		return;
+	s->took_cnt++;
+	s->took += ns;
+	s->took_squares += ns * ns;
+}
+
 void call_counts_add(struct call_counts *c, const struct tnode *nodes, uint32_t span_cnt,
 		     int64_t total_ns)
 {
@@ -69,6 +81,7 @@ void call_counts_add(struct call_counts *c, const struct tnode *nodes, uint32_t 
 		if (!s->now)
 			vec_push(&c->met, idx);
 		s->now += s->now < CALLS_OF_ONE_MAX;
+		took_add(s, nodes[i].end - nodes[i].begin);
 	}
 	VEC_FOREACH(&c->met, idx)
 		settle(&c->items.items[*idx], total_ns);
@@ -104,7 +117,7 @@ const struct call_count *call_counts_make(const struct call_counts *c,
 
 	for (size_t i = 0; i < c->items.cnt; i++) {
 		const struct call_sums *s = &c->items.items[i];
-		double mean = (double)s->cnt / n;
+		double mean = (double)s->cnt / n, took = (double)s->took / (double)s->took_cnt;
 
 		ret[i] = (struct call_count){
 			.point = s->point, .parent = s->parent,
@@ -112,10 +125,13 @@ const struct call_count *call_counts_make(const struct call_counts *c,
 					  points->items.items[s->point].hash),
 			.cnt = s->cnt,
 			.variance = (double)s->squares / n - mean * mean,
+			.took_ns = took,
+			.took_variance = (double)s->took_squares / (double)s->took_cnt -
+					 took * took,
 			.levels = levels_make(s, arena), .level_cnt = (uint32_t)s->levels.cnt,
 		};
-		if (ret[i].variance < 0)	/* rounded */
-			ret[i].variance = 0;
+		ret[i].variance = fmax(ret[i].variance, 0);	/* rounded */
+		ret[i].took_variance = fmax(ret[i].took_variance, 0);
 	}
 	qsort(ret, c->items.cnt, sizeof(*ret), by_hash);
 	*ret_cnt = (uint32_t)c->items.cnt;

@@ -36,6 +36,8 @@ struct call_sums {
 	uint32_t now;		/* in the request that is being added */
 	uint64_t cnt;
 	u128 squares;
+	uint64_t took_cnt;	/* calls in the next two: up to MOMENTS_CNT_MAX */
+	u128 took, took_squares; /* from their begins to their ends */
 	VEC(struct call_level_sums) levels;
 };
 
@@ -57,6 +59,7 @@ struct call_count {
 	uint64_t hash;		/* of both, by texts */
 	uint64_t cnt;		/* calls */
 	double variance;	/* of the calls in one request */
+	double took_ns, took_variance; /* of one call: mean, and its variance */
 	const struct call_level *levels;	/* once, twice, 4, 8 ... times */
 	uint32_t level_cnt;	/* 1 at least */
 };

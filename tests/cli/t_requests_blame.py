@@ -105,6 +105,37 @@ def test_requests_weigh_structure_with_the_edges():
         assert requests_json("--diff", paths[0], paths[0])["structure_changed"] == []
 
 
+def audited(took_us):
+    """Rows of requests that wait for a bank, 90 ms; an audit that took so long goes beside."""
+    rows = []
+    for i in range(1, 101):
+        at = 1600000000000000 + i * 1000000
+        rows.append("%d,1,,web,POST /pay,%d,%d" % (i, at, 95000 + i))
+        rows.append("%d,2,1,bank,charge,%d,%d" % (i, at + 1000, 90000 + i * 7 % 90))
+        rows.append("%d,3,1,audit,log,%d,%d" % (i, at + 2000, took_us + i * 11 % 900))
+        rows.append("%d,4,3,disk,write,%d,%d" % (i, at + 2500, took_us - 1000 + i * 11 % 900))
+    return "trace_id,span_id,parent_id,service,operation,start_us,duration_us\n" + "\n".join(rows) + "\n"
+
+
+def test_requests_show_what_is_slower_beside_the_path():
+    """The callee that is slower by itself, and nobody is blamed; none where it is as before."""
+    with Files() as f:
+        paths = [f.path("good.csv"), f.path("bad.csv")]
+        for path, took in zip(paths, (20000, 60000)):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(audited(took))
+        data = requests_json("--diff", *paths)
+        check_schema(data)
+        assert [s["called"] for s in data["slower_aside"]] == ["disk write"], data["slower_aside"]
+        near(data["slower_aside"][0]["bad_ns"] - data["slower_aside"][0]["good_ns"], 40e6, 1e6)
+        assert data["service_to_blame"] is None, data["service_to_blame"]
+        text = requests("--diff", *paths)
+        assert "SLOWER BESIDE THE CRITICAL PATH" in text and "disk write takes 59" in text, text
+        for pair in ((paths[0], paths[0]), (paths[1], paths[0])):
+            assert requests_json("--diff", *pair)["slower_aside"] == [], pair
+        assert requests_json(paths[1])["slower_aside"] == []
+
+
 def retries(many):
     """Rows of requests of which some ask the database again; it varies less than that makes."""
     rows = []

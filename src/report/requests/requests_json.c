@@ -547,6 +547,7 @@ static void json_object(const struct requests_view *v, struct json *j)
 	requests_json_rank(v, j);
 	requests_json_calls(v, j);
 	requests_json_structure(v, j);
+	requests_json_aside(v, j);
 	requests_json_splits(v, j);
 	requests_json_explain(v, j);
 	requests_json_diff(v, j);

@@ -30,6 +30,7 @@ void requests_json_blame(const struct requests_view *v, struct json *j);
 
 /* The keys "structure_changed" and "structure_varies". */
 void requests_json_structure(const struct requests_view *v, struct json *j);
+void requests_json_aside(const struct requests_view *v, struct json *j);
 void requests_json_splits(const struct requests_view *v, struct json *j);
 
 /* The keys "edges_to_blame" and "called_more". */

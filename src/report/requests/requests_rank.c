@@ -181,6 +181,7 @@ void requests_put_rank(const struct requests_view *v, struct pen *p)
 		parts[best].put = NULL;
 		parts[best].cost_ns = -1;
 	}
+	requests_put_aside(v, p);
 }
 
 static void json_row(const struct requests_view *v, struct json *j,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that are not made any more, and new ones (requests/diff/changes.h). */
+/*
+ * Calls that are not made any more, and new ones; and those that got slower beside the
+ * critical path (requests/diff/changes.h).
+ */
 #include <math.h>
 
 #include "base/buf.h"
@@ -11,7 +14,7 @@
 #include "report/requests/requests_text.h"
 #include "requests/diff/changes.h"
 
-enum { STRUCTURE_TOP = 3, STRUCTURE_JSON_MAX = 100 };
+enum { STRUCTURE_TOP = 3, STRUCTURE_JSON_MAX = 100, ASIDE_TOP = 3, ASIDE_JSON_MAX = 100 };
 
 static bool is_shown(const struct requests_view *v, const struct structure_change *s)
 {
@@ -96,6 +99,75 @@ void requests_json_structure(const struct requests_view *v, struct json *j)
 		json_kf64_dec(j, "bad_share", s->bad_share, 5);
 		json_ki64(j, "delta_ns", llround(s->delta_ns));
 		json_ki64(j, "cost_ns", llround(s->cost_ns));
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
+/* ---- beside the path */
+
+static bool aside_is_shown(const struct requests_view *v, const struct aside_change *c)
+{
+	return requests_type_shown(v, v->diff->types[c->type].bad_type);
+}
+
+static const struct request_type *type_of(const struct requests_view *v,
+					  const struct aside_change *c)
+{
+	return &v->diff->bad->types[v->diff->types[c->type].bad_type];
+}
+
+static void aside_words(const struct requests_view *v, const struct aside_change *c,
+			struct buf *out)
+{
+	char is[FMT_MAX], was[FMT_MAX];
+
+	requests_point_words(v, c->point, out);
+	buf_printf(out, " takes %s, before %s, called by ", fmt_ns(is, (uint64_t)c->bad_ns),
+		   fmt_ns(was, (uint64_t)c->good_ns));
+	requests_point_words(v, c->parent, out);
+	if (c->parent != type_of(v, c)->point)
+		buf_printf(out, " (%s)", strtab_str(v->strings, type_of(v, c)->name));
+}
+
+void requests_put_aside(const struct requests_view *v, struct pen *p)
+{
+	uint32_t top = v->top ? (uint32_t)v->top : ASIDE_TOP, shown = 0, all = 0;
+
+	for (uint32_t i = 0; v->diff && i < v->diff->aside_cnt; i++) {
+		CLEANUP(buf_release) struct buf b = {0};
+
+		if (!aside_is_shown(v, &v->diff->aside[i]) || ++all > top)
+			continue;
+		if (!shown++)
+			requests_put_head(p, "SLOWER BESIDE THE CRITICAL PATH",
+					  "no request waits for it yet");
+		aside_words(v, &v->diff->aside[i], &b);
+		requests_put_line(p, PEN_PLAIN, buf_str(&b));
+	}
+	if (all > shown) {
+		pen_fmt(p, PEN_DIM, "  … %u more: see --json", all - shown);
+		pen_nl(p);
+	}
+}
+
+void requests_json_aside(const struct requests_view *v, struct json *j)
+{
+	json_karr(j, "slower_aside");
+	for (uint32_t i = 0; v->diff && i < v->diff->aside_cnt && i < ASIDE_JSON_MAX; i++) {
+		CLEANUP(buf_release) struct buf text = {0};
+		const struct aside_change *c = &v->diff->aside[i];
+
+		if (!aside_is_shown(v, c))
+			continue;
+		aside_words(v, c, &text);
+		json_obj(j);
+		json_kstr(j, "words", buf_str(&text));
+		json_point(v, j, "caller", c->parent);
+		json_point(v, j, "called", c->point);
+		json_kstr(j, "type", strtab_str(v->strings, type_of(v, c)->name));
+		json_ki64(j, "good_ns", llround(c->good_ns));
+		json_ki64(j, "bad_ns", llround(c->bad_ns));
 		json_obj_end(j);
 	}
 	json_arr_end(j);

@@ -41,6 +41,7 @@ void requests_put_blame(const struct requests_view *v, struct pen *p);
 const struct call_change *requests_first_call(const struct requests_view *v);
 const struct structure_change *requests_first_structure(const struct requests_view *v);
 void requests_put_structure(const struct requests_view *v, struct pen *p);
+void requests_put_aside(const struct requests_view *v, struct pen *p);
 void requests_structure_words(const struct requests_view *v, const struct structure_change *s,
 			      struct buf *out);
 /* Without --diff: what calls part slow requests from quick ones; likewise. */

@@ -22,7 +22,7 @@ static const double new_share = 0.01;
 /* Gone with its caller is what a tenth or less of the change is left of without it. */
 static const double own_part = 0.1;
 
-static const struct call_count *call_find(const struct request_type *type, uint64_t hash)
+const struct call_count *call_find(const struct request_type *type, uint64_t hash)
 {
 	uint32_t from = 0, to = type->call_cnt;
 

@@ -390,5 +390,6 @@ const struct requests_diff *requests_diff(const struct requests_result *good,
 	d->type_cnt = cnt;
 	calls_change(d, arena);
 	call_changes_find(d, arena);
+	aside_changes_find(d, arena);
 	return d;
 }

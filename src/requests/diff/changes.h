@@ -83,6 +83,12 @@ struct structure_change {
 	double cost_ns;			/* its absolute value, over all of these */
 };
 
+struct aside_change {		/* a call that takes longer, and that no request waits for */
+	uint32_t type;			/* of requests_diff's */
+	uint32_t point, parent;		/* who is called, and by whom */
+	double good_ns, bad_ns;		/* means of one call */
+};
+
 struct requests_diff {
 	const struct requests_result *good, *bad;
 	/* Those that surely do and by much, where the mean surely rose; greatest cost first. */
@@ -90,6 +96,8 @@ struct requests_diff {
 	uint32_t call_cnt;
 	const struct structure_change *structure;	/* greatest cost first */
 	uint32_t structure_cnt;
+	const struct aside_change *aside;	/* greatest difference first */
+	uint32_t aside_cnt;
 	const struct type_change *types;	/* by what the change costs all requests of bad */
 	uint32_t type_cnt;
 };

@@ -10,10 +10,20 @@
  * Only the call nearest to the root is listed: what its callee would have called
  * is gone with it.
  */
+#include <stdint.h>
+
 struct arena;
+struct call_count;
+struct request_type;
 struct requests_diff;
+
+/* The call of a type by its hash; NULL: its requests have none. */
+const struct call_count *call_find(const struct request_type *type, uint64_t hash);
 
 /* Fills in diff's structure, costliest first, in arena. */
 void call_changes_find(struct requests_diff *diff, struct arena *arena);
+
+/* Fills in diff's aside. */
+void aside_changes_find(struct requests_diff *diff, struct arena *arena);
 
 #endif /* CHANGES_INT_H */
