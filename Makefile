@@ -349,7 +349,7 @@ check-bare:
 	$(Q)tools/deps bare
 	$(Q)tests/bare/run
 
-eval: all load $(EVAL_TOOLS)
+eval: all load examples $(EVAL_TOOLS)
 	$(Q)tools/deps eval
 	$(Q)tests/eval/run
 	$(Q)tests/eval/run --label rare
@@ -360,6 +360,7 @@ eval: all load $(EVAL_TOOLS)
 	$(Q)tests/eval/run --label functions
 	$(Q)tests/eval/run --label requests
 	$(Q)tests/eval/run --label paths
+	$(Q)tests/eval/run --label traced
 
 bench: all load
 	$(Q)tools/deps bench
