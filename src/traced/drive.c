@@ -32,6 +32,7 @@ enum {
 /* A request has its root and one or more parents beside leaves, whose loss nobody sees. */
 #define INCOMPLETE_MAX 0.10
 #define AHEAD_S 2.0
+#define MAX_AIM 0.9 /* of what may be spent: the export of the last spans is not paid yet */
 #define QUEUE_MAX 0.5
 
 struct pace {			/* at the last look at cost and rate */
@@ -234,7 +235,7 @@ static void pace(struct drive *d, uint64_t now_ns, const struct board_summary *s
 		return;
 	share = fmin(1, TRACED_S / requests_s);
 	if (d->opts.max_cost > 0 && s->cpu_ns > 0 && d->pace.request_ns > 0) {
-		may = d->opts.max_cost * s->cpu_ns;
+		may = MAX_AIM * d->opts.max_cost * s->cpu_ns;
 		if (s->ask_ns > 0.4 * may)
 			board_wait(d->board, BOARD_WAIT_MAX_MS);
 		may = (may - s->ask_ns) * (1 + AHEAD_S / seconds) - s->span_ns;
