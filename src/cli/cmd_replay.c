@@ -21,6 +21,7 @@
 #include "cli/opts/inject_opts.h"
 #include "cli/opts/request_opts.h"
 #include "cli/opts/options.h"
+#include "cli/files/known_space.h"
 #include "cli/files/packed_file.h"
 #include "cli/files/trace_files.h"
 #include "report/lines/pen.h"
@@ -210,23 +211,6 @@ static int make_plan(const struct replay_cmd_opts *o, struct setup *s, struct er
 
 /* ---- what earlier runs left */
 
-static int read_space(struct setup *s, const char *path, struct err *err)
-{
-	CLEANUP(buf_release) struct buf bytes = {0};
-	int code;
-
-	s->space = space_new(&s->points, &s->strings);
-	if (access(path, F_OK) < 0)
-		return 0;
-	code = packed_file_read(path, &bytes, err);
-	if (code == 0)
-		code = space_read(bytes.data, bytes.len, &s->points, &s->strings, s->space, err);
-	s->known = code == 0;
-	if (code < 0)
-		file_kind_say(path, FILE_SPACE, err);
-	return code < 0 ? err_prefix(err, "--space %s", path) : 0;
-}
-
 static int read_earlier(struct cli *cli, struct setup *s, const char *path, struct err *err)
 {
 	CLEANUP(buf_release) struct buf bytes = {0};
@@ -252,14 +236,6 @@ static void take_samples(struct cli *cli, struct setup *s)
 			vec_push(&s->learn.traces, &v.types[i].samples[k]);
 }
 
-static int write_space(const char *path, const struct setup *s, struct err *err)
-{
-	CLEANUP(buf_release) struct buf bytes = {0};
-
-	space_write(s->space, &s->points, &s->strings, &bytes);
-	return packed_file_write(path, SPACE_FILE_WHAT, &bytes, err);
-}
-
 /* Learns nothing that is known already. */
 static void learn_space(const struct replay_cmd_opts *o, struct setup *s)
 {
@@ -278,8 +254,11 @@ static int setup_make(struct cli *cli, char **paths, size_t cnt, struct setup *s
 	if (code == 0 && o->learn_path)
 		code = read_traces(cli, (char *[]){(char *)o->learn_path, NULL}, 1, &s->strings,
 				   &s->learn, err);
-	if (code == 0 && o->space_path)
-		code = read_space(s, o->space_path, err);
+	if (code == 0 && o->space_path) {
+		s->space = space_new(&s->points, &s->strings);
+		code = known_space_read(o->space_path, s->space, &s->points, &s->strings,
+					&s->known, err);
+	}
 	if (code == 0 && o->earlier_path)
 		code = read_earlier(cli, s, o->earlier_path, err);
 	if (code < 0)
@@ -447,7 +426,7 @@ static int replay_all(struct cli *cli, char **paths, size_t cnt, struct err *err
 	if (o->forest_path)
 		code = write_forest(o->forest_path, &v, err);
 	if (code == 0 && o->space_path && (!s.known || o->learn_path))
-		code = write_space(o->space_path, &s, err);
+		code = known_space_write(o->space_path, s.space, &s.points, &s.strings, err);
 	replay_free(r);
 	return code;
 }
