@@ -20,6 +20,7 @@
 #include "report/forest/forest_out.h"
 #include "report/lines/pen.h"
 #include "requests/forest/forest_file.h"
+#include "requests/forest/space_file.h"
 
 extern const char embed_explore_schema_json[];
 
@@ -27,7 +28,7 @@ enum { COLUMNS = 100 };
 
 struct explore_cmd_opts {
 	struct select_opts select;
-	const char *type, *listen, *forest_path;
+	const char *type, *listen, *forest_path, *space_path;
 	uint64_t duration_ns;
 	struct cost_opts cost;
 	struct output_opts output;
@@ -82,7 +83,7 @@ static int explore_type(struct cli *cli, struct err *err)
 	const struct explore_traced_opts opts = {
 		.cmd = cli->cmd, .cmd_opts = o, .type = o->type, .listen = o->listen,
 		.duration_ns = o->duration_ns, .max_cost = o->cost.max_ppm / 1e6,
-		.progress = isatty(STDERR_FILENO)};
+		.space_path = o->space_path, .progress = isatty(STDERR_FILENO)};
 	struct forest_view forest = {.points = &t.points, .strings = &t.strings};
 	struct traced_view v = {.type = o->type, .listen = o->listen, .r = &t.result,
 				.forest = &forest, .agents = &t.after,
@@ -90,6 +91,8 @@ static int explore_type(struct cli *cli, struct err *err)
 	int code = o->forest_path
 			   ? packed_file_check(o->forest_path, FOREST_FILE_WHAT, err) : 0;
 
+	if (code == 0 && o->space_path && access(o->space_path, F_OK) < 0)
+		code = packed_file_check(o->space_path, SPACE_FILE_WHAT, err);
 	if (code == 0)
 		code = explore_traced(&opts, &cli->arena, &t, err);
 	if (code < 0)
@@ -135,8 +138,8 @@ static int explore_run(struct cli *cli, int argc, char **argv)
 	struct err err = {0};
 	int code;
 
-	if (!o->type && o->forest_path)
-		code = err_usage(&err, "--forest: only with --type");
+	if (!o->type && (o->forest_path || o->space_path))
+		code = err_usage(&err, "--forest and --space: only with --type");
 	else if (!o->type)
 		return explore_processes(cli, argc, argv);
 	else if (argc || !select_is_empty(&o->select))
@@ -154,6 +157,9 @@ static const struct opt explore_opt_table[] = {
 	{.type = OPT_STRING, .long_name = "listen", .metavar = "ADDR:PORT", .def = INTAKE_HTTP,
 	 .help = "take their spans and questions in here",
 	 OPT_AT(struct explore_cmd_opts, listen)},
+	{.type = OPT_STRING, .long_name = "space", .metavar = "FILE",
+	 .help = "keep what was learnt in FILE, and use it if it is there",
+	 OPT_AT(struct explore_cmd_opts, space_path)},
 	{.type = OPT_STRING, .long_name = "forest", .metavar = "FILE",
 	 .help = "write what was tried and found, for heldup forest",
 	 OPT_AT(struct explore_cmd_opts, forest_path)},

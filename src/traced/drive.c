@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -12,6 +13,7 @@
 enum {
 	LEARN_CNT = 110,	/* enough for a first decision: see MOST_CNT */
 	LOOK_CNT = 40,		/* twice the least: rounds end within a second at 50 requests/s */
+	LEARN_TRIES = 2,	/* where nothing stood out; then it is calm */
 	LOOK_MIN = 20,
 	PRICED_MIN = 4,
 	TRACED_S = 100,		/* requests a second: more are no better evidence, and cost */
@@ -57,6 +59,7 @@ struct drive {
 	double share;
 	struct pace pace;
 	struct drive_counts counts;
+	uint32_t learn_tries;
 	uint32_t on_cnt, most_on_cnt, point_cnt, always_cnt;
 	double on_sum;			/* of on_cnt, by requests of the search */
 	uint64_t on_requests;
@@ -64,24 +67,6 @@ struct drive {
 	VEC(struct trace *) learnt;	/* all were on in them: evidence for any decision */
 	struct arena arena;
 };
-
-struct drive *drive_new(const struct drive_opts *opts, struct board *board, struct points *points,
-			struct strtab *strings)
-{
-	struct drive *d = xcalloc(1, sizeof(*d));
-
-	d->opts = *opts;
-	d->opts.learn_cnt = opts->learn_cnt ? opts->learn_cnt : LEARN_CNT;
-	d->opts.look_cnt = opts->look_cnt ? opts->look_cnt : LOOK_CNT;
-	d->board = board;
-	d->points = points;
-	d->strings = strings;
-	d->space = space_new(points, strings);
-	d->share = SHARE_FIRST;
-	d->epoch = board_set(board, &(struct board_state){.type = opts->type, .is_on = true,
-							  .all = true, .share = d->share});
-	return d;
-}
 
 void drive_free(struct drive *d)
 {
@@ -191,6 +176,21 @@ static bool look_due(const struct drive *d, uint64_t now_ns)
 	       (d->fresh_cnt >= LOOK_MIN && now_ns - d->look_ns >= LOOK_NS);
 }
 
+/* With few requests nothing may stand out: some more, with all on, and once more. */
+static bool learn_again(struct drive *d, uint64_t now_ns)
+{
+	if (d->round.located_cnt || !d->learnt.cnt || ++d->learn_tries == LEARN_TRIES)
+		return false;
+	control_free(d->control);
+	d->control = NULL;
+	d->round = (struct control_round){.round = d->round.round};
+	d->phase = DRIVE_LEARN;
+	d->begin_ns = now_ns;
+	d->opts.learn_cnt = (uint32_t)d->learnt.cnt + LEARN_CNT;
+	d->fresh_cnt = (uint32_t)d->learnt.cnt;
+	return true;
+}
+
 static bool decide(struct drive *d, uint64_t now_ns)
 {
 	uint64_t before = d->epoch;
@@ -198,11 +198,59 @@ static bool decide(struct drive *d, uint64_t now_ns)
 	control_decide(d->control, &d->round);
 	d->look_ns = now_ns;
 	d->fresh_cnt = 0;
-	if (d->round.finished)
+	if (d->round.finished && !learn_again(d, now_ns))
 		d->phase = DRIVE_DONE;
-	on_make(d);
+	if (d->control)
+		on_make(d);
 	publish(d);
 	return d->epoch != before || d->phase == DRIVE_DONE;
+}
+
+/* Does the space have enough requests of the type, by its name. */
+static bool is_known(const struct drive *d)
+{
+	struct arena scratch = {0};
+	struct space_view v;
+	bool known = false;
+
+	space_view(d->space, &scratch, &v);
+	for (uint32_t i = 0; i < v.type_cnt && !known; i++) {
+		const struct point *p = &d->points->items.items[v.types[i].point];
+
+		known = v.types[i].trace_cnt >= LOOK_MIN &&
+			strcmp(strtab_str(d->strings, p->name), d->opts.type) == 0;
+	}
+	arena_release(&scratch);
+	return known;
+}
+
+struct drive *drive_new(const struct drive_opts *opts, struct board *board, struct points *points,
+			struct strtab *strings)
+{
+	struct drive *d = xcalloc(1, sizeof(*d));
+
+	d->opts = *opts;
+	d->opts.learn_cnt = opts->learn_cnt ? opts->learn_cnt : LEARN_CNT;
+	d->opts.look_cnt = opts->look_cnt ? opts->look_cnt : LOOK_CNT;
+	d->board = board;
+	d->points = points;
+	d->strings = strings;
+	d->space = space_new(points, strings);
+	d->share = SHARE_FIRST;
+	if (opts->known)
+		space_merge(d->space, opts->known);
+	d->opts.known = NULL;
+	if (is_known(d)) {
+		search_begin(d, 0);
+		on_make(d);
+	}
+	publish(d);
+	return d;
+}
+
+const struct space *drive_space(const struct drive *d)
+{
+	return d->space;
 }
 
 /* ---- cost and rate */

@@ -4,6 +4,7 @@
 /*
  * Drives the tracepoints of running programs by what their requests show: learns which there
  * are from some requests in which all are on, then has requests/search decide which few are.
+ * Where the type was learnt before, that is what is usual, and nothing is learnt again.
  *
  *	drive_new; drive_take for each request that gather.h gives out, drive_step now and then;
  *	drive_result at any time; drive_end when all is to be off; drive_free
@@ -20,6 +21,7 @@
 
 struct arena;
 struct drive;
+struct space;
 
 enum drive_phase {
 	DRIVE_LEARN,	/* all are on, in a part of the requests */
@@ -32,6 +34,8 @@ struct drive_opts {	/* a zero field means its default */
 	uint32_t learn_cnt;	/* requests to learn from; 110 */
 	uint32_t look_cnt;	/* new requests that a decision needs; 40 */
 	double max_cost;	/* of the CPU time of the programs; 0: any */
+	/* Learnt before, with the same points and strings: copied.  NULL: nothing was. */
+	const struct space *known;
 };
 
 /* Why nothing is said: the first that holds. */
@@ -79,6 +83,9 @@ void drive_take(struct drive *d, const struct gathered *t);
 
 /* True: what is on has changed, or the search has ended. */
 bool drive_step(struct drive *d, uint64_t now_ns);
+
+/* All that is known of requests by now, for a later search; borrowed until drive_free. */
+const struct space *drive_space(const struct drive *d);
 
 enum drive_phase drive_phase(const struct drive *d);
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "requests/forest/space.h"
 #include "requests/graph/mask.h"
 #include "trace_make.h"
 #include "traced/board.h"
@@ -66,6 +67,7 @@ struct searching {
 	uint64_t epoch, now_ns, id;
 	uint8_t on[256], before[256];	/* by point, as switched now and one change earlier */
 	int slow, old_of_10, lost_of_10;
+	struct space *known;
 };
 
 static void on_read(struct searching *s, const char *json)
@@ -117,7 +119,7 @@ static void send(struct searching *s)
 
 static void search(struct searching *s, struct arena *arena, struct drive_result *ret)
 {
-	static const struct drive_opts opts = {.type = "top"};
+	const struct drive_opts opts = {.type = "top", .known = s->known};
 
 	s->now_ns = T0;
 	s->board = board_new();
@@ -158,6 +160,27 @@ TEST(traced_search_names_the_slow_call)
 	EQ_U(r.doubt, DRIVE_SURE);
 	EQ_S(found(&s, &r), "d");
 	OK(r.most_on_cnt < r.point_cnt);
+	search_release(&s);
+	arena_release(&a);
+}
+
+/* Then nothing is learnt again, and what is slower than it was is found though it is so always. */
+TEST(traced_search_knows_what_was_learnt_before)
+{
+	struct searching s = {.slow = 6};
+	struct arena a = {0};
+	struct drive_result r;
+
+	s.known = space_new(&s.m.points, &s.m.strings);
+	for (s.id = 1; s.id <= 100; s.id++)
+		OK(space_add(s.known, request(&s.m, s.id, -1)) == 0);
+	search(&s, &a, &r);
+	EQ_U(r.doubt, DRIVE_SURE);
+	EQ_S(found(&s, &r), "g");
+	EQ_U(r.counts.learnt_cnt, 0);
+	OK(r.located[0].excess_ns > 0);
+	OK(drive_space(s.drive) != s.known);
+	space_free(s.known);
 	search_release(&s);
 	arena_release(&a);
 }

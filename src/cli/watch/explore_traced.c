@@ -11,7 +11,9 @@
 #include "base/fmt.h"
 #include "base/rights.h"
 #include "base/stop.h"
+#include "cli/files/known_space.h"
 #include "cli/opts/file_rights.h"
+#include "requests/forest/space.h"
 
 #define TURN_MS 50
 #define TAKE_NS (100 * NS_PER_MS)
@@ -125,30 +127,48 @@ static int rights_give_up(const struct explore_traced_opts *o, struct err *err)
 	return rc < 0 && rc != -ENOTSUP ? err_errno(err, rc, "give rights up") : 0;
 }
 
+/* Reads what was learnt before, while nothing comes from outside yet. */
+static int drive_begin(const struct explore_traced_opts *o, struct explore_traced *t,
+		       struct err *err)
+{
+	struct space *known = space_new(&t->points, &t->strings);
+	const struct drive_opts drive = {.type = o->type, .max_cost = o->max_cost, .known = known};
+	bool was_there;
+	int code = o->space_path ? known_space_read(o->space_path, known, &t->points, &t->strings,
+						    &was_there, err) : 0;
+
+	if (code == 0) {
+		t->board = board_new();
+		t->gather = gather_new(&t->strings);
+		t->drive = drive_new(&drive, t->board, &t->points, &t->strings);
+	}
+	space_free(known);
+	return code;
+}
+
 int explore_traced(const struct explore_traced_opts *opts, struct arena *arena,
 		   struct explore_traced *ret, struct err *err)
 {
-	const struct drive_opts drive = {.type = opts->type, .max_cost = opts->max_cost};
 	const struct intake_opts in = {
 		.http = opts->listen, .strings = &ret->strings,
 		.sink = {.ctx = ret, .span_ctx = ret, .busy = never_busy, .span = put_span,
 			 .ask = put_question}};
 	uint64_t begin_ns = clock_mono_ns(), taken_ns = begin_ns;
-	int code = intake_open(&in, &ret->intake, err);
+	int code = drive_begin(opts, ret, err);
 
+	if (code == 0)
+		code = intake_open(&in, &ret->intake, err);
 	if (code == 0)
 		code = rights_give_up(opts, err);
 	if (code < 0)
 		return code;
-	ret->board = board_new();
-	ret->gather = gather_new(&ret->strings);
-	ret->drive = drive_new(&drive, ret->board, &ret->points, &ret->strings);
 	while (turn(opts, ret, begin_ns, &taken_ns) && drive_phase(ret->drive) != DRIVE_DONE)
 		;
 	drive_result(ret->drive, clock_mono_ns(), arena, &ret->result);
 	switch_off(ret);
 	ret->took_ns = clock_mono_ns() - begin_ns;
-	return 0;
+	return opts->space_path ? known_space_write(opts->space_path, drive_space(ret->drive),
+						    &ret->points, &ret->strings, err) : 0;
 }
 
 void explore_traced_release(struct explore_traced *t)

@@ -24,6 +24,7 @@ struct explore_traced_opts {
 	const struct cmd *cmd;	/* whose options name output files, */
 	const void *cmd_opts;	/* parsed */
 	const char *type, *listen;
+	const char *space_path;	/* what was learnt is kept there, and used; NULL: nowhere */
 	uint64_t duration_ns;
 	double max_cost;	/* of the CPU time of the programs; 0: any */
 	bool progress;		/* lines on stderr: what is tried, and what it cost so far */
