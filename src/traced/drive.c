@@ -13,6 +13,7 @@
 enum {
 	LEARN_CNT = 110,	/* enough for a first decision: see MOST_CNT */
 	LOOK_CNT = 40,		/* twice the least: rounds end within a second at 50 requests/s */
+	LEARN_LEAST = 60,	/* shares of the variance are then known to a tenth or two */
 	LEARN_TRIES = 2,	/* where nothing stood out; then it is calm */
 	LOOK_MIN = 20,
 	PRICED_MIN = 4,
@@ -24,7 +25,8 @@ enum {
 	MOST_CNT = 320,
 };
 
-#define LEARN_NS (12 * NS_PER_SEC)	/* with LOOK_MIN requests it goes on after so long */
+#define LEARN_NS (12 * NS_PER_SEC)	/* with LEARN_LEAST requests it goes on after so long, */
+#define LEARN_LONG_NS (24 * NS_PER_SEC)	/* with LOOK_MIN after so long */
 #define LOOK_NS (3 * NS_PER_SEC)	/* a decision with LOOK_MIN waits for no more */
 #define PACE_NS (500 * NS_PER_MS)	/* how often cost and rate are looked at */
 #define SHARE_FIRST 0.1		/* until the rate is known */
@@ -179,8 +181,9 @@ static bool look_due(const struct drive *d, uint64_t now_ns)
 /* With few requests nothing may stand out: some more, with all on, and once more. */
 static bool learn_again(struct drive *d, uint64_t now_ns)
 {
-	if (d->round.located_cnt || !d->learnt.cnt || ++d->learn_tries == LEARN_TRIES)
+	if (d->round.located_cnt || !d->learnt.cnt || d->learn_tries + 1 >= LEARN_TRIES)
 		return false;
+	d->learn_tries++;
 	control_free(d->control);
 	d->control = NULL;
 	d->round = (struct control_round){.round = d->round.round};
@@ -191,6 +194,16 @@ static bool learn_again(struct drive *d, uint64_t now_ns)
 	return true;
 }
 
+/* Nothing of a type stands out, and nothing is being tried. */
+static bool is_calm(const struct drive *d)
+{
+	bool calm = false;
+
+	for (uint32_t i = 0; i < d->round.decision_cnt; i++)
+		calm |= d->round.decisions[i].kind == DECIDE_CALM;
+	return calm && d->on_cnt <= d->always_cnt;
+}
+
 static bool decide(struct drive *d, uint64_t now_ns)
 {
 	uint64_t before = d->epoch;
@@ -198,7 +211,7 @@ static bool decide(struct drive *d, uint64_t now_ns)
 	control_decide(d->control, &d->round);
 	d->look_ns = now_ns;
 	d->fresh_cnt = 0;
-	if (d->round.finished && !learn_again(d, now_ns))
+	if ((d->round.finished || is_calm(d)) && !learn_again(d, now_ns) && d->round.finished)
 		d->phase = DRIVE_DONE;
 	if (d->control)
 		on_make(d);
@@ -293,6 +306,13 @@ static void pace(struct drive *d, uint64_t now_ns, const struct board_summary *s
 	publish(d);
 }
 
+static bool learnt_enough(const struct drive *d, uint64_t gone_ns)
+{
+	return d->fresh_cnt >= d->opts.learn_cnt ||
+	       (d->fresh_cnt >= LEARN_LEAST && gone_ns >= LEARN_NS) ||
+	       (d->fresh_cnt >= LOOK_MIN && gone_ns >= LEARN_LONG_NS);
+}
+
 bool drive_step(struct drive *d, uint64_t now_ns)
 {
 	struct board_summary s;
@@ -309,8 +329,7 @@ bool drive_step(struct drive *d, uint64_t now_ns)
 	if (d->control)
 		control_pause(d->control, s.queue > QUEUE_MAX);
 	if (d->phase == DRIVE_LEARN) {
-		if (d->fresh_cnt < d->opts.learn_cnt &&
-		    (d->fresh_cnt < LOOK_MIN || now_ns - d->begin_ns < LEARN_NS))
+		if (!learnt_enough(d, now_ns - d->begin_ns))
 			return false;
 		search_begin(d, now_ns);
 		return decide(d, now_ns);
