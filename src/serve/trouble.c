@@ -190,21 +190,69 @@ static void look(struct findings *f, struct watched *w, uint64_t now)
 			 "no capture: over %d in an hour", CAPTURES_PER_HOUR);
 }
 
+static void add_reason(struct findings *f, struct db_finding *it, const void *arg)
+{
+	size_t len = strlen(it->reason);
+
+	(void)f;
+	snprintf(it->reason + len, sizeof(it->reason) - len, "; spans: %s", (const char *)arg);
+}
+
+struct shifted {
+	const char *service;
+	struct db_finding found;	/* id 0: none */
+};
+
+static void take_shifted(void *ctx, const struct db_finding *f)
+{
+	struct shifted *s = ctx;
+
+	if (!f->end_ns && strcmp(f->rule, "shifted") == 0 && *f->service &&
+	    strstr(s->service, f->service))
+		s->found = *f;
+}
+
+/* A finding of spans that lasts, of a service whose name is in this one's: the same trouble. */
+static bool take_over(struct findings *f, const struct watched *w, struct db_finding *ret)
+{
+	const struct db_filter all = {0};
+	struct shifted s = {.service = w->row.name};
+
+	db_findings(f->db, &all, take_shifted, &s);
+	if (s.found.id)
+		*ret = s.found;
+	return s.found.id != 0;
+}
+
+/* A new finding; false: it was one of spans, which began before. */
+static bool begin_new(struct findings *f, struct watched *w, uint64_t begin_ns, const char *reason)
+{
+	struct db_finding *it = &w->finding;
+	char spans[sizeof(it->reason)];
+	bool taken = take_over(f, w, it);
+
+	snprintf(spans, sizeof(spans), "%s", it->reason);
+	if (!taken)
+		*it = (struct db_finding){.begin_ns = begin_ns};
+	snprintf(it->service, sizeof(it->service), "%s", w->row.name);
+	snprintf(it->reason, sizeof(it->reason), "%s", reason);
+	if (taken)
+		add_reason(f, it, spans);
+	snprintf(it->rule, sizeof(it->rule), "%s", rule_name(w->rules.rule));
+	w->look_cnt = 0;
+	return !taken;
+}
+
 static void begin(struct findings *f, struct watched *w, uint64_t since_ns, const char *reason,
 		  uint64_t now)
 {
 	struct db_finding *it = &w->finding;
-	bool again = it->id && it->end_ns && now - it->end_ns < AGAIN_NS;
+	bool again = it->id && it->end_ns && now - it->end_ns < AGAIN_NS, is_new = true;
 
-	if (again) {
+	if (again)
 		it->again_cnt++;
-	} else {
-		*it = (struct db_finding){.begin_ns = now - since_ns};
-		snprintf(it->service, sizeof(it->service), "%s", w->row.name);
-		snprintf(it->reason, sizeof(it->reason), "%s", reason);
-		snprintf(it->rule, sizeof(it->rule), "%s", rule_name(w->rules.rule));
-		w->look_cnt = 0;
-	}
+	else
+		is_new = begin_new(f, w, now - since_ns, reason);
 	it->end_ns = 0;
 	it->last_ns = now;
 	w->from_ns = now - since_ns;
@@ -212,7 +260,8 @@ static void begin(struct findings *f, struct watched *w, uint64_t since_ns, cons
 		f->refused_cnt++;
 		return;
 	}
-	announce(f->announce, "begins", it);
+	if (is_new)
+		announce(f->announce, "begins", it);
 	if (w->look_cnt < LOOKS_MAX)
 		look(f, w, now);
 }
@@ -394,14 +443,6 @@ static void set_judged(struct findings *f, struct db_finding *it, const void *ar
 	else
 		it->note[0] = '\0';
 	announce(f->announce, "judged", it);
-}
-
-static void add_reason(struct findings *f, struct db_finding *it, const void *arg)
-{
-	size_t len = strlen(it->reason);
-
-	(void)f;
-	snprintf(it->reason + len, sizeof(it->reason) - len, "; spans: %s", (const char *)arg);
 }
 
 void findings_join(struct findings *f, uint64_t id, const char *reason)

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "serve/keep/db.h"
+#include "serve/settings.h"
 #include "serve/spans/span_trouble.h"
+#include "serve/trouble.h"
 #include "unit.h"
 
 #define NOW (UINT64_C(1800000000) * NS_PER_SEC)
@@ -101,6 +103,57 @@ TEST(span_trouble_joins_that_of_the_kernels_side)
 	span_trouble_step(t, &a, SHIFT_ENDS, &found, NOW + 20 * NS_PER_SEC);
 	EQ_U(s.end_cnt, 0);
 	span_troubles_free(t);
+	db_close(db);
+	drop(dir);
+}
+
+static void no_order(void *ctx, uint32_t service, const struct link_order *order)
+{
+	(void)service;
+	(void)order;
+	++*(unsigned *)ctx;
+}
+
+TEST(span_trouble_is_taken_over_by_the_kernels_side)
+{
+	const struct span_trouble_type a = {1, "shop", "GET /cart"};
+	const struct link_service web = {.name = "shop-web", .pid = 1};
+	const struct second crash = {.process_cnt = 1, .crash_cnt = 1};
+	char dir[] = "/tmp/heldup-trouble-XXXXXX";
+	struct settings settings;
+	struct said s = {0};
+	struct span_troubles *t;
+	struct findings *f;
+	struct err err = {0};
+	struct db_filter all = {0};
+	struct db_finding got;
+	struct db *db;
+	unsigned cnt = 0, ordered = 0;
+
+	OK(mkdtemp(dir) != NULL);
+	EQ_I(db_open(dir, true, &db, &err), 0);
+	settings_init(&settings);
+	settings.state = dir;
+	f = findings_new(&settings, db, no_order, &ordered);
+	t = span_troubles_new(db, say, &s);
+	findings_service(f, 0, &web);
+	span_trouble_step(t, &a, SHIFT_BEGINS, &found, NOW);
+	findings_second(f, 0, &crash, NOW + 5 * NS_PER_SEC);
+	EQ_U(ordered, 1);
+	EQ_I(db_findings(db, &all, count, &cnt), 0);
+	EQ_U(cnt, 1);
+	EQ_I(db_finding(db, s.last.id, &got), 0);
+	EQ_S(got.rule, "crashed");
+	EQ_S(got.service, "shop-web");
+	HAS(got.reason, "; spans: GET /cart: p50 55.0 ms");
+	EQ_U(got.begin_ns, s.last.begin_ns); /* it began with the spans */
+	span_trouble_step(t, &a, SHIFT_ENDS, &found, NOW + 20 * NS_PER_SEC);
+	EQ_U(s.end_cnt, 0);
+	EQ_I(db_finding(db, s.last.id, &got), 0);
+	EQ_U(got.end_ns, 0); /* its end is the kernel's side's to see */
+	span_troubles_free(t);
+	findings_free(f);
+	settings_release(&settings);
 	db_close(db);
 	drop(dir);
 }

@@ -139,7 +139,8 @@ static struct db_finding open_of(struct span_troubles *t, const char *service)
 	const struct db_filter filter = {.service = service};
 	struct db_finding f = {0};
 
-	db_findings(t->db, &filter, take_open, &f);
+	if (*service)
+		db_findings(t->db, &filter, take_open, &f);
 	if (strcmp(f.rule, "shifted") == 0)
 		f.id = 0;
 	return f;
@@ -170,9 +171,19 @@ static void begin(struct span_troubles *t, struct trouble *it,
 		t->say(t->ctx, "begins", f);
 }
 
+/* The kernel's side may have taken the finding over since. */
+static bool is_ours(struct span_troubles *t, struct trouble *it)
+{
+	struct db_finding now;
+
+	if (!it->is_other && db_finding(t->db, it->finding.id, &now) == 0)
+		it->is_other = strcmp(now.rule, "shifted") != 0;
+	return !it->is_other;
+}
+
 static void lasts(struct span_troubles *t, struct trouble *it, uint64_t now_ns)
 {
-	if (it->is_other)
+	if (!is_ours(t, it))
 		return;
 	it->finding.last_ns = now_ns;
 	db_finding_put(t->db, &it->finding);
@@ -180,7 +191,7 @@ static void lasts(struct span_troubles *t, struct trouble *it, uint64_t now_ns)
 
 static void ends(struct span_troubles *t, struct trouble *it, uint64_t now_ns)
 {
-	if (it->is_other)
+	if (!is_ours(t, it))
 		return;
 	it->finding.end_ns = it->finding.last_ns = now_ns;
 	db_finding_put(t->db, &it->finding);
