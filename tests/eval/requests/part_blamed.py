@@ -11,7 +11,7 @@ ABOUT = 'requests of a made application: the first edges to blame, and the key'
 SEEDS = (1, 2, 3)
 
 
-def told(opts, good, bad):
+def blamed(opts, good, bad):
     argv = [opts.heldup, 'requests', '--json', '--diff', good, bad]
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=TIMEOUT_S)
@@ -64,7 +64,7 @@ def evaluate(opts, say):
                 if not problems:        # it ranks what is slower, be it ever so little
                     continue
                 try:
-                    doc = told(opts, good, bad)
+                    doc = blamed(opts, good, bad)
                 except Trouble as e:
                     say('%s: %s' % (case.name, e))
                     broken += 1
@@ -72,7 +72,7 @@ def evaluate(opts, say):
                 ok = judge(problems, doc)
                 got, cnt = got + ok, cnt + 1
                 if opts.show and not ok:
-                    say('wrong: %s, seed %d: %s: told %s, keys %s' % (
+                    say('wrong: %s, seed %d: %s: blamed %s, keys %s' % (
                         case.name, seed, [p.op.point for p in problems], owners(doc)[:3],
                         keys(doc)[:2]))
             if cnt:
