@@ -96,8 +96,9 @@ static void text_found(const struct names_view *v, struct pen *p)
 			name, names_version(v));
 	else
 		pen_fmt(p, PEN_PLAIN, "%s %s: the functions of its %ld thread%s are read from "
-			"memory, while they sleep", name, names_version(v), v->thread_cnt,
-			v->thread_cnt == 1 ? "" : "s");
+			"memory, while they sleep%s", name, names_version(v), v->thread_cnt,
+			v->thread_cnt == 1 ? "" : "s",
+			runtime_is_sampled(v->found.proc) ? " and with each sample" : "");
 	pen_nl(p);
 }
 

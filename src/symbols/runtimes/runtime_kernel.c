@@ -32,6 +32,13 @@ bool runtime_kernel_shape(const struct runtime_proc *r, struct rt_shape *ret)
 	return k->kept_cnt && !s->stride && s->elem_len <= RT_ELEM_WORDS * 8;
 }
 
+bool runtime_is_sampled(const struct runtime_proc *r)
+{
+	struct rt_shape shape;
+
+	return runtime_kernel_shape(r, &shape);
+}
+
 long runtime_kept(const struct runtime_proc *r, const uint64_t *words, size_t cnt, struct buf *out)
 {
 	const struct runtime_running *k = &r->running;

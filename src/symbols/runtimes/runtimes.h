@@ -135,6 +135,7 @@ long runtime_frames(struct runtime_proc *r, const uint8_t *elems, size_t cnt,
  * appended, with zeros between them.  Their count, or -EBADMSG.
  */
 bool runtime_kernel_shape(const struct runtime_proc *r, struct rt_shape *ret);
+bool runtime_is_sampled(const struct runtime_proc *r); /* it can */
 long runtime_kept(const struct runtime_proc *r, const uint64_t *words, size_t cnt, struct buf *out);
 
 /*
