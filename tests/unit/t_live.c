@@ -93,6 +93,10 @@ TEST(live_slices_cross_only_when_sound)
 	span_link_put(pair[0], &msg);
 	EQ_I(span_link_get(pair[1], &got), -EBADMSG);
 	msg.u.slice = make_slice(30);
+	msg.u.slice.sum_us = 1e300;
+	span_link_put(pair[0], &msg);
+	EQ_I(span_link_get(pair[1], &got), -EBADMSG);
+	msg.u.slice = make_slice(30);
 	msg.u.slice.hist[3]++;
 	span_link_put(pair[0], &msg);
 	EQ_I(span_link_get(pair[1], &got), -EBADMSG);
