@@ -14,7 +14,7 @@ enum {
 	LEARN_CNT = 110,	/* enough for a first decision: see MOST_CNT */
 	LOOK_CNT = 40,		/* twice the least: rounds end within a second at 50 requests/s */
 	LEARN_LEAST = 60,	/* shares of the variance are then known to a tenth or two */
-	LEARN_TRIES = 2,	/* where nothing stood out; then it is calm */
+	LEARN_TRIES = 4,	/* where nothing stood out; then it is calm */
 	LOOK_MIN = 20,
 	PRICED_MIN = 4,
 	TRACED_S = 100,		/* requests a second: more are no better evidence, and cost */
