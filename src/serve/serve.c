@@ -35,10 +35,13 @@
 #define STEP_US 100000
 #define EXIT_RIGHTS 3
 
+enum { CHILDREN = 3 };
+
 struct child {
 	const char *name;
 	int (*run)(const struct settings *settings, const struct links *links, struct err *err);
 	struct links links;
+	size_t idx;		/* of CHILDREN */
 	pid_t pid;		/* 0: none runs */
 	uint64_t start_ns, again_ns, wait_ns;
 	uint32_t start_cnt;
@@ -97,6 +100,19 @@ static void notify(const char *text)
 			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 }
 
+/* A child has the ends of others from its parent: who took it over could speak for them. */
+static void close_others(const struct child *c, const struct child *all, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (&all[i] == c)
+			continue;
+		if (all[i].links.watch >= 0)
+			close(all[i].links.watch);
+		if (all[i].links.spans >= 0)
+			close(all[i].links.spans);
+	}
+}
+
 static void __attribute__((noreturn)) child_main(const struct child *c,
 						 const struct settings *settings)
 {
@@ -127,8 +143,10 @@ static int start(struct child *c, const struct settings *settings, struct err *e
 {
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		close_others(c, c - c->idx, CHILDREN);
 		child_main(c, settings);
+	}
 	if (pid < 0)
 		return err_errno(err, -errno, "start the %s", c->name);
 	c->pid = pid;
@@ -194,10 +212,10 @@ static int link_open(int *ret_pair, struct err *err)
 
 int serve_run(const struct settings *settings, struct err *err)
 {
-	struct child children[] = {{.name = "keeper", .run = keeper_run},
-				   {.name = "watcher", .run = watcher_run},
-				   {.name = "intake", .run = intake_run_child}};
-	const size_t cnt = sizeof(children) / sizeof(*children);
+	struct child children[CHILDREN] = {{.name = "keeper", .run = keeper_run},
+					   {.name = "watcher", .run = watcher_run, .idx = 1},
+					   {.name = "intake", .run = intake_run_child, .idx = 2}};
+	const size_t cnt = CHILDREN;
 	int watch[2], spans[2], rc = make_dir(settings->state, err);
 	char captures[4096];
 
