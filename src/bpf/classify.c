@@ -573,26 +573,34 @@ static __always_inline bool is_call_on_fd(u32 nr)
 	       kind == SYSK_EPOLL || kind == SYSK_EPOLL2;
 }
 
+/* Are the short waits of t only summed?  Then a call may wait for the same as before. */
+static __always_inline bool may_reuse(const struct thr *t)
+{
+	return t->light || shed & SHED_SHORT;
+}
+
 /*
- * Where short waits are not reported one by one, most are the one call again: what
- * that waits for is then not looked up anew, but at the end of a long one.  A
- * descriptor that names another file by now is found out at the next call of
- * another kind, or after REUSE_MAX.
+ * Where short waits are not reported one by one, most are the one call from the one
+ * place again: what that waits for is then not looked up anew, but at the end of
+ * a long one, and its stack is known.  A descriptor that names another file by
+ * now is found out at the next call of another kind, or after REUSE_MAX.
  */
 static __always_inline bool same_call(struct task_struct *task, struct thr *t, u32 state)
 {
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 call, pc = 0, sp = 0, bp = 0;
 	struct sysregs s;
-	u64 call;
 
-	if ((!t->light && !(shed & SHED_SHORT)) ||
+	if ((!may_reuse(t) && !(shed & SHED_STACKS)) ||
 	    state & (KSTATE_UNINTERRUPTIBLE | KSTATE_DEAD) || is_halted(task, state) ||
 	    t->klock_addr || t->reclaim_begin_ns) {
 		t->call = 0;
 		return false;
 	}
-	sysregs_read((struct pt_regs *)bpf_task_pt_regs(task), &s);
+	sysregs_read(regs, &s);
+	userregs_read(regs, &pc, &sp, &bp);
 	call = s.nr < 0 || (!t->light && !is_call_on_fd(s.nr))
-		       ? 0 : ((u64)s.nr << 48 ^ s.arg[0]) + 1;
+		       ? 0 : ((u64)s.nr << 48 ^ s.arg[0] ^ mix64(pc ^ sp << 16)) + 1;
 	if (call && t->call == call && ++t->reuses < REUSE_MAX)
 		return true;
 	t->call = call;

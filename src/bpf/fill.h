@@ -4,22 +4,30 @@
 /* From struct thr and task_struct to the records that cross: the only converter on this side. */
 #include "bpf/track.h"
 
+/* Off the CPU without a call to wait in: res and op are those of its last call. */
+static __always_inline bool waits_for_cpu(const struct thr *t)
+{
+	return t->flags & WAITF_PREEMPTED || t->cls == WAIT_THROTTLE;
+}
+
 static __always_inline void wait_fill(struct wire_wait *w, const struct thr *t, u64 now)
 {
+	bool cpu = waits_for_cpu(t);
+
 	hdr_fill(&w->hdr, WIRE_WAIT, sizeof(*w), t->tid, now);
 	w->off_ns = t->off_ns;
 	w->wake_ns = t->flags & WAITF_PREEMPTED ? 0 : t->wake_ns;
-	w->res = t->res;
+	w->res = cpu ? 0 : t->res;
 	w->first_io = tio_of(t->tid)->first_io;
 	w->tgid = t->tgid;
 	w->seq = t->seq;
 	w->waker_tid = t->waker_tid;
 	w->waker_tgid = t->waker_tgid;
-	w->owner_tid = t->owner_tid;
+	w->owner_tid = cpu ? 0 : t->owner_tid;
 	w->kstack = t->kstack;
-	w->sysnr = t->sysnr;
+	w->sysnr = cpu ? -1 : t->sysnr;
 	w->cls = t->cls;
-	w->op = t->op;
+	w->op = cpu ? 0 : t->op;
 	w->waker_ctx = t->waker_ctx;
 	w->pad = 0;
 	w->flags = t->flags;

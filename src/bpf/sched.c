@@ -288,13 +288,9 @@ __noinline int switch_out(struct thr *t, u32 state, u64 now)
 	if (bpf_core_field_exists(p->sched_info.run_delay))
 		t->delay_ns = p->sched_info.run_delay;
 	if (!(state & KSTATE_SLEEPS)) {
+		/* op and res stay: mostly the call that it was in before comes again */
 		t->flags = WAITF_PREEMPTED;
-		t->call = 0;
 		t->cls = WAIT_OTHER;
-		t->op = 0;
-		t->res = 0;
-		t->sysnr = -1;
-		t->owner_tid = 0;
 		t->state = THR_RUNQ;
 		if (is_throttled(p)) {
 			t->cls = WAIT_THROTTLE;
@@ -303,9 +299,14 @@ __noinline int switch_out(struct thr *t, u32 state, u64 now)
 		}
 	} else {
 		t->proc_open = proc_open[t->tgid & OPEN_MASK];
-		t->reused = same_call(p, t, state);
-		if (!t->reused)
+		t->again = same_call(p, t, state) ? CALL_SAME : CALL_OTHER;
+		if (t->again == CALL_SAME && may_reuse(t)) {
+			t->again = CALL_REUSED;
+			t->cls = t->call_cls;
+		} else {
 			classify(p, t, state, true);
+			t->call_cls = t->cls;
+		}
 		if (waits_for_net(t->cls))
 			tio_of(t->tid)->home_ns = now;
 		if (t->cls == WAIT_EPOLL || t->cls == WAIT_POLL)
@@ -346,6 +347,14 @@ static __always_inline struct thr *thr_switched(struct task_struct *task)
 	return task->pid ? thr_of(task) : NULL;
 }
 
+/* Is t, which goes to sleep, in a place that it was not found in lately? */
+static __always_inline bool place_is_new(struct task_struct *p, struct thr *t)
+{
+	if (t->again == CALL_OTHER || !t->place_known)
+		t->place_known = !stack_is_new(p, t);
+	return !t->place_known;
+}
+
 static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr *t, u64 now,
 				  u64 clock, struct runners *r)
 {
@@ -362,7 +371,7 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 		note_kstack(ctx, t);
 	if (with_stacks && !t->light && t->state == THR_WAIT && state & KSTATE_SLEEPS &&
 	    !(state & KSTATE_DEAD) &&
-	    (shed & SHED_STACKS ? stack_is_new(prev, t) : stack_due(t, STACK_WAIT, t->res, now)))
+	    (shed & SHED_STACKS ? place_is_new(prev, t) : stack_due(t, STACK_WAIT, t->res, now)))
 		t->stack = stack_of(ctx, t, STACK_WAIT, now);
 	if (state & KSTATE_DEAD)
 		thread_gone(prev, t, now);
@@ -371,9 +380,9 @@ static __always_inline void leave(u64 *ctx, struct task_struct *prev, struct thr
 /* Looks at what was left out when t went to sleep; its place may be known. */
 static __noinline int turned_out_long(struct task_struct *p, struct thr *t)
 {
-	if (t->reused) {
+	if (t->again == CALL_REUSED) {
 		classify(p, t, KSTATE_INTERRUPTIBLE, false);
-		t->reused = 0;
+		t->again = CALL_SAME;
 	}
 	if (with_stacks && !t->stack)
 		t->stack = stack_recall(p, t);

@@ -28,6 +28,13 @@ enum thr_state {
 	THR_WAIT = 3,
 };
 
+/* Is a wait of the same call, from the same place, as the one before? */
+enum call_again {
+	CALL_OTHER = 0,
+	CALL_SAME = 1,
+	CALL_REUSED = 2, /* ... and what it waits for was not looked at anew */
+};
+
 #define THR_STACKS 16 /* places in user space that a thread is known by, a power of two */
 #define STACK_WAYS 4  /* of them a place may have by its key: one cache line of keys is looked at */
 
@@ -92,7 +99,10 @@ struct thr {
 	u32 seq;
 	u32 stack;	 /* of the wait in progress, 0 none */
 	u32 waker_stack;
-	u32 idx;	 /* its own, in hu_thrs */
+	u8 call_cls;	 /* of call, for after a preemption */
+	u8 reuses;	 /* of call, since it was looked at */
+	u8 again;	 /* enum call_again, of the wait in progress */
+	u8 place_known;	 /* its place has a stack */
 	/* third: asked at each switch, mostly 0 */
 	u64 trigger;  /* file that ended the poll or epoll wait in progress */
 	u64 io_res;   /* file that block I/O was begun for since the last wait */
@@ -101,7 +111,7 @@ struct thr {
 	u64 reclaim_begin_ns;
 	u64 dirty_ns; /* balance_dirty_pages announced a pause */
 	u64 early_ns; /* a waking that came before the switch-out was traced, see sched.c */
-	u64 call;     /* that cls, op and res are known for, see same_call */
+	u64 call;     /* that call_cls, op and res are known for, see same_call */
 	/* sums, and what is rare */
 	u64 wait_ns[32]; /* by wait_class; a power of two lets the index be masked */
 	u64 iowait_ns;
@@ -119,13 +129,11 @@ struct thr {
 	u32 early_flags;
 	u32 unannounced; /* enum task_flags until its WIRE_TASK is out */
 	u32 next_free;	 /* of an ended one: the index of the next */
-	u16 reuses;	 /* of call, since cls, op and res were looked up */
-	u8 reused;	 /* in the wait in progress */
-	u8 refused_cls;	 /* what a wait for that is, enum wait_class */
+	u32 idx;	 /* its own, in hu_thrs */
 	u64 refused_ns;	 /* a file lock or connection was, see filelock.c, connect.c */
 	u64 refused_res;
 	u32 refused_tgid; /* who has it, 0 unknown */
-	u32 pad1;
+	u32 refused_cls; /* what a wait for that is, enum wait_class */
 	struct thr_stacks stacks;
 	u64 pad2[2];	 /* to a cache line */
 };
