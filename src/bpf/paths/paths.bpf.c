@@ -287,7 +287,9 @@ static __always_inline void tcp_fill(struct path_event *e, struct sock *sk)
 	/* The handshake's own number may be counted among those acknowledged. */
 	if (e->sock.seq - first <= 1)
 		e->call |= PATH_SOCK_FIRST;
-	if ((s32)(got - read) > 0)
+	/* Before a send returns a quick peer may have had it whole and sent what comes next. */
+	if ((s32)(got - read) > 0 &&
+	    (e->kind == PATH_RECV || (s32)(acked - e->sock.seq) <= 0))
 		e->call |= PATH_SOCK_UNREAD;
 }
 
