@@ -139,7 +139,7 @@
 		li.id = `finding-${f.id}`;
 		a.href = `/findings/${f.id}`;
 		h.append(f.capture_bytes ? a : a.textContent);
-		row.append(h, el("span", `${clock(f.begin_ns)}, ${f.end_ns ? "for" : "since"} ${lasted((f.end_ns || now) - f.begin_ns)}${f.again ? `, ${f.again} times more` : ""}`, "dim"));
+		row.append(h, el("span", `${clock(f.begin_ns)}, ${f.end_ns ? "for" : "since"} ${lasted((f.end_ns || now) - f.begin_ns)}${f.again ? `, came back ${f.again} time${f.again === 1 ? "" : "s"}` : ""}`, "dim"));
 		li.append(row, el("p", f.verdict.summary || f.note || "not judged yet"),
 			  el("p", f.reason + (f.verdict.confidence ? ` · confidence ${f.verdict.confidence}` : ""), "dim"));
 		return li;

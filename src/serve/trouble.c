@@ -190,6 +190,11 @@ static void look(struct findings *f, struct watched *w, uint64_t now)
 			 "no capture: over %d in an hour", CAPTURES_PER_HOUR);
 }
 
+static bool is_crash(const struct db_finding *it)
+{
+	return strcmp(it->rule, rule_name(RULE_CRASHED)) == 0;
+}
+
 static void add_reason(struct findings *f, struct db_finding *it, const void *arg)
 {
 	size_t len = strlen(it->reason);
@@ -247,7 +252,10 @@ static void begin(struct findings *f, struct watched *w, uint64_t since_ns, cons
 		  uint64_t now)
 {
 	struct db_finding *it = &w->finding;
-	bool again = it->id && it->end_ns && now - it->end_ns < AGAIN_NS, is_new = true;
+	bool is_new = true;
+	/* a server that was slow and then crashed had two troubles */
+	bool again = it->id && it->end_ns && now - it->end_ns < AGAIN_NS &&
+		     is_crash(it) == (w->rules.rule == RULE_CRASHED);
 
 	if (again)
 		it->again_cnt++;
@@ -427,6 +435,16 @@ void findings_captured(struct findings *f, const struct link_captured *c)
 	change(f, c->finding, set_captured, c);
 }
 
+/* That nothing held a service up before it crashed says where not to look, not what happened. */
+static void name_crash(struct db_finding *it)
+{
+	if (!is_crash(it) || strcmp(it->cls, "healthy") != 0)
+		return;
+	snprintf(it->cls, sizeof(it->cls), "%s", it->rule);
+	snprintf(it->title, sizeof(it->title), "crashed");
+	snprintf(it->summary, sizeof(it->summary), "It crashed; nothing held it up before.");
+}
+
 static void set_judged(struct findings *f, struct db_finding *it, const void *arg)
 {
 	CLEANUP(buf_release) struct buf text = {0};
@@ -442,6 +460,7 @@ static void set_judged(struct findings *f, struct db_finding *it, const void *ar
 		snprintf(it->note, sizeof(it->note), "not judged: %s", strerror(-code));
 	else
 		it->note[0] = '\0';
+	name_crash(it);
 	announce(f->announce, "judged", it);
 }
 

@@ -149,7 +149,8 @@ void kept_finding_text(const struct db_finding *f, uint64_t now_ns, struct pen *
 		f->end_ns ? "for " : "since ",
 		fmt_ns(lasted, until > f->begin_ns ? until - f->begin_ns : 0));
 	if (f->again_cnt)
-		pen_fmt(pen, PEN_PLAIN, ", %llu times more", (unsigned long long)f->again_cnt);
+		pen_fmt(pen, PEN_PLAIN, ", came back %llu time%s",
+			(unsigned long long)f->again_cnt, f->again_cnt == 1 ? "" : "s");
 	if (*f->title)
 		pen_fmt(pen, PEN_BAD, "  %s", f->title);
 	if (*f->confidence)
