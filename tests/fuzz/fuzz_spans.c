@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "spans/spans_input.h"
 #include "spans/reading.h"
+#include "spans/spans.h"
 
 struct seen {
 	struct strtab strings;

@@ -25,6 +25,20 @@ static double asking_conns(const struct context *k)
 	return cnt > 1 ? cnt : 1;
 }
 
+/*
+ * Requests that are open at a time: demand counts a thread that works for many of them
+ * once, and their own times only where they were seen.
+ */
+static double open_requests(const struct context *k)
+{
+	double demand = k->demand_ns / k->window_ns, seen = 0;
+
+	for (size_t i = 0; i < k->w->req_cnt; i++)
+		if (k->m->procs[k->w->reqs[i].proc].target)
+			seen += k->w->reqs[i].open_avg;
+	return seen > demand ? seen : demand;
+}
+
 bool is_negligible(const struct context *k, const struct cand *top)
 {
 	double open = k->demand_ns / k->window_ns;
@@ -32,5 +46,6 @@ bool is_negligible(const struct context *k, const struct cand *top)
 
 	if (k->demand_ns <= 0)
 		return true;
-	return each < TINY_NS && open < TINY_OPEN * asking_conns(k);
+	return each < TINY_NS && (open < TINY_OPEN ||
+				  open_requests(k) < TINY_OPEN * asking_conns(k));
 }
