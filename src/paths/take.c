@@ -297,7 +297,7 @@ static void woken(struct paths *p, const struct path_event *e)
 	}
 }
 
-/* Nobody knows which exchanges ended meanwhile, and which began. */
+/* Exchanges may have ended and begun in the gap, unseen. */
 static void gap(struct paths *p, const struct path_event *e)
 {
 	uint32_t host = e->tgid >> PATHS_HOST_SHIFT;

@@ -2,9 +2,9 @@
 #ifndef RARE_NAMES_H
 #define RARE_NAMES_H
 /*
- * Ids that look like words ("GET /s/a8f3k2", "GET /user/alice"), which no look at one
- * name tells (fold.h): at one place of a path many values, nearly each of them rare.
- * They become "{id}" when all names are known.
+ * Ids that look like words ("GET /s/a8f3k2", "GET /user/alice"), so that one name alone
+ * does not show them (fold.h).  At one place of a path they are many values, nearly each
+ * of them rare.  They become "{id}" when all names are known.
  *
  *	rare_new, rare_add for every span, rare_settle, rare_name ..., rare_free
  *

@@ -5,7 +5,7 @@
  * (wire/runtimes.h).  Only of threads that user space found in the runtime's own
  * list; a thread whose state has become another's is none.
  *
- * The thread stands still meanwhile, but it may stand between two of its steps:
+ * The thread does not run while it is read, but may be between two of its steps:
  * a call that is being made may be missing, or be there already.  Memory that is
  * not resident cannot be read; such a stack has no such frames.
  */

@@ -10,7 +10,7 @@ struct wait;
 /* The wait that has not ended; NULL: none. */
 const struct wait *pending_wait(const struct model *m, uint32_t thread);
 
-/* The thread that this one waits for at the end, as the kernel's wait tells; NO_IDX. */
+/* Index of the thread that this one waits for when the window ends; NO_IDX: none. */
 uint32_t hangs_waits_for(const struct model *m, uint32_t thread);
 
 #endif /* FUNCTIONS_PENDING_WAIT_H */
